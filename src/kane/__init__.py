@@ -1,7 +1,7 @@
 """Multibody dynamics by Kane's method: describe a mechanism, read its equations, run them as native code.
 
-The vocabulary is listed in ``__init__.pyi``. What a name stands for is imported when it is first asked for: most
-programs need half of it, and all of it takes a third of a second.
+The exported names are listed in ``__init__.pyi``. Each name is imported at its first use, because importing all of them
+takes a third of a second.
 """
 
 import os
@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 
 def _homes() -> dict[str, str]:
-    """Return the module of each name; ``import *`` stands for the names that the family's ``__init__.py`` exports."""
+    """Return the module of each exported name; ``import *`` means all exports of that package's ``__init__.py``."""
     here, homes = os.path.dirname(__file__), {}
     with open(os.path.join(here, "__init__.pyi"), encoding="utf-8") as stub:
         found = re.findall(r"^from (kane\S*) import (\*|\w+)", stub.read(), re.MULTILINE)

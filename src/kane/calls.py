@@ -1,7 +1,7 @@
-"""Calls that do not fit a signature and names that do not exist: errors that name the argument and the cure.
+"""Errors for wrong calls and unknown names: each message names the argument and the cure.
 
-``guided`` prepares what ``kane`` exports when it is first asked for. A call that fits costs one more frame; methods
-that are called at every state stay as they are.
+``guided`` wraps each exported function or class at its first use. A correct call costs one more stack frame; methods
+that are called at every state are not wrapped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from kane.errors import CallError, UnknownNameError, listed, shown
 
-# Keywords of other libraries with the keywords of kane; messages offer the first that the function takes.
+# Keywords of other libraries and the corresponding keywords of kane. Messages offer the first that the function takes.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("method", "solver", "scheme", "rtol", "atol", "max_step"), ("integrator",)),
     **dict.fromkeys(("t_span", "tspan", "t_end", "tf", "tmax", "t_final", "duration", "T", "stop"), ("until",)),
@@ -47,7 +47,7 @@ MODEL, JOINT = (
     'model.body("name", mass=1.0, inertia=(1, 1, 1))',
     'model.connect(parent, child, kane.{}("q1", axis="z"))',
 )
-# Names of other libraries with the calls of kane.
+# Names in other libraries and the corresponding calls of kane.
 NAMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("RigidBody", "Body", "Particle", "Link", "RigidBodyTree", "add_body", "addBody", "AddRigidBody"), MODEL
@@ -93,15 +93,15 @@ NAMES: Mapping[str, str] = {
     **dict.fromkeys(("to_csv", "to_pandas", "to_numpy", "to_dataframe"), "run.to_xarray(), which has to_dataframe()"),
 }
 STEP = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
-# Cures of calls with arguments that belong elsewhere.
+# Advice for calls with arguments that belong to another call.
 ELSEWHERE: Mapping[str, str] = {**dict.fromkeys(("RK4", "Gauss4", "Midpoint"), STEP)}
-# Classes whose methods are called at every state, or many times for each node of a derivation, stay as they are.
+# Classes whose methods are not wrapped, because they are called at every state, or many times for each node.
 QUICK = ("Dynamics", "Stepper", "Derivatives", "Rotation")
 NODES = ("Expr",)
 
 
 def guided(exported: Any) -> Any:
-    """A function or class of the vocabulary whose wrong calls end in errors of kane."""
+    """Return an exported function or class that raises errors of kane for wrong calls."""
     if inspect.isfunction(exported):
         made = _answering(exported, exported.__name__)
         made.__module__ = "kane"
@@ -112,7 +112,7 @@ def guided(exported: Any) -> Any:
 
 
 def _prepare_family(exported: type) -> None:
-    """Prepare a class and those of kane that it derives from."""
+    """Prepare a class and its base classes that belong to kane."""
     for known in reversed(exported.__mro__):
         own = known.__module__.startswith("kane.") and not issubclass(known, BaseException)
         if own and "_guided" not in vars(known) and known.__name__ not in NODES:
@@ -120,14 +120,14 @@ def _prepare_family(exported: type) -> None:
 
 
 def _prepare(known: type, quick: bool) -> None:
-    """Let the constructor and the methods of a class of kane answer wrong calls, and the class wrong names."""
+    """Wrap the constructor and public methods of a class, and add the error for unknown attributes."""
     known._guided = True  # type: ignore[attr-defined]
     for name, method in list(vars(known).items()):
         public = not name.startswith("_") and not quick
         if inspect.isfunction(method) and (name == "__init__" or public):
             title = f"{known.__name__}.{name}"
             setattr(known, name, _answering(method, title, bound=True))
-    if not hasattr(known, "__getattr__") and not quick:  # with it every attribute costs 30 ns more
+    if not hasattr(known, "__getattr__") and not quick:  # it adds 30 ns to each attribute access
         known.__getattr__ = _missing  # type: ignore[attr-defined]
 
 
@@ -144,7 +144,7 @@ def _answering(function: Callable[..., Any], title: str, *, bound: bool = False)
             return function(*args, **kwargs)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise  # from inside of the function
+                raise  # the error comes from inside the function
             name = type(args[0]).__name__ if title.endswith("__init__") else title
             wrong = _misfit(inspect.signature(function), name, args[bound:], kwargs, bound)
             if wrong is None:
@@ -180,7 +180,7 @@ def _misfit(
 
 
 def _keyword(word: str, named: Sequence[str]) -> str:
-    """The keyword that a wrong one stands for."""
+    """Return advice that names the keyword meant by an unknown one, or lists the accepted keywords."""
     meant = [known for known in KEYWORDS.get(word, ()) if known in named] or _near(word, named)
     if meant:
         return f"did you mean {meant[0]}=?"
@@ -188,7 +188,7 @@ def _keyword(word: str, named: Sequence[str]) -> str:
 
 
 def _described(name: str, function: Callable[..., Any]) -> str:
-    """Return the end of a message about arguments that another call takes."""
+    """Return the end of a message about arguments that belong to another call."""
     return f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
 
 
@@ -201,18 +201,18 @@ def missing_name(owner: str, name: str, known: Iterable[str], prefix: str = "") 
 
 
 def _missing(self: Any, name: str) -> Any:
-    """``__getattr__`` of classes of kane: called where there is no such attribute."""
+    """Raise the error for a missing attribute; serves as ``__getattr__`` of the prepared classes."""
     kind = type(self)
     if name.startswith("_"):
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
     if any(name in vars(known) for known in kind.__mro__):
-        return object.__getattribute__(self, name)  # a property failed, and says why once more
+        return object.__getattribute__(self, name)  # a property failed; evaluating it again raises its own error
     raise missing_name(f"a {kind.__name__}", name, [word for word in dir(kind) if not word.startswith("_")])
 
 
 def _near(name: str, known: Iterable[str]) -> list[str]:
-    """Names that differ by letters, or in upper and lower case and underlines alone, nearest first."""
-    import difflib  # for errors alone
+    """Return up to three similar names, nearest first; case and underscores do not count."""
+    import difflib  # needed for errors only
 
     plain: dict[str, str] = {}
     for word in known:

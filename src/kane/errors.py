@@ -9,15 +9,15 @@ from typing import Any
 
 
 class KaneError(Exception):
-    """Every error that kane raises on purpose."""
+    """Base class of all errors that kane raises on purpose."""
 
 
 class ModelError(KaneError, ValueError):
-    """A model, or something asked of it, is not meaningful."""
+    """A model, or an argument that refers to a model, is not meaningful."""
 
 
 class ExpressionError(ModelError):
-    """An expression is malformed, mixes models or is not of the form asked for."""
+    """An expression is malformed, mixes models or does not have the required form."""
 
 
 class FrameError(ModelError):
@@ -29,11 +29,11 @@ class ImportFileError(ModelError):
 
 
 class ImportFileWarning(UserWarning):
-    """A file asks for something that changes the motion and that the model does not have."""
+    """A file describes something that changes the motion and that the imported model lacks."""
 
 
 class FileError(KaneError, OSError):
-    """A file cannot be read or written where it was asked for, or what it should hold cannot stand in a file."""
+    """A file cannot be read or written at the given path, or its content cannot be represented in a file."""
 
 
 class CallError(KaneError, TypeError):
@@ -49,17 +49,17 @@ class CompileError(KaneError, RuntimeError):
 
 
 class SimulationError(KaneError, RuntimeError):
-    """A simulation could not go on; the message carries time and state.
+    """A simulation cannot continue; the message contains time and state.
 
     Attributes:
-        trajectory: of ``kane.simulate`` until then; None where there is none.
+        trajectory: results of ``kane.simulate`` up to the error, or None.
     """
 
     trajectory: Any = None
 
 
 def warn(message: str) -> None:
-    """Warn the user at the line of their own that called kane, however many calls lie between."""
+    """Issue a warning that points to the line of the user's code that called kane."""
     home, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         frame, level = frame.f_back, level + 1
@@ -67,7 +67,7 @@ def warn(message: str) -> None:
 
 
 class _Short(reprlib.Repr):
-    """A few levels, a few entries, a few letters of whatever it is; what has no text of its own too."""
+    """Short representation of any value: few levels, few entries, few characters."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,22 +78,22 @@ class _Short(reprlib.Repr):
         return f"an array of shape {x.shape}" if x.size > self.maxlist else repr(x)
 
     def repr_int(self, x: int, level: int) -> str:
-        # Python refuses to write whole numbers of more than some thousand digits.
+        # Python refuses to print integers of more than some thousand digits.
         return f"a whole number of {x.bit_length()} bits" if x.bit_length() > 4000 else super().repr_int(x, level)
 
 
 def shown(value: Any) -> str:
-    """What a message shows of something that a user gave: one line, however large, deep or odd it is."""
+    """Return a user's value as one line of text for a message, shortened if it is large or deeply nested."""
     return " ".join(_Short().repr(value).split())
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:
-    """Names as a message has them, with commas in between: of many the first, and how many more there are."""
+    """Return the names joined by commas; beyond ``most`` + 1 names, the first ``most`` and the number of the rest."""
     left = len(names) - most
     return f"{', '.join(names[:most])} and {left} more" if left > 1 else ", ".join(names)
 
 
-# Packages of each extra, as pyproject.toml has them: no index has kane, so that "kane[view]" would not be found.
+# Packages of each extra, as in pyproject.toml. No package index has kane, so pip would not find "kane[view]".
 EXTRAS = {
     "view": ("trimesh>=4.5", "pycollada>=0.8", "websockets>=14.0"),
     "haptics": ("websockets>=14.0",),
@@ -105,5 +105,5 @@ EXTRAS = {
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that installs the packages of an extra, beside a checkout and beside an installed wheel."""
+    """Return the command that installs the packages of an extra, for a checkout or an installed wheel of kane."""
     return f"pip install {' '.join(map(repr, EXTRAS[extra]))}"

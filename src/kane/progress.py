@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on terminals, a line that is written over in notebooks, the log elsewhere."""
+"""Progress of long work: a bar on terminals, an overwritten line in notebooks, the log elsewhere."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Protocol
 
-# Seconds of wall time after which a person is shown the progress of work.
+# Seconds of wall time after which a terminal or a notebook shows progress.
 PATIENCE = 1.0
-# Seconds until the first line of the log, which double from line to line, and the longest time between two lines.
+# Seconds until the first line of the log, and the longest time between two lines; the time doubles up to that.
 FIRST_REPORT, LONGEST = 10.0, 600.0
-REFRESHED = 0.2  # seconds between two writings of a notebook's line
+REFRESHED = 0.2  # seconds between two updates of a notebook's line
 LOGGER = logging.getLogger("kane")
 
 
@@ -24,20 +24,20 @@ class Display(Protocol):
     """One place where progress is shown.
 
     Attributes:
-        delay: seconds of work before the first showing.
+        delay: seconds of work before the first update.
     """
 
     delay: float
 
     def show(self, words: str, fraction: float | None, detail: Callable[[], str]) -> None:
-        """Show the work in words, the fraction done where it is known, and details where there is room."""
+        """Show the work in words, the fraction done if it is known, and details if there is room."""
 
     def close(self) -> None:
         """Remove the display."""
 
 
 class Bar:
-    """A bar on a terminal, which moves while the work goes on."""
+    """Progress bar on a terminal."""
 
     delay = PATIENCE
 
@@ -67,7 +67,7 @@ class Bar:
 
 
 class Line:
-    """One line of standard error that each showing writes over, for notebooks."""
+    """Line on standard error that each update overwrites, for notebooks."""
 
     delay = PATIENCE
 
@@ -92,7 +92,7 @@ class Line:
 
 
 class Log:
-    """The logger "kane". Its lines are warnings, because Python shows warnings unless told otherwise."""
+    """Lines of the logger "kane". They are warnings, because Python shows warnings by default."""
 
     delay = FIRST_REPORT
 
@@ -107,7 +107,7 @@ class Log:
             LOGGER.warning("%s", f"{words}: {part}after {took:.0f} s {detail()}".rstrip())
 
     def close(self) -> None:
-        """Leave the lines of the log."""
+        """Keep the lines of the log."""
 
 
 def display() -> Display | None:
@@ -121,13 +121,13 @@ def display() -> Display | None:
 
 
 class ProgressBar:
-    """The progress of one piece of work, shown if the work takes long.
+    """Progress of one piece of work, shown if the work takes long.
 
-    Work that calls the bar often, such as a run, needs no thread. A ``stage`` may last for minutes without a call: it
-    starts a timer, which shows the bar meanwhile.
+    Work that calls the bar often, such as a run, needs no thread. A ``stage`` may last for minutes without a call, so
+    it starts a timer that shows the bar.
 
     Attributes:
-        detail: how far the work is, in words, for the log.
+        detail: function that describes the state of the work, for the log.
     """
 
     def __init__(self, title: str) -> None:
@@ -150,7 +150,7 @@ class ProgressBar:
         self._show()
 
     def name(self, stage: str) -> None:
-        """Name the stage of the work from now on."""
+        """Set the name of the current stage of the work."""
         self._stage = stage
         if self._timer is None and self._display is not None:
             self._timer = threading.Timer(self._display.delay, self._show)
@@ -192,7 +192,7 @@ _IN_FORCE: ContextVar[ProgressBar | None] = ContextVar("progress in force", defa
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[ProgressBar]:
-    """Name the work of a block in the progress bar in force, or in a bar of its own where there is none."""
+    """Name the work of a block in the active progress bar, or in a new bar if no bar is active."""
     bar = _IN_FORCE.get()
     if bar is not None:
         with bar.stage(name):

@@ -104,7 +104,7 @@ def test_a_python_file_defines_model(tmp_path, text):
     ("name", "text", "words"),
     [
         ("a.py", "model = 3", "`model` is 3; define a kane.Model"),
-        ("a.py", "", "a.py defines no `model`; call so what it makes"),
+        ("a.py", "", "a.py defines no `model`; assign a kane.Model"),
         ("a.py", "import kane\nmodel = kane.Model('m').body('b', mass=-1.0)", "mass"),
         ("a.xml", "<!DOCTYPE a>" + MJCF, "document type"),
         ("a.xml", MJCF.replace("<worldbody>", '<include file="/etc/hostname"/><worldbody>'), "<include>"),

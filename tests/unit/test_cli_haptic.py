@@ -51,7 +51,7 @@ def test_ticks_are_taken_before_they_are_due_where_that_is_asked_for_and_the_ses
     for words, told in (((), False), (("--predict",), True)):
         done = call("crank", "--rehearse", "--seconds", "0.2", *words, "--out", str(tmp_path))
         assert done.exit_code == 0, done.output
-        assert ("prediction: the hand was where it was foreseen in" in done.output) == told
+        assert ("prediction: the position was correct in" in done.output) == told
     run = kane.Trajectory.load(tmp_path / "crank.nc")
     again = replay(tmp_path / "crank.session", scene_of("crank").dyn)
     assert again.report.foreseen[0] > 0

@@ -48,7 +48,7 @@ def test_a_hand_drags_a_box_by_a_corner_to_the_end_of_the_run(session):
     assert session.report.faults == ()
     over, row = session.report.passed
     assert over == causes.count(OVER) >= row >= 1
-    assert f"{over} ticks were steps of Moreau and Jean" in str(session.report)
+    assert f"{over} ticks were Moreau-Jean time steps" in str(session.report)
 
 
 def test_no_corner_goes_into_the_floor_by_more_than_a_step_misses(session):

@@ -148,7 +148,7 @@ def test_a_session_and_a_view_in_a_child_say_where_they_live_and_leave_those_of_
 
         def work():
             for call in (session.arm, session.wait, lambda: session.rehearse(0.1), lambda: session.report):
-                with pytest.raises(kane.ModelError, match="lives in the process that made it"):
+                with pytest.raises(kane.ModelError, match="belongs to the process that made it"):
                     call()
             session.stop()
             session.close()

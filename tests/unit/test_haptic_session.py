@@ -406,7 +406,7 @@ def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
     with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5), u=[0.1]) as s:
         s.rehearse(0.05)
         s.save(tmp_path / "b.session")
-    with pytest.raises(kane.SimulationError, match="another way"):
+    with pytest.raises(kane.SimulationError, match="differs from the recording"):
         replay(tmp_path / "b.session", kane.build(kane.formulate(lighter)))
 
 

@@ -298,7 +298,7 @@ def test_too_many_members_are_refused_before_their_names_are_compared(tmp_path, 
     assert "too many bodies; more than 10000 take too long" in refused(tmp_path, data)
     model = kane.Model("crowd")
     model.notes += ["note"] * 20_000
-    with pytest.raises(kane.FileError, match="'crowd' would have 20000 notes, and no more than 64 MiB and 10000"):
+    with pytest.raises(kane.FileError, match="'crowd' would have 20000 notes, but kane reads at most 64 MiB and 10000"):
         kane.save_model(model, tmp_path / "m.json")
 
 

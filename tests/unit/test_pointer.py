@@ -157,7 +157,7 @@ def test_a_device_that_pushes_nobody_bears_any_coupler_and_one_that_pushes_does_
     dyn, handle = pendulum()
     Session(dyn, Pointer(), Coupler(handle, stiffness=1e4, damping=1.0)).close()
     assert not recwarn.list
-    with pytest.warns(UserWarning, match="not stable before this device"):
+    with pytest.warns(UserWarning, match="not stable with this device"):
         Session(dyn, Simulated(delay=0.03), Coupler(handle, stiffness=1e4, damping=1.0)).close()
 
 

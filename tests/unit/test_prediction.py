@@ -68,7 +68,7 @@ def test_a_session_has_the_same_bits_whether_its_ticks_were_tried_in_time_or_not
     assert s.report.events
     assert again.report.foreseen == (s.report.foreseen[0], 0)
     assert 0 < s.report.foreseen[1] <= s.report.foreseen[0]
-    assert f"foreseen in {s.report.foreseen[0]} ticks" in str(s.report)
+    assert f"correct in {s.report.foreseen[0]} ticks" in str(s.report)
 
 
 COLUMNS = [k for k in range(at.LOGGED) if k != at.WORKED]

@@ -1,4 +1,4 @@
-"""kane bench: speed and operation counts beside the peers, measured by the benchmarks of a source checkout."""
+"""kane bench: speed and operation counts compared with other libraries, by the benchmarks of a source checkout."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions and smaller models.")] = False,
     only: Annotated[str | None, typer.Option(help="One table instead of all.")] = None,
 ) -> None:
-    """Measure speed and operation counts beside the peers (in a source checkout)."""
+    """Compare speed and operation counts with other libraries (in a source checkout)."""
     root = Path(kane.__file__).resolve().parents[2]
     if not (root / "benchmarks" / "__main__.py").is_file():
         raise KaneError(
-            f"there are no benchmarks in {root}: `kane bench` measures beside the peers, in a source checkout "
-            "with the peers installed by `make bench`"
+            f"there are no benchmarks in {root}; run `kane bench` in a source checkout, with the other libraries "
+            "installed by `make bench`"
         )
     options = ["--quick"] * quick + ([] if only is None else ["--only", only])
     done = subprocess.run([sys.executable, "-m", "benchmarks", *options], cwd=root, check=False)

@@ -18,11 +18,11 @@ def check(
     model: ModelArgument,
     *,
     states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 4,
-    seed: Annotated[int, typer.Option(min=0, help="Of the states.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     base: BaseOption = Base.fixed,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Check the equations of MODEL: independent derivations agree, laws of nature hold; exit status 1 if not."""
+    """Check that independent derivations of MODEL agree and laws of nature hold; the exit status is 1 if not."""
     described = read_model(model, base)
     certificate = kane.certify(described, states=states, seed=seed)
     if as_json:
@@ -33,12 +33,12 @@ def check(
 
 
 def exit_status(certificate: kane.Certificate) -> int:
-    """0 when the certificate holds, 1 when something disagrees."""
+    """Return 0 if the certificate holds, else 1."""
     return 0 if certificate.holds else 1
 
 
 def certificate_table(title: str, certificate: kane.Certificate) -> Table:
-    """A certificate as a table: one row for every claim."""
+    """Return a certificate as a table with one row per claim."""
     table = Table(title=Text(title), title_justify="left")
     for column in ("claim", "digits", "", "remark"):
         table.add_column(column, justify="right" if column == "digits" else "left")
@@ -49,6 +49,6 @@ def certificate_table(title: str, certificate: kane.Certificate) -> Table:
 
 
 def certificate_record(name: str, certificate: kane.Certificate, *, states: int, seed: int) -> dict[str, Any]:
-    """A certificate as what JSON can hold; digits are null where a claim does not apply."""
+    """Return a certificate as JSON data; digits are null for claims that do not apply."""
     findings = [{"claim": f.claim, "digits": f.digits, "verdict": f.verdict, "remark": f.remark} for f in certificate]
     return {"model": name, "states": states, "seed": seed, "holds": certificate.holds, "claims": findings}

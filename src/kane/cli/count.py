@@ -1,4 +1,4 @@
-"""kane count: how many operations the equations of a model take."""
+"""kane count: number of operations in the equations of a model."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def count(
 
 
 def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str, int]]]:
-    """A title and the operations; of what native code starts from where it embeds constraints in numbers."""
+    """Return a title and operation counts; for numerically embedded constraints, counts before the embedding."""
     embedding = equations.embedding
     words = (f"{equations.name}: {len(equations.u)} speeds", embedding.remark)
     return ", ".join(filter(None, words)), counts.count(equations, embedding.counted)
 
 
 def operation_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> Table:
-    """Operation counts as a table: one row per program, one column per kind of operation."""
+    """Return operation counts as a table: one row per program, one column per kind of operation."""
     table = Table(title=Text(title), title_justify="left")
     table.add_column("operations")
     columns = list(next(iter(counts.values())))

@@ -14,7 +14,7 @@ from kane.exporters.exporter import Exporter
 
 
 class Language(StrEnum):
-    """What equations can be written as."""
+    """Output formats for equations."""
 
     c = "c"
     numpy = "numpy"
@@ -38,13 +38,13 @@ def export(
     model: ModelArgument,
     *,
     to: Annotated[Language, typer.Option(help="The language.")],
-    out: Annotated[Path, typer.Option(help="Folder for the files; made if it is not there.")] = Path("out"),
+    out: Annotated[Path, typer.Option(help="Folder for the files; created if it does not exist.")] = Path("out"),
     quantity: Annotated[
         list[str] | None,
         typer.Option(help="What to write: forward, inverse, mass_matrix, bias, ...; may be given several times."),
     ] = None,
     without_contacts: Annotated[
-        bool, typer.Option("--without-contacts", help="Leave out what comes and goes, and say so in every file.")
+        bool, typer.Option("--without-contacts", help="Leave out intermittent constraints; every file states this.")
     ] = False,
     base: BaseOption = Base.fixed,
 ) -> None:

@@ -1,4 +1,4 @@
-"""kane haptic: a mechanism in a hand, in real time."""
+"""kane haptic: haptic interaction with a mechanism, in real time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kane.haptics.session import Session
 
 
 class DeviceName(StrEnum):
-    """Which device is in the hand."""
+    """Device in the operator's hand."""
 
     simulated = "simulated"
     pointer = "pointer"
@@ -35,26 +35,26 @@ def haptic(
     handle: Annotated[
         str | None,
         typer.Option(
-            metavar="BODY[:X:Y:Z]", help="The point that the hand moves, in metres; shopping_cart has its own."
+            metavar="BODY[:X:Y:Z]", help="The point that the operator moves, in metres; scenes have their own."
         ),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.0, help="How long; what the scene takes unless given.")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Show the mechanism and the hand on a page meanwhile.")] = False,
-    browser: Annotated[bool, typer.Option(help="Open a browser for it.")] = True,
-    rehearse: Annotated[bool, typer.Option("--rehearse", help="In simulated time, as fast as it goes.")] = False,
-    predict: Annotated[bool, typer.Option("--predict", help="Take each tick shortly before it is due.")] = False,
-    save: Annotated[Path | None, typer.Option(help="Write the page that plays it to this file.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.0, help="Duration [s]; by default that of the scene.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Show the mechanism and the proxy on a page.")] = False,
+    browser: Annotated[bool, typer.Option(help="Open a browser for the page.")] = True,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="Run in simulated time, as fast as possible.")] = False,
+    predict: Annotated[bool, typer.Option("--predict", help="Compute each tick shortly before it is due.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Write a page that replays the session to this file.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the trajectory and the session.")] = Path("out"),
 ) -> None:
-    """Couple MODEL to a hand through a haptic device, and tell what happened: ticks, energy, events.
+    """Couple MODEL to an operator through a haptic device, and report ticks, energy and events.
 
-    shopping_cart is Gillespie's Example 3: a simulated person pushes the cart, the caster sticks and is free again. In
-    ball_in_a_box and crank a hand meets walls and a stop, in dragged_box it drags a box over a rough floor. Of other
-    models it moves the handle on a small circle. With --device pointer whoever looks at the page presses on the
-    mechanism and drags it, for a minute or for --seconds.
+    shopping_cart is Gillespie's Example 3: a simulated person pushes the cart, and the caster sticks and slips. In
+    ball_in_a_box and crank the operator touches walls and a stop; in dragged_box the operator drags a box over a rough
+    floor. In other models a simulated operator moves the handle on a small circle. With --device pointer, the user of
+    the page drags the mechanism with the mouse, for a minute or for --seconds.
     """
     if rehearse and device == DeviceName.pointer:
-        raise ModelError("a mouse lives in real time; leave --rehearse or --device pointer out")
+        raise ModelError("a mouse needs real time; leave out --rehearse or --device pointer")
     scene = scene_of(model) if handle is None and model in SCENES else _handled(model, handle)
     folder, name, mouse = made_folder(out), file_name(scene.dyn.equations.name), device == DeviceName.pointer
     if mouse:
@@ -77,10 +77,10 @@ def haptic(
 
 def _handled(name: str, handle: str | None) -> HandScene:
     if name in SCENES and name not in kane.library.__all__:
-        raise ModelError(f"{name} is a scene, whose hand holds a point of its own; leave --handle out")
+        raise ModelError(f"{name} is a scene with its own handle; leave --handle out")
     model = read_model(name, others=f"a scene: those are {', '.join(SCENES)}; nor a ")
     if handle is None:
-        raise ModelError(f"which point of {name} does the hand move? give --handle BODY or BODY:X:Y:Z")
+        raise ModelError(f"{name} has no handle; give --handle BODY or BODY:X:Y:Z, the point that the operator moves")
     body, *place = handle.split(":")
     found = [b for b in model.bodies[1:] if b.name == body]
     try:

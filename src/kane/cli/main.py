@@ -1,4 +1,4 @@
-"""The program ``kane``: its commands, and what an error looks like."""
+"""The program ``kane``: its commands and its error output."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rich.text import Text
 import kane
 from kane.errors import KaneError
 
-# Each is the function of its name in the file of its name, imported when it is asked for.
+# Each command is a function in the module of the same name, which is imported when the command is used.
 COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic")
 
 
 class Commands(typer.core.TyperGroup):
-    """The commands; an error that kane raises on purpose is one message and exit status 1, without a traceback."""
+    """Commands of kane; errors that kane raises on purpose print one message, without a traceback, exit status 1."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name; None where there is none."""
+        """Return the command of this name; None if the name is unknown."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             alone = typer.Typer(add_completion=False)
             alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
@@ -44,7 +44,7 @@ class Commands(typer.core.TyperGroup):
 
 
 def _as_written(command: Any) -> Any:
-    """Return the command with help in which [s] is a unit and not an instruction to rich."""
+    """Return the command with escaped help texts, so that rich does not read [s] as markup."""
     if command.rich_markup_mode == "rich":
         for part in (command, *command.params):
             part.help = part.help and escape(part.help)
@@ -68,9 +68,9 @@ def options(
 ) -> None:
     """Multibody dynamics by Kane's method.
 
-    MODEL is the path of a URDF or MJCF file, or of one that kane.save_model wrote (.json); of a Python file that
-    defines `model`, a kane.Model or a function that returns one (the file is executed); a reference model:
-    stanford_arm, chain:6; or a robot of the package example-robot-data: ur5, panda.
+    MODEL is the path of a URDF or MJCF file, or of a file written by kane.save_model (.json). It can be a Python file
+    that defines `model`, a kane.Model or a function that returns one (the file is executed). It can be a reference
+    model (stanford_arm, chain:6) or a robot of the package example-robot-data (ur5, panda).
 
     Exit status: 0 done, 1 an error that the message explains or a certificate that fails, 2 wrong usage.
     """

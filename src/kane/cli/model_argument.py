@@ -28,8 +28,8 @@ ModelArgument = Annotated[
 ]
 
 
-MOST_NOTES = 20  # told one by one
-RUN = ".nc"  # how the files of runs end
+MOST_NOTES = 20  # notes that are printed
+RUN = ".nc"  # suffix of files of runs
 
 
 class Base(StrEnum):
@@ -43,17 +43,17 @@ BaseOption = Annotated[Base, typer.Option(help="How the root link of a URDF is h
 
 
 def read_model(text: str, base: Base = Base.fixed, *, others: str = "a ") -> kane.Model:
-    """The model that ``text`` names.
+    """Return the model that ``text`` names.
 
     Args:
-        text: what the user wrote.
+        text: text of the user.
         base: how the root link of a URDF is held.
-        others: what else it might have named, in words that go before "reference model" where it names nothing.
+        others: other valid names, for the error message; inserted before "reference model".
 
     Raises:
-        ModelError: neither a file nor a reference model nor an example robot, or arguments that the reference model
-            does not take.
-        ImportFileError: the file does not describe a model that kane understands.
+        ModelError: ``text`` is not a file, a reference model or an example robot, or the reference model does not take
+            these arguments.
+        ImportFileError: the file does not describe a model that kane supports.
     """
     path = Path(text)
     if path.suffix.lower() == ".py":
@@ -66,7 +66,7 @@ def read_model(text: str, base: Base = Base.fixed, *, others: str = "a ") -> kan
         path = _example_robot(text, sorted(known), others)
         typer.echo(f"note: {text!r} is {path.name} of the package example-robot-data", err=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kane.ImportFileWarning)  # the notes say more, one by one
+        warnings.simplefilter("ignore", kane.ImportFileWarning)  # the notes of the model have more detail
         model = _described_model(path, base)
     _tell(model.notes)
     return model
@@ -83,7 +83,7 @@ def _example_robot(text: str, known: Sequence[str], others: str) -> Path:
 
 
 def _tell(notes: Sequence[str]) -> None:
-    """Say on standard error what the file has and the model has not."""
+    """Print notes on contents of the file that the model lacks to standard error."""
     for note in notes[:MOST_NOTES]:
         typer.echo(f"note: {note}", err=True)
     if len(notes) > MOST_NOTES:
@@ -91,14 +91,14 @@ def _tell(notes: Sequence[str]) -> None:
 
 
 def _described_model(path: Path, base: Base) -> kane.Model:
-    """A model of kane's, or a URDF or MJCF, which its outermost element tells apart."""
+    """Read a model from a JSON file of kane, or from URDF or MJCF according to the outermost element."""
     if path.suffix.lower() == RUN:
         raise ImportFileError(
             f"{path} is a saved run, and this command takes a model: kane view {path} shows it, and in Python "
             "kane.Trajectory.load reads it"
         )
     saved = path.suffix.lower() == ".json"
-    # Readers of files are imported for files.
+    # Imported here, because models without a file do not need the reader.
     if not saved and importlib.import_module("kane.importers.xml_reader").read_xml(read_source(path)).tag != "mujoco":
         return kane.load_urdf(path, base=kane.Free("base") if base is Base.free else None)
     if base is Base.free:
@@ -107,7 +107,7 @@ def _described_model(path: Path, base: Base) -> kane.Model:
 
 
 def _python_model(path: Path) -> kane.Model:
-    """What a Python file calls ``model``; the file is executed, as ``python file`` would."""
+    """Execute a Python file and return the model that it defines as ``model``."""
     specification = importlib.util.spec_from_file_location("kane_model_file", path)
     if specification is None or specification.loader is None or not path.is_file():
         raise ImportFileError(f"{path}: there is no such file; give the path of a Python file that defines `model`")
@@ -115,7 +115,7 @@ def _python_model(path: Path) -> kane.Model:
     specification.loader.exec_module(module)
     if not hasattr(module, "model"):
         raise ImportFileError(
-            f"{path} defines no `model`; call so what it makes, a kane.Model, or a function that returns one"
+            f"{path} defines no `model`; assign a kane.Model, or a function that returns one, to this name"
         )
     found = module.model
     made = found() if callable(found) else found
@@ -125,7 +125,7 @@ def _python_model(path: Path) -> kane.Model:
 
 
 def _reference_models() -> dict[str, Callable[..., kane.Model]]:
-    """What the library exports and makes a model: nothing else can be reached from the command line."""
+    """Return the exported functions of ``kane.library`` that make a model; the command line accepts only these."""
     exported = {name: getattr(kane.library, name) for name in kane.library.__all__}
     return {name: made for name, made in exported.items() if get_type_hints(made).get("return") is kane.Model}
 

@@ -1,4 +1,4 @@
-"""kane run: simulate a model from its neutral position and write what happened."""
+"""kane run: simulate a model from its neutral position and write the results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.files.write_file import made_folder
 from kane.simulation.layout import Layout
 
-# How near to a singularity of a joint a position counts as singular, and how far beside it a run then starts [rad, m].
+# Distance to a joint singularity at which a position counts as singular, and offset of the start then [rad, m].
 SINGULAR, ASIDE = 1e-6, 0.3
 
 
@@ -33,8 +33,8 @@ def run(
 ) -> None:
     """Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG).
 
-    Where loops have to close, it starts where they do near that position; where it is singular there, beside it. What
-    contacts, stops and friction do is listed.
+    The start is projected onto the constraints, and moved away from the neutral position if that is singular. Events of
+    contacts, stops and friction are listed.
     """
     description = read_model(model, base)
     if damping > 0.0:
@@ -46,14 +46,14 @@ def run(
     dynamics.function("rhs")
     built = time.perf_counter()
     start = initial_state(dynamics)
-    kane.simulate(dynamics, until=0.0, dt=dt, **start)  # loads the integrator, which was compiled once for all models
+    kane.simulate(dynamics, until=0.0, dt=dt, **start)  # loads the integrator, which is compiled once for all models
     loaded = time.perf_counter()
     trajectory = kane.simulate(dynamics, until=until, dt=dt, **start)
     finished = time.perf_counter()
     files = write_files(trajectory, out, file_name(equations.name))
     console = Console()
     console.print(operation_table(*operations(equations)))
-    summary = Table("", Column(overflow="fold"), show_header=False)  # a path is of use as a whole only
+    summary = Table("", Column(overflow="fold"), show_header=False)  # folding keeps paths complete
     for name, value in {
         "derive": f"{derived - started:.3f} s",
         "build": f"{built - derived:.3f} s",
@@ -70,7 +70,7 @@ def run(
 
 
 def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Path]:
-    """The trajectory and its picture in a folder, made if it is not there."""
+    """Write the trajectory and its plot to a folder, which is created if it does not exist; return the paths."""
     folder = made_folder(folder)
     files = [folder / f"{name}.nc", folder / f"{name}.png"]
     trajectory.save(files[0])
@@ -79,10 +79,9 @@ def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Pa
 
 
 def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
-    """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, on the constraints, and where
-    nothing is inside of something.
+    """Return initial q and u for ``simulate``: neutral and at rest, projected onto the constraints, no penetration.
 
-    Where the neutral position is singular, each coordinate that is no part of a quaternion is ASIDE greater.
+    If the neutral position is singular, each coordinate outside quaternions is increased by ASIDE.
     """
     equations = dynamics.equations
     q, u = np.array(equations.neutral), np.zeros(len(equations.u))
@@ -101,14 +100,14 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
 
 
 def add_damping(model: kane.Model, coefficient: float) -> None:
-    """A damper in every joint that adds one coordinate."""
+    """Add a damper to every joint with one coordinate."""
     for connection in model.connections:
         if connection.joint.one_dof and connection.coordinate_names:
             model.load(kane.Damper(connection, coefficient))
 
 
 def file_name(text: str) -> str:
-    """``text`` with what is not a letter, digit, - or _ replaced, so that a model's name cannot leave the folder."""
+    """Return ``text`` with only letters, digits, - and _, so that the name of a model cannot leave the folder."""
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in text) or "model"
 
 

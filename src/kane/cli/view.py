@@ -19,15 +19,15 @@ def view(
         str, typer.Argument(metavar="MODEL|RUN", help="A model as for the other commands, or a run (.nc).")
     ],
     *,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 for any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server; 0 for any free port.")] = 0,
     save: Annotated[Path | None, typer.Option(help="Write the page to this file, instead of serving it.")] = None,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
     base: BaseOption = Base.fixed,
 ) -> None:
-    """Show MODEL, posed by sliders, or play RUN, which kane run or run.save wrote, in the browser.
+    """Show MODEL, with a slider for each coordinate, or play RUN, a file of kane run or run.save, in the browser.
 
-    The page is served to this machine alone until Ctrl-C; its address holds a token. With --save a model becomes a page
-    that simulates its equations, a run one that plays: files that open anywhere and ask no network.
+    The page is served to this machine only, until Ctrl-C; its address contains a token. With --save, the page of a
+    model simulates its equations, and the page of a run plays it. These files open anywhere and need no network.
     """
     if Path(source).suffix.lower() == RUN:
         made: Any = kane.Trajectory.load(source)
@@ -48,8 +48,8 @@ def view(
 
 
 def shown_at(url: str, browser: bool) -> None:
-    """Tell the address of a page, and open a browser there if it is wished."""
+    """Print the address of a page, and open a browser there if requested."""
     typer.echo(url)
     if browser and not webbrowser.open(url):
-        typer.echo("note: no browser was found here; open the address in one on this machine", err=True)
+        typer.echo("note: no browser was found; open the address in a browser on this machine", err=True)
     typer.echo("Ctrl-C ends it.", err=True)

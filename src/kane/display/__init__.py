@@ -1,1 +1,1 @@
-"""What models look like, and the page that shows them: scenes, runs and equations for browsers."""
+"""Visual forms of models, and the page that shows them: scenes, runs and equations for browsers."""

@@ -1,4 +1,4 @@
-"""What a page needs to show the forces of loads, joints and constraints while it integrates."""
+"""Programs and data with which a page computes forces of loads, joints and constraints while it integrates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kane.formulation.reactions.reactions import reveal_reactions
 
 
 class ActingForm(NamedTuple):
-    """As ``Motion.acting`` reads it: what acts, where its numbers lie in the programs, and the programs."""
+    """Data for ``Motion.acting`` of the page: acting parts with their places in the outputs, and the programs."""
 
     parts: list[dict[str, Any]]
     reactions: dict[str, int] | None
@@ -23,10 +23,10 @@ class ActingForm(NamedTuple):
 
 
 def acting_form(equations: Equations, names: Sequence[str], numbers: Numbers) -> ActingForm:
-    """What these exert on bodies: per unit of their multipliers (program "exerted"), and these (program "reactions").
+    """Return forces and torques on bodies per unit multiplier (program "exerted") and multipliers ("reactions").
 
     Raises:
-        ModelError: nothing has such a name, or redundant constraints share its reaction.
+        ModelError: a name is unknown, or redundant constraints share its reaction.
     """
     found = [exerted(equations, name) for name in names]
     parts, outputs, first = list[dict[str, Any]](), list[Expr](), 0
@@ -46,14 +46,13 @@ def acting_form(equations: Equations, names: Sequence[str], numbers: Numbers) ->
 
 
 def _reactions(equations: Equations, found: Sequence[Exerted]) -> tuple[dict[str, int] | None, list[Program]]:
-    """Sizes and program of the reactions."""
+    """Return sizes and program of the reactions."""
     if not found:
         return None, []
     made = reveal_reactions(equations, *(one.name for one in found))
     if made.indeterminate:
         shared = ", ".join(made.indeterminate)
         raise ModelError(
-            f"redundant constraints share {shared}: these reactions have no value to be drawn; leave them out of "
-            "arrows="
+            f"redundant constraints share {shared}, so these reactions are indeterminate; leave them out of arrows="
         )
     return {"own": made.own, "count": len(made.names), "rows": len(made.rows)}, [made.program()]

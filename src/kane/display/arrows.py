@@ -1,4 +1,4 @@
-"""Arrows: forces and torques on bodies over time, and how long they are drawn."""
+"""Arrows: forces and torques on bodies over time, and the scales of their lengths."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 
 from kane.display.piece import Array
 
-# What is less than this beside its equals is rounding; which percentile of forces fills the scene, spikes left out.
+# Relative size below which a value counts as rounding; percentile of the forces that sets the scale, without spikes.
 ROUNDING, SELDOM = 1e-9, 95
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A force and a torque over time.
+    """Force and torque over time.
 
     Attributes:
-        name: what is shown.
-        body: index of the body on which it is drawn; ``at`` a point in its frame (3,) [m].
-        arm: from there to where it is drawn, in N, (times, 3) [m].
-        force, torque: in N, (times, 3) [N, N m].
+        name: label of the arrow.
+        body: index of the body on which it is drawn; ``at`` is a point in its frame (3,) [m].
+        arm: vector from ``at`` to the start of the arrow, in N, (times, 3) [m].
+        force, torque: vectors in N, (times, 3) [N, N m].
     """
 
     name: str
@@ -34,12 +34,12 @@ class Arrow:
 
 
 class DrawnArrow(NamedTuple):
-    """An arrow in N, of a picture.
+    """Arrow of a picture, in N.
 
     Attributes:
-        start, end: [m].
-        number: of what it is of, for its colour.
-        heads: two of torques.
+        start, end: end points [m].
+        number: index of the name, which selects the colour.
+        heads: number of heads, 1 for forces and 2 for torques.
     """
 
     start: Array
@@ -49,7 +49,7 @@ class DrawnArrow(NamedTuple):
 
 
 def without_rounding(arrow: Arrow, size: float) -> Arrow:
-    """An arrow whose torque, force or arm is zero where it is nothing beside the others."""
+    """Return the arrow with its arm, force or torque set to zero if it is negligible."""
     force, torque, arm = (np.linalg.norm(x, axis=1).max(initial=0.0) for x in (arrow.force, arrow.torque, arrow.arm))
     return replace(
         arrow,
@@ -60,8 +60,9 @@ def without_rounding(arrow: Arrow, size: float) -> Arrow:
 
 
 def scales_of(arrows: Sequence[Arrow], size: float) -> dict[str, float]:
-    """Metres for a newton and for a newton metre: what is seldom exceeded is half as long as the scene, of torques a
-    third; 0 where there are none.
+    """Return the lengths of arrows in m/N and m/(N m); zero without forces or torques.
+
+    The SELDOM percentile of the forces is half as long as the scene, that percentile of the torques a third.
     """
     forces, torques = ([getattr(a, word) for a in arrows] for word in ("force", "torque"))
     return {"force": _scale(forces, size / 2), "torque": _scale(torques, size / 3)}
@@ -69,14 +70,14 @@ def scales_of(arrows: Sequence[Arrow], size: float) -> dict[str, float]:
 
 def _scale(vectors: Sequence[Array], length: float) -> float:
     sizes = np.concatenate([np.zeros(0), *(np.linalg.norm(x, axis=1) for x in vectors)])
-    # One metre stands for a force of two digits.
+    # The force per metre is rounded to two digits.
     return 1.0 / float(f"{np.percentile(sizes[sizes > 0.0], SELDOM) / length:.1e}") if sizes.any() else 0.0
 
 
 def drawn_arrows(
     arrows: Sequence[Arrow], k: int, pose: tuple[Array, Array], scales: dict[str, float]
 ) -> Iterator[DrawnArrow]:
-    """The arrows at time k, bodies at R_NP (frames, 3, 3) and p_NoPo (frames, 3)."""
+    """Yield the arrows at time index k, for poses R_NP (frames, 3, 3) and p_NoPo (frames, 3)."""
     R, p = pose
     names = list(dict.fromkeys(arrow.name for arrow in arrows))
     for arrow in arrows:
@@ -87,7 +88,7 @@ def drawn_arrows(
 
 
 def legend(arrows: Sequence[Arrow], scales: dict[str, float]) -> list[tuple[str, int | None]]:
-    """What stands beside arrows: the names of what they are of with their numbers, then how long they are."""
+    """Return the lines of the legend: names with their colour numbers, then the scale with None."""
     names = list(dict.fromkeys(arrow.name for arrow in arrows))
     lengths = [
         f"{float(f'{1.0 / scales[word]:.1e}'):g} {unit}"

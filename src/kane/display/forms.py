@@ -1,4 +1,4 @@
-"""Forms of unit size as triangles: what parts of shapes are stretched from."""
+"""Forms of unit size as triangles; parts of shapes are stretched unit forms."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, SQUARE, TUBE
 
 ROUND = 40  # corners of a circle
-GLOBE = 34  # of the equator of a ball: many are drawn, and shading hides their corners
+GLOBE = 34  # corners of a ball's equator; fewer than ROUND, because balls are frequent and shading hides corners
 INNER = 0.86  # inner radius of a ring
 
 
 class Triangles(NamedTuple):
-    """A surface.
+    """Triangulated surface.
 
     Attributes:
         points: corners, (n, 3).
-        normals: at the corners, outwards, (n, 3); zero where each triangle shall have its own.
-        faces: three corners each, counter-clockwise from outside, (m, 3).
+        normals: outward normals at the corners, (n, 3); zero if each triangle has its own.
+        faces: indices of the three corners, counter-clockwise from outside, (m, 3).
     """
 
     points: NDArray[np.float64]
@@ -31,7 +31,7 @@ class Triangles(NamedTuple):
 
 
 def joined(*surfaces: Triangles) -> Triangles:
-    """Several surfaces as one."""
+    """Return several surfaces as one."""
     starts = np.cumsum([0, *(len(s.points) for s in surfaces)])
     faces = [s.faces + start for s, start in zip(surfaces, starts, strict=False)]
     points, normals = (np.concatenate([getattr(s, word) for s in surfaces]) for word in ("points", "normals"))
@@ -39,7 +39,7 @@ def joined(*surfaces: Triangles) -> Triangles:
 
 
 def _grid(rows: int, columns: int) -> NDArray[np.int64]:
-    """Faces of a grid of corners (rows + 1, columns + 1), laid out row by row."""
+    """Return the faces of a grid of (rows + 1, columns + 1) corners in row order."""
     i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     a = (i * (columns + 1) + j).ravel()
     b, c, d = a + 1, a + columns + 2, a + columns + 1
@@ -68,7 +68,7 @@ def _tube(radius: float = 1.0, side: float = 1.0) -> Triangles:
 
 
 def _end(inner: float, height: float) -> Triangles:
-    """A flat ring, or a disk, at z = height."""
+    """Return a flat ring, or a disk, at z = height."""
     c, s = _circle()
     around = np.stack([c, s, 0 * c], -1)
     points = np.concatenate([inner * around, around]) + np.array([0.0, 0.0, height])
@@ -99,7 +99,7 @@ def _square() -> Triangles:
 
 
 def _cone() -> Triangles:
-    """Radius 1 at z = 0, tip at z = 1: of arrows."""
+    """Return the head of an arrow: radius 1 at z = 0, tip at z = 1."""
     c, s = _circle()
     around, tip = np.stack([c, s, 0 * c], -1), np.tile([0.0, 0.0, 1.0], (ROUND + 1, 1))
     slope = np.stack([c, s, 0 * c + 1], -1) / np.sqrt(2)
@@ -123,5 +123,5 @@ NAMES = tuple(_MAKERS)
 
 @cache
 def unit_form(name: str) -> Triangles:
-    """A form by its name."""
+    """Return the form of this name."""
     return _MAKERS[name]()

@@ -1,4 +1,4 @@
-"""What bodies look like whose model does not say: ellipsoids of their inertia, rods between their joints."""
+"""Default shapes of bodies without declared shapes: ellipsoids of inertia, and rods between joints."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from kane.model.contacts import Candidate
 from kane.model.model import Model
 from kane.model.shapes.part import BALL, TUBE
 
-# Shares of the size of the scene: radius of a rod, of a joint, of a point mass; thinnest ellipsoid.
+# Sizes relative to the scene: radius of a rod, of a joint, of a point mass; smallest semi-axis of an ellipsoid.
 ROD, JOINT, MASS, THINNEST = 0.010, 0.018, 0.03, 0.006
-# An ellipsoid thinner than this is a needle, which the rods of the body show better.
+# Relative middle semi-axis below which an ellipsoid is a needle; the rods of the body show it better.
 NEEDLE = 0.03
-# Of more bodies than a few, ellipsoids that would hide the others are shown smaller: files have made-up inertias.
+# With more than FEW bodies, ellipsoids are limited to LARGEST, because made-up inertias in files would hide the others.
 FEW, LARGEST = 4, 0.25
-# Nearer than this share of the scene points are one.
+# Relative distance below which points coincide.
 SAME = 1e-6
 
 
 class Valued(Protocol):
-    """What gives numbers for expressions of parameters."""
+    """Source of numerical values for expressions of parameters."""
 
     def of(self, values: Any) -> Array: ...
 
 
 def nodes_of(model: Model, numbers: Valued) -> dict[int, list[Array]]:
-    """By body the points that a drawing should join, in its frame: its joint's, its mass centre, those of the joints
-    that it carries, points that constraints and loads name.
+    """Return for each body the points that its rods join, in its frame.
+
+    These are its joint, its mass centre, the joints that it carries, and points of constraints and loads.
     """
     found: dict[int, list[Array]] = {body.index: [] for body in model.bodies}
     for c in model.connections:
@@ -48,7 +49,7 @@ def nodes_of(model: Model, numbers: Valued) -> dict[int, list[Array]]:
 
 
 def named_points(model: Model) -> Iterator[tuple[int, Any]]:
-    """Points of bodies in constraints and loads: index of the body, p_B."""
+    """Yield the points of bodies in constraints and loads: index of the body, p_B."""
     rows = [x for c in model.constraints for row in c.rows for x in (row.configuration, row.motion) if x is not None]
     for leaf in leaves(rows):
         if leaf.op == MEASURE and isinstance(leaf.data, Measure) and leaf.data.kind in (POSITION, VELOCITY):
@@ -60,7 +61,7 @@ def named_points(model: Model) -> Iterator[tuple[int, Any]]:
 
 
 def bodies_of(model: Model, candidate: Candidate) -> list[int]:
-    """The bodies that a constraint which comes and goes holds: of its points, and that its coordinates move."""
+    """Return the bodies of an intermittent constraint: owners of its points, and bodies that its coordinates move."""
     given = [candidate.gap, *(x for row in candidate.rows for x in (row.configuration, row.motion))]
     carried = {name: c.child.index for c in model.connections for name in (*c.coordinate_names, *c.speed_names)}
     found: set[int] = set()
@@ -73,7 +74,7 @@ def bodies_of(model: Model, candidate: Candidate) -> list[int]:
 
 
 def ties_of(model: Model, numbers: Valued) -> Iterator[Tie]:
-    """Lines along joints that slide, and between the two points of a load such as a spring."""
+    """Yield lines along sliding joints, and between the two points of a load such as a spring."""
     for c in model.connections:
         if c.joint.nq < 6 and c not in model.cuts:
             points = numbers.of(c.p_PF), numbers.of(c.p_CM)
@@ -89,7 +90,7 @@ def ties_of(model: Model, numbers: Valued) -> Iterator[Tie]:
 def guessed(
     model: Model, nodes: Mapping[int, list[Array]], bare: Collection[int], size: float, numbers: Valued
 ) -> Iterator[DrawnPiece]:
-    """Pieces for the bodies in ``bare``."""
+    """Yield default pieces for the bodies in ``bare``, and points of the ground."""
     carried = {c.child.index: numbers.of(c.p_CM) for c in model.connections if c.joint.nq < 6}
     for body in model.bodies[1:]:
         if body.index not in bare:
@@ -110,7 +111,7 @@ def guessed(
 
 
 def _apart(points: list[Array], nearer: float) -> list[Array]:
-    """Points without those that are where an earlier one is."""
+    """Return the points without duplicates."""
     kept: list[Array] = []
     for x in points:
         if all(np.linalg.norm(x - y) > nearer for y in kept):
@@ -119,7 +120,7 @@ def _apart(points: list[Array], nearer: float) -> list[Array]:
 
 
 def rod(body: int, start: Array, end: Array, radius: float) -> DrawnPiece:
-    """A thin tube between two points of a body."""
+    """Return a thin tube between two points of a body."""
     along = end - start
     z = along / np.linalg.norm(along)
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
@@ -129,8 +130,9 @@ def rod(body: int, start: Array, end: Array, radius: float) -> DrawnPiece:
 
 
 def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> DrawnPiece:
-    """The ellipsoid of even density with the mass and inertia of a body: its squared semi-axes are
-    5 (I_j + I_k - I_i) / (2 m).
+    """Return the homogeneous ellipsoid with the mass and inertia of a body.
+
+    Its squared semi-axes are 5 (I_j + I_k - I_i) / (2 m).
     """
     mass = float(numbers.of([body.mass])[0])
     inertia = np.array([numbers.of(row) for row in body.inertia])

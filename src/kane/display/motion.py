@@ -1,4 +1,4 @@
-"""What a page needs to move a model: names, sizes and programs, for poses alone, for sliders, for the equations."""
+"""Data and programs with which a page moves a model: for poses, for sliders, or for integration."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from kane.formulation.quantities.programs import program
 from kane.formulation.recursive.measures import images
 from kane.model.checks import near
 
-# Of an error of one step over the state: a run of seconds keeps nine digits.
+# Tolerance for the relative error of one step; runs of seconds then keep nine digits.
 TOLERANCE = 1e-11
-# What a session has given, in runs and streams.
+# Names of the energies that a session has delivered, in runs and streams.
 LEDGER = ("work_on_hand", "work_on_mechanism")
-# How hard the mouse pulls: accelerations in sizes of the scene and s^-2 for a body pulled by the size of the scene.
+# Stiffness of the mouse spring per mass [1/s^2].
 PULL = 60.0
 
 
 class Slider(NamedTuple):
-    """A slider of a page.
+    """Slider of a page.
 
     Attributes:
         kind: "coordinate", "input" or "parameter".
-        name, place: its name, and its place among those of its kind.
-        low, high, value: between which numbers it goes, and where it is at first.
-        unit: in words; empty where it is not known.
+        name, place: name of the quantity, and its index among quantities of this kind.
+        low, high, value: range and initial value.
+        unit: unit of the quantity; empty if unknown.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class Slider(NamedTuple):
 
 
 def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: Mapping[str, float]) -> dict[str, Any]:
-    """Names, sizes and values, as the page's Motion reads them."""
+    """Return names, sizes and values for the page's class Motion."""
     defaults = {**equations.defaults, **parameters, **inputs}
     own = equations.own
     rows = [i for i, row in enumerate(own.constraints) if row.configuration is not None]
@@ -75,13 +75,13 @@ def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: M
 
 
 def posed_form(equations: Equations, parameters: Mapping[str, float]) -> dict[str, Any]:
-    """The same where only poses are asked for: constraints are taken as they are."""
+    """Return the data for pages that only compute poses and ignore constraints."""
     found = motion_form(equations, parameters, {})
     return {**found, "rows": 0, "own": {"n": 0, "closing": []}}
 
 
 def closing_programs(equations: Equations) -> list[Program]:
-    """What puts coordinates onto the constraints."""
+    """Return the programs that project coordinates onto the constraints."""
     own = equations.own
     if not equations.closing:
         return []
@@ -90,7 +90,7 @@ def closing_programs(equations: Equations) -> list[Program]:
 
 
 def moving_programs(equations: Equations) -> list[Program]:
-    """What integrates the equations: M, h and the constraints before they are embedded, and the energy."""
+    """Return the programs for integration: M, h, constraints before embedding, kinematics, energy and velocities."""
     free = equations.unconstrained
     found = [
         program(equations, "unconstrained"),
@@ -102,7 +102,7 @@ def moving_programs(equations: Equations) -> list[Program]:
 
 
 def velocities(equations: Equations) -> Program:
-    """Of each body but the ground v_NBo and w_NB in N: with them the mouse pulls."""
+    """Return the program of v_NBo and w_NB in N of each body but the ground, for the mouse spring."""
     N, bodies = equations.model.ground, equations.model.bodies[1:]
     measured = [x for body in bodies for x in (body.point().velocity, body.angular_velocity)]
     with collector_paused():
@@ -118,10 +118,10 @@ def _renamed(equations: Equations, name: str) -> Program:
 
 
 def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> list[Slider]:
-    """The sliders that a user asks for: names of inputs and parameters, or a dict from names to (low, high).
+    """Return sliders for names of inputs and parameters, or for a dict from names to (low, high).
 
     Raises:
-        ModelError: there is no such input or parameter, or a range is not two numbers, the lower first.
+        ModelError: an input or parameter is unknown, or a range is not two numbers, the lower first.
     """
     given = asked if isinstance(asked, Mapping) else dict.fromkeys(words(asked, "sliders=", "names"))
     found = []
@@ -138,7 +138,7 @@ def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> li
 
 
 def _usual(kind: str, value: float) -> tuple[float, float]:
-    """From nothing to twice the value, for parameters; as far to both sides, for inputs and what is zero."""
+    """Return the default range: zero to twice the value; for inputs and zero values, symmetric about zero."""
     if kind == "input" or value == 0.0:
         reach = 2.0 * abs(value) or 10.0
         return -reach, reach
@@ -155,7 +155,7 @@ def _span(name: str, span: Any) -> tuple[float, float]:
 
 
 def coordinate_sliders(equations: Equations, q: Sequence[float], size: float) -> list[Slider]:
-    """One for each coordinate: half a turn, or the size of the scene, to both sides."""
+    """Return one slider for each coordinate; its range is half a turn, or the size of the scene, to both sides."""
     found = []
     for i, (leaf, unit) in enumerate(zip(equations.q, equations.coordinate_units, strict=True)):
         reach = np.pi if unit == "rad" else size if unit == "m" else 1.0
@@ -173,12 +173,12 @@ def page(
     programs: Sequence[Program],
     extra: Mapping[str, Any] | None = None,
 ) -> Page:
-    """A page of any mode: "run", "live", "model" or "stream".
+    """Return a page of any mode: "run", "live", "model" or "stream".
 
     Args:
         start: t and x = [q, u].
-        programs: besides that of poses.
-        extra: what the page has besides, in the place of nothing.
+        programs: programs besides the program of poses.
+        extra: entries that replace empty entries of the content.
     """
     units = {leaf["name"]: leaf["unit"] for leaf in (*motion["coordinates"], *motion["speeds"])}
     defaults = {p["name"]: p["value"] for p in motion["parameters"]}
@@ -204,7 +204,7 @@ def page(
 
 
 def looked_at(equations: Equations, scene: Scene, state: Sequence[float], numbers: Numbers) -> list[float] | None:
-    """The direction in which a mechanism that moves in one upright plane is looked at; None for all others."""
+    """Return the view direction of a mechanism that moves in one vertical plane; None for other mechanisms."""
     random, count = np.random.default_rng(1), len(equations.q)
     found = []
     for _ in range(3):
@@ -220,7 +220,7 @@ def looked_at(equations: Equations, scene: Scene, state: Sequence[float], number
 
 
 def _axes(*turns: np.ndarray) -> list[np.ndarray]:
-    """Unit axes of rotations that turn."""
+    """Return the unit axes of the rotations with a nonzero angle."""
     found = []
     for R in turns:
         axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
@@ -230,7 +230,7 @@ def _axes(*turns: np.ndarray) -> list[np.ndarray]:
 
 
 def pull_of(equations: Equations, scene: Scene, numbers: Numbers) -> dict[str, float]:
-    """Stiffness and damping of the spring by which the mouse pulls: a mechanism follows in some tenths of a second."""
+    """Return stiffness and damping of the mouse spring; a mechanism follows it in some tenths of a second."""
     mass = float(numbers.of([body.mass for body in equations.model.bodies[1:]]).sum()) or 1.0
     stiffness = PULL * mass
     return {"stiffness": stiffness, "damping": 0.4 * float(np.sqrt(stiffness * mass))}
@@ -246,10 +246,10 @@ def live_page(
     arrows: Sequence[str] = (),
     extra: Mapping[str, Any] | None = None,
 ) -> Page:
-    """The page that integrates these equations in the browser; ``arrows`` names what is drawn with its forces.
+    """Return the page that integrates these equations in the browser and draws the forces named by ``arrows``.
 
     Raises:
-        ModelError: nothing has such a name, redundant constraints share its reaction, or a slider is of nothing.
+        ModelError: a name is unknown, or redundant constraints share its reaction.
     """
     scene = scene_of(equations, parameters=parameters, q=start[1][: len(equations.q)])
     values = {**equations.defaults, **parameters, **inputs}
@@ -268,7 +268,7 @@ def live_page(
 
 
 def model_page(equations: Equations, *, start: tuple[float, Sequence[float]], parameters: Mapping[str, float]) -> Page:
-    """The page that poses a model by sliders."""
+    """Return the page that moves a model by sliders."""
     scene = scene_of(equations, parameters=parameters, q=start[1][: len(equations.q)])
     shown_sliders = coordinate_sliders(equations, start[1], scene.size)
     motion = {**motion_form(equations, parameters, {}), "rows": 0}

@@ -1,4 +1,4 @@
-"""Pages: one HTML file with a scene, and a run or equations, inside; it needs nothing else and asks no network."""
+"""Pages: one HTML file that contains a scene and a run or equations, and needs no network."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from kane.files.write_file import write_whole
 SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "controls.js", "hand.js", "start.js")
 _ALONE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
 _SERVED = _ALONE + " blob:; connect-src {socket}"
-# Corners of forms are whole numbers of this many steps across the form.
+# Coordinates of corners are integers from 0 to STEPS across a form.
 STEPS = 65535
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page shows, as JavaScript reads it.
+    """Content of a page, for JavaScript.
 
     Attributes:
-        title: of the page.
+        title: title of the page.
         content: plain data.
-        programs: that run in the browser; ``defaults`` the values of their parameters.
+        programs: programs that run in the browser; ``defaults`` has the values of their parameters.
     """
 
     title: str
@@ -51,25 +51,25 @@ class Page:
         return f"<Page {self.title!r}>"
 
     def html(self) -> str:
-        """The whole page, with everything in it."""
+        """Return the complete page."""
         start = f"begin({literal(self.content)}, kane_programs());"
         return document(self.title, f"{self.source()}\n{start}")
 
     def source(self) -> str:
-        """JavaScript that defines ``kane_programs``, the programs by name."""
+        """Return JavaScript that defines ``kane_programs``, the programs by name."""
         text = emit_javascript(self.programs, name=self.title, defaults=self.defaults)
         entries = ", ".join(f"{literal(p.name)}: {javascript_name(p)}" for p in self.programs)
         return f"window.kane_programs = () => {{\n{text}\nreturn {{ {entries} }};\n}};"
 
     def message(self) -> str:
-        """What a server sends to the page that it has served."""
+        """Return the message that a server sends to its page."""
         return json.dumps({"page": self.content, "source": self.source()})
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as one file.
 
         Raises:
-            FileError: it cannot be written.
+            FileError: the file cannot be written.
         """
         target = given_path(path, "the file of a page")
         text = self.html()
@@ -78,12 +78,12 @@ class Page:
 
 
 def served(title: str, socket: str) -> str:
-    """The page without content, which it asks for at the address ``socket``."""
+    """Return a page without content, which requests the content from the address ``socket``."""
     return document(title, "connect();", socket)
 
 
 def document(title: str, begin: str, socket: str = "") -> str:
-    """HTML with the scripts of the page in it, then ``begin``."""
+    """Return HTML with the scripts of the page, followed by the statement ``begin``."""
     nonce = secrets.token_urlsafe(16)
     policy = _SERVED if socket else _ALONE
     scripts = "\n".join(asset(name) for name in SCRIPTS)
@@ -98,7 +98,7 @@ def document(title: str, begin: str, socket: str = "") -> str:
 
 
 def asset(name: str) -> str:
-    """The text of a file of the page."""
+    """Return the text of a file of the page."""
     return (files("kane.display") / "page" / name).read_text("utf-8")
 
 
@@ -107,12 +107,12 @@ def _version() -> str:
 
     try:
         return version("kane")
-    except PackageNotFoundError:  # run from its source
+    except PackageNotFoundError:  # kane runs from its source
         return "from source"
 
 
 def scene_form(scene: Scene) -> dict[str, Any]:
-    """A scene as plain data."""
+    """Return a scene as plain data."""
     names = {form: form if isinstance(form, str) else f"solid {k}" for k, form in enumerate(scene.forms)}
     return {
         "frames": list(scene.frames),
@@ -132,7 +132,7 @@ def _digits(values: Any) -> list[float]:
 
 
 def _form(form: Triangles) -> dict[str, Any]:
-    """Triangles with corners in steps, normals in 127 parts."""
+    """Return triangles as plain data: corners as integers up to STEPS, normals as integers up to 127."""
     low, high = form.points.min(axis=0), form.points.max(axis=0)
     step = np.where(high > low, (high - low) / STEPS, 1.0)
     found = {"low": low.tolist(), "step": step.tolist()}
@@ -146,5 +146,5 @@ def _form(form: Triangles) -> dict[str, Any]:
 
 
 def encoded(values: np.ndarray) -> str:
-    """An array as base64 of its bytes, the lowest first."""
+    """Return the bytes of an array, in memory order, as base64."""
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")

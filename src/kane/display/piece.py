@@ -1,4 +1,4 @@
-"""Pieces: forms and lines in bodies, in numbers."""
+"""Pieces: forms and lines of bodies, numerically."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Array = NDArray[np.float64]
 
 
 class DrawnPiece(NamedTuple):
-    """A form in a body.
+    """Form of a body.
 
     Attributes:
-        body: its index; the ground is 0.
+        body: index of the body; the ground is 0.
         form: name of a unit form, path of a mesh, or a solid.
-        stretch: 3 x 3: R times the sizes.
+        stretch: 3 x 3 matrix, R times the sizes.
         position: p_B [m].
-        look: "shape" for what the model says, "guess" for what was made up, "ground" for what stands still.
+        look: "shape" for declared shapes, "guess" for default shapes, "ground" for shapes of the ground.
     """
 
     body: int
@@ -31,7 +31,7 @@ class DrawnPiece(NamedTuple):
 
 
 class Tie(NamedTuple):
-    """A line between points of two bodies: a joint that slides, a spring."""
+    """Line between points of two bodies, such as a sliding joint or a spring."""
 
     bodies: tuple[int, int]
     points: tuple[Array, Array]

@@ -1,4 +1,4 @@
-"""Runs for pages: what was recorded, thinned out to what an eye can follow, as plain data."""
+"""Runs for pages: recorded data, reduced to the resolution of an eye, as plain data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kane.model.body import Body, Point
 from kane.model.checks import near
 
 Array = NDArray[np.float64]
-# As many numbers of all runs together as keep a page under two megabytes, and as few times as show a motion.
+# Largest count of numbers of all runs, which keeps a page below two megabytes; smallest count of times of a run.
 MOST_NUMBERS, FEWEST = 220_000, 200
 
 
 @dataclass(frozen=True)
 class Band:
-    """When something acts, such as a contact: spans of time, and the bodies that light up meanwhile."""
+    """Time spans in which something acts, such as a contact, and the bodies that are highlighted then."""
 
     name: str
     spans: Sequence[tuple[float, float]]
@@ -35,15 +35,15 @@ class Band:
 
 @dataclass(frozen=True)
 class ShownRun:
-    """A motion to be shown.
+    """Motion to be shown.
 
     Attributes:
-        name: in the list of ghosts.
+        name: name in the list of ghosts.
         time: (times,) [s].
         q: (times, nq).
-        series: other courses by name, (times,).
-        events: time, name and cause of each.
-        arrows, bands: what acts.
+        series: other quantities over time by name, (times,).
+        events: time, name and cause of each event.
+        arrows, bands: acting forces, and time spans in which something acts.
     """
 
     name: str
@@ -63,11 +63,11 @@ def replay_page(
     traces: Any = (),
     plots: Any = (),
 ) -> Page:
-    """The page that plays runs of a model: the first in colour, the others as ghosts.
+    """Return a page that plays runs of a model: the first in colour, the others as ghosts.
 
     Raises:
-        ModelError: a trace is no point of a body, body or frame; a plot is of nothing that was recorded; there is
-            nothing to see.
+        ModelError: a trace is not a point, body or frame of the model, a plotted quantity was not recorded, or the
+            model has no bodies.
     """
     first = runs[0]
     plotted = words(plots, "plots", "names")
@@ -93,7 +93,7 @@ def replay_page(
 
 
 def run_form(run: ShownRun, together: int) -> dict[str, Any]:
-    """A run as plain data; ``together`` how many times all runs have that share the page."""
+    """Return a run as plain data; ``together`` is the number of times of all runs on the page."""
     width = run.q.shape[1] + len(run.series) + 9 * len(run.arrows)
     wanted = max(FEWEST, int(MOST_NUMBERS / width * len(run.q) / max(together, 1)))
     rows = np.unique(np.round(np.linspace(0, len(run.time) - 1, min(wanted, len(run.time)))).astype(int))
@@ -109,24 +109,24 @@ def run_form(run: ShownRun, together: int) -> dict[str, Any]:
 
 
 def spans(time: Array, holds: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """The spans of time in which something holds: from its first record to the one after its last."""
+    """Return the time spans in which ``holds`` is true: from its first record to the record after its last."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
     last = len(time) - 1
     return [(float(time[a]), float(time[min(b, last)])) for a, b in edges.reshape(-1, 2)]
 
 
 def _arrow_form(arrow: Arrow, rows: NDArray[np.int64]) -> dict[str, Any]:
-    """An arrow as plain data; what is zero all along takes no place."""
+    """Return an arrow as plain data; vectors that are always zero are empty."""
     vectors = {"arm": arrow.arm, "force": arrow.force, "torque": arrow.torque}
     found = {word: encoded(x[rows].astype("<f4")) if x.any() else "" for word, x in vectors.items()}
     return {"name": arrow.name, "body": arrow.body, "at": arrow.at.tolist(), **found}
 
 
 def trace_form(trace: Any, equations: Equations, frames: Sequence[str]) -> dict[str, Any]:
-    """A trace as plain data: of a point, or of the origin of a body or frame."""
+    """Return a trace of a point, or of the origin of a body or frame, as plain data."""
     if isinstance(trace, Point):
         if trace.body.model.arena is not equations.model.arena:
-            raise ModelError(f"the point {trace!r} to be traced is of another model")
+            raise ModelError(f"the point {trace!r} belongs to another model; trace points of the shown model")
         return {"name": repr(trace), "body": trace.body.index, "at": [float(x) for x in trace.position_in_body]}
     name = trace.name if isinstance(trace, Body) else trace
     if not isinstance(name, str) or name not in frames:

@@ -1,4 +1,4 @@
-"""Scenes: what bodies look like, in numbers, and where they are at any state."""
+"""Scenes: shapes of bodies, numerically, and the program of their poses."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from kane.model.shapes.part import ENDLESS, Solid
 from kane.model.shapes.shape import Shape
 from kane.model.shapes.trimesh import read_mesh
 
-# How long what has no end is shown, in sizes of the scene.
+# Length at which unbounded shapes of the ground are drawn, relative to the scene.
 FAR = 6.0
-# And in a body that moves, such as the pad of a finger.
+# The same for shapes of moving bodies, such as the pad of a finger.
 PATCH = 0.1
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a model looks like.
+    """Visible form of a model.
 
     Attributes:
-        name: of the model.
-        frames: the ground, the bodies, then named frames.
-        bodies: how many of the frames are bodies, the ground included.
-        pieces, ties: what is drawn.
-        size: of the mechanism where its coordinates are neutral [m].
-        up: unit vector against gravity, or z.
-        where: the program of poses: of each frame but the ground R_NP by rows and p_NoPo.
+        name: name of the model.
+        frames: names of the ground, the bodies, then named frames.
+        bodies: number of frames that are bodies, including the ground.
+        pieces, ties: forms and lines to be drawn.
+        size: size of the mechanism at the coordinates given to ``scene_of`` [m].
+        up: unit vector opposite to gravity, or z.
+        where: program of poses: R_NP by rows and p_NoPo of each frame but the ground.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Scene:
 
     @cached_property
     def forms(self) -> dict[str | Solid, Triangles]:
-        """The forms that are drawn; meshes are read now.
+        """Forms of the pieces; meshes are read at the first access.
 
         Raises:
             ModelError: trimesh is not installed.
@@ -64,7 +64,7 @@ class Scene:
 
 
 def form_of(form: str | Solid) -> Triangles:
-    """A unit form by its name, a mesh by its path, or what a solid is."""
+    """Return the triangles of a unit form (by name), a mesh (by path) or a solid."""
     if form in NAMES:
         return unit_form(form)
     corners, faces = form if isinstance(form, Solid) else read_mesh(form)
@@ -73,7 +73,7 @@ def form_of(form: str | Solid) -> Triangles:
 
 
 class Numbers:
-    """Values of expressions of parameters."""
+    """Numerical values of expressions of parameters."""
 
     def __init__(self, equations: Equations, parameters: Mapping[str, float]) -> None:
         known = {**equations.defaults, **parameters}
@@ -81,14 +81,14 @@ class Numbers:
         self.values |= {leaf: interpret([x], self.values)[0] for leaf, x in equations.baked.items()}
 
     def of(self, values: Iterable[Any]) -> Array:
-        """Numbers and expressions as numbers."""
+        """Return the values of numbers and expressions."""
         given = list(values)
         found = iter(interpret([x for x in given if isinstance(x, Expr)], self.values))
         return np.array([next(found) if isinstance(x, Expr) else x for x in given], float)
 
 
 def poses_at(where: Program, state: Sequence[float], numbers: Numbers) -> tuple[Array, Array]:
-    """R_NP (frames, 3, 3) and p_NoPo (frames, 3) at a state [t, q, u], the ground first; by the interpreter."""
+    """Return R_NP (frames, 3, 3) and p_NoPo (frames, 3) at a state [t, q, u], ground first, without compiling."""
     values = {**numbers.values, **dict(zip(where.state, map(float, state), strict=True))}
     found = np.array(interpret(where.outputs, values), float).reshape(-1, 12)
     R, p = np.concatenate([np.eye(3)[None], found[:, :9].reshape(-1, 3, 3)]), found[:, 9:]
@@ -96,20 +96,20 @@ def poses_at(where: Program, state: Sequence[float], numbers: Numbers) -> tuple[
 
 
 def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = None, q: Any = None) -> Scene:
-    """The scene of a model.
+    """Return the scene of a model.
 
-    Bodies without shapes are an ellipsoid with their mass and inertia, and rods between their joints.
+    Bodies without shapes are drawn as an ellipsoid with their mass and inertia, and rods between their joints.
 
     Args:
-        parameters: those that are not at their defaults, by name.
-        q: coordinates at which its size is taken; neutral ones unless given.
+        parameters: values by name; missing ones have their defaults.
+        q: coordinates at which the size is measured; neutral by default.
 
     Raises:
-        ModelError: there is nothing to see: the model has no bodies.
+        ModelError: the model has no bodies.
     """
     model = equations.model
     if len(model.bodies) < 2:
-        raise ModelError(f"{equations.name!r} has no bodies, so that there is nothing to see; add some with model.body")
+        raise ModelError(f"{equations.name!r} has no bodies, so there is nothing to see; add some with model.body")
     numbers, where = Numbers(equations, parameters or {}), program(equations, "poses")
     state = [0.0, *(equations.neutral if q is None else q), *(0.0 for _ in equations.u)]
     nodes = nodes_of(model, numbers)
@@ -136,7 +136,7 @@ def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = N
 
 
 def _surfaces(model: Model) -> Iterable[Shape]:
-    """The surfaces of contacts in bodies, and in the ground, of which the model does not say what they look like."""
+    """Yield the contact surfaces of bodies, or of the ground, without declared shapes."""
     said = {shape.origin.body for shape in model.shapes}
     for shape in dict.fromkeys(shape for c in model.candidates for shape in c.surfaces):
         if shape.origin.body not in said:
@@ -144,12 +144,12 @@ def _surfaces(model: Model) -> Iterable[Shape]:
 
 
 def _is_endless(shape: Shape) -> bool:
-    """Whether it is more than a body can be, such as the plane of a pad."""
+    """Check whether a shape is unbounded, such as the plane of a pad."""
     return any(ENDLESS in part.size for part in shape.parts())
 
 
 def _declared(shapes: Sequence[Shape], numbers: Numbers, far: float, patch: float) -> Iterable[DrawnPiece]:
-    """The pieces of shapes; sides without end are as long as ``far`` in the ground, as ``patch`` in what moves."""
+    """Yield the pieces of shapes; unbounded sides have the length ``far`` in the ground, ``patch`` in moving bodies."""
     for shape in shapes:
         body = shape.origin.body.index
         endless = patch if body else far
@@ -161,7 +161,7 @@ def _declared(shapes: Sequence[Shape], numbers: Numbers, far: float, patch: floa
 
 
 def _size(points: Sequence[Array], shown: Sequence[DrawnPiece]) -> float:
-    """The longest side of the box around what is there [m]; 1 where that is a point."""
+    """Return the longest side of the bounding box, or the largest piece if that is longer [m]; 1 if both are zero."""
     extents = [float(np.linalg.norm(piece.stretch, axis=0).max()) for piece in shown]
     across = np.ptp(np.array(points), axis=0).max() if len(points) else 0.0
     found = max([float(across), *extents])

@@ -1,7 +1,6 @@
-"""Meshes with fewer triangles, so that pages stay light: corners in one cell of a grid become one.
+"""Meshes with fewer triangles, so that pages stay small: all corners in one cell of a grid are merged.
 
-The corner of a cell is where the squared distances from the planes of the triangles that meet there are least, so that
-edges stay edges.
+The merged corner minimizes the sum of squared distances from the planes of the cell's triangles, so that edges remain.
 
 Source: Lindstrom, Out-of-core simplification of large polygonal models, SIGGRAPH 2000.
 """
@@ -16,31 +15,31 @@ from numpy.typing import NDArray
 from kane.display.forms import NAMES, Triangles
 from kane.model.shapes.part import Solid
 
-# About as many triangles of all meshes together as software draws sixty times a second.
+# Largest number of triangles of all meshes; about as many as software rendering draws sixty times a second.
 MOST = 12_000
-# Directions in which planes say less than this of where a corner is leave it in the middle of its cell.
+# Relative singular value below which the planes do not determine a direction, so that the corner stays in the middle.
 VAGUE = 1e-2
-# Grids that are tried for one mesh.
+# Largest number of grids tried for one mesh.
 GRIDS = 8
 
 
 def lighter(forms: Mapping[str | Solid, Triangles]) -> dict[str | Solid, Triangles]:
-    """The same forms, meshes with fewer triangles where all together have too many."""
+    """Return the forms; if all meshes together have too many triangles, each mesh is simplified."""
     meshes = {name: form for name, form in forms.items() if name not in NAMES}
     total = sum(len(form.faces) for form in meshes.values())
     if total <= MOST:
         return dict(forms)
-    least = MOST // (2 * len(meshes))  # so that what had few keeps its shape
+    least = MOST // (2 * len(meshes))  # meshes with few triangles keep their shape
     return {**forms, **{name: simplified(x, max(least, len(x.faces) * MOST // total)) for name, x in meshes.items()}}
 
 
 def simplified(form: Triangles, most: int) -> Triangles:
-    """A mesh with about ``most`` triangles at the most; itself where it has no more."""
+    """Return a mesh with at most about ``most`` triangles; a mesh that has no more is returned as it is."""
     if len(form.faces) <= most:
         return form
     corners = form.points[form.faces]
     area = float(np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum())
-    size = 0.6 * np.sqrt(area / most)  # two triangles for a cell of a surface that has no more than its outside
+    size = 0.6 * np.sqrt(area / most)  # two triangles per cell of a surface without an inside
     for _ in range(GRIDS):
         found = _on_grid(form, size)
         if len(found.faces) <= most:
@@ -50,7 +49,7 @@ def simplified(form: Triangles, most: int) -> Triangles:
 
 
 def _on_grid(form: Triangles, size: float) -> Triangles:
-    """One corner for each cell that has some; triangles whose corners stay apart."""
+    """Return the mesh with one corner per occupied cell, and with triangles whose corners are in three cells."""
     low = form.points.min(axis=0)
     cells, of = np.unique(np.floor((form.points - low) / size).astype(np.int64), axis=0, return_inverse=True)
     of = of.reshape(-1)
@@ -64,12 +63,12 @@ def _on_grid(form: Triangles, size: float) -> Triangles:
 
 
 def _corners(form: Triangles, of: NDArray[np.int64], count: int, size: float) -> NDArray[np.float64]:
-    """The corner of each cell: the middle of what is in it, moved to where the planes there meet."""
+    """Return the corner of each cell: the mean of its corners, moved to the intersection of the planes."""
     middle = np.zeros((count, 3))
     np.add.at(middle, of, form.points)
     middle /= np.bincount(of, minlength=count)[:, None]
     a, b, c = (form.points[form.faces[:, k]] for k in range(3))
-    normals = np.cross(b - a, c - a)  # as long as twice the area: larger triangles say more
+    normals = np.cross(b - a, c - a)  # weighted by twice the area
     squares, pulls = np.zeros((count, 3, 3)), np.zeros((count, 3))
     for k in range(3):
         cell = of[form.faces[:, k]]
@@ -78,6 +77,6 @@ def _corners(form: Triangles, of: NDArray[np.int64], count: int, size: float) ->
         np.add.at(pulls, cell, normals * away[:, None])
     moved = np.einsum("nij,nj->ni", np.linalg.pinv(squares, rcond=VAGUE, hermitian=True), pulls)
     length = np.linalg.norm(moved, axis=1)
-    far = length > size  # planes that hardly meet do so somewhere else
+    far = length > size  # nearly parallel planes intersect far away
     moved[far] *= (size / length[far])[:, None]
     return middle + moved

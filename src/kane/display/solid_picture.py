@@ -1,4 +1,4 @@
-"""Still pictures of scenes, drawn with matplotlib: filled triangles from back to front, as seen from far away."""
+"""Still pictures of scenes with matplotlib: filled triangles, from back to front, in parallel projection."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kane.display.piece import Array, DrawnPiece
 from kane.display.scene import Scene
 from kane.model.shapes.part import SQUARE
 
-# Those of the page.
+# Colours of bodies, as on the page.
 PALETTE = ("#4878cf", "#e8853a", "#4fa866", "#c8504b", "#8d6cbc", "#b88a5a", "#d77fb4", "#7a8594", "#b3a33a", "#35a5b5")
 GROUND, SHADOW, FAINT = "#9ea3ab", "#dfe2e7", "#5d6878"
-# From where one looks: about the upright axis, and above the level [rad]; in the plane of a flat mechanism.
+# View direction: angle about the vertical axis and above the horizontal plane [rad]; the same for flat mechanisms.
 TURN, ABOVE, TURN_OF_FLAT, ABOVE_FLAT = -1.05, 0.38, -0.25, 0.12
 DARKEST, MARGIN = 0.45, 0.04
-# Of arrows: the first colour, length of a head in sizes of the scene, half its width in lengths.
+# Arrows: index of the first colour, length of a head relative to the scene, half its width relative to its length.
 FIRST_OF_ARROWS, HEAD, WIDTH = 3, 0.06, 0.32
-# Squares that stand for planes hide what lies on them from a painter who goes from back to front by middles.
+# Squares of planes are not drawn: sorted by depth of their centres, they would hide objects on them.
 FLOORS = (SQUARE,)
 
 
 class SolidPicture:
-    """A scene as seen from one direction; every pose of it is a set of filled triangles in the plane of the picture."""
+    """Scene seen from one direction; each pose is drawn as filled triangles in the picture plane."""
 
     def __init__(self, scene: Scene, flat: Sequence[float] | None) -> None:
-        """See a scene, along ``flat`` where its mechanism moves in an upright plane normal to that."""
+        """Set the view direction; for mechanisms in a vertical plane, ``flat`` is the normal of the plane."""
         self.scene = scene
         self.up = np.array(scene.up)
         first = np.cross([0.0, 0.0, 1.0] if abs(self.up[1]) > 0.9 else [0.0, 1.0, 0.0], self.up)
@@ -50,18 +50,19 @@ class SolidPicture:
         self.corners = [self._corners(piece) for piece in scene.pieces]
 
     def _corners(self, piece: DrawnPiece) -> Array:
-        """Triangles of a piece in its body, (m, 3 corners, 3)."""
+        """Return the triangles of a piece in the frame of its body, (m, 3 corners, 3)."""
         form = self.scene.forms[piece.form]
         return (form.points @ piece.stretch.T + piece.position)[form.faces]
 
     def triangles(self, R: Array, p: Array) -> Iterator[tuple[DrawnPiece, Array]]:
-        """The pieces with their triangles in N, at poses R_NP (frames, 3, 3) and p_NoPo (frames, 3)."""
+        """Yield the pieces with their triangles in N, for poses R_NP (frames, 3, 3) and p_NoPo (frames, 3)."""
         for piece, corners in zip(self.scene.pieces, self.corners, strict=True):
             yield piece, corners @ R[piece.body].T + p[piece.body]
 
     def extent(self, poses: Sequence[tuple[Array, Array]], more: Sequence[Array] = ()) -> tuple[Array, Array, float]:
-        """Lowest and highest place in the plane of the picture, and the height of the ground, over several poses;
-        ``more`` are points that shall be in it too.
+        """Return lower and upper bounds in the picture plane and the height of the ground, over several poses.
+
+        The bounds include shadows and the points ``more``.
         """
         found = [x.reshape(-1, 3) for R, p in poses for piece, x in self.triangles(R, p) if piece.form not in FLOORS]
         points = np.concatenate(found)
@@ -70,7 +71,7 @@ class SolidPicture:
         return flat.min(axis=0), flat.max(axis=0), height
 
     def _on_ground(self, points: Array, height: float) -> Array:
-        """Where the sun throws the shadows of points."""
+        """Return the shadows of points on the ground."""
         share = (points @ self.up - height) / (self.sun @ self.up)
         return points - share[..., None] * self.sun
 
@@ -99,7 +100,7 @@ class SolidPicture:
         self._draw_arrows(axes, list(arrows))
 
     def _draw_arrows(self, axes: Axes, arrows: Sequence[DrawnArrow]) -> None:
-        """Shafts, and heads as wide as they would be in space; two of torques."""
+        """Draw shafts and heads, whose size does not depend on the view direction; torques have two heads."""
         shafts = [np.stack([arrow.start, arrow.end]) @ self.plane.T for arrow in arrows]
         colours = [PALETTE[(arrow.number + FIRST_OF_ARROWS) % len(PALETTE)] for arrow in arrows]
         axes.add_collection(LineCollection(shafts, colors=colours, linewidths=1.8, zorder=3))
@@ -120,14 +121,14 @@ class SolidPicture:
 
     @staticmethod
     def write_legend(axes: Axes, lines: Sequence[tuple[str, int | None]]) -> None:
-        """Words in the lower left corner, in the colours of arrows."""
+        """Write the legend in the lower left corner, in the colours of the arrows."""
         for k, (text, number) in enumerate(reversed(lines)):
             colour = FAINT if number is None else PALETTE[(number + FIRST_OF_ARROWS) % len(PALETTE)]
             place = (4.0, 4.0 + 9.0 * k)
             axes.annotate(text, (0.0, 0.0), place, "axes fraction", "offset points", color=colour, fontsize=7)
 
     def figure(self, extent: tuple[Array, Array, float], size: tuple[float, float]) -> tuple[Figure, Axes]:
-        """An empty figure with the whole extent in it, of some size [inches]."""
+        """Return an empty figure of this size [inches] that shows the whole extent."""
         low, high, _ = extent
         figure = Figure(figsize=size)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))

@@ -1,4 +1,4 @@
-"""Films: pictures one after the other, as GIF or by the program ffmpeg."""
+"""Videos: sequences of pictures, as GIF or by the program ffmpeg."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from kane.files.write_file import write_whole
 
 Image = NDArray[np.uint8]
 FILMS = (".mp4", ".gif", ".webm")
-# Of a GIF: its delays are whole hundredths of a second, and browsers show no shorter ones than two.
+# Largest frame rate of a GIF [1/s]: delays are whole hundredths of a second, and browsers show at least two of them.
 MOST_OF_GIF = 50.0
 
 
 def film_kind(path: object) -> str:
-    """What a path asks for: ".mp4", ".webm" or ".gif".
+    """Return the kind of video by the suffix of a path: ".mp4", ".webm" or ".gif".
 
     Raises:
-        FileError: something else, or the program that makes it is not there.
+        FileError: the path has another suffix, or ffmpeg is required and not installed.
     """
     kind = given_path(path, "the file of a video").suffix.lower()
     if kind not in FILMS:
         raise FileError(f"{str(path)!r} is no video; give a file that ends with {', '.join(FILMS)}")
     if kind != ".gif" and shutil.which("ffmpeg") is None:
         raise FileError(
-            f"{str(path)!r} is made by the program ffmpeg, which is not here: install it (apt-get install ffmpeg), or "
-            "write a .gif, which needs nothing else"
+            f"{str(path)!r} needs the program ffmpeg, which is not installed; install it (apt-get install ffmpeg), or "
+            "write a .gif"
         )
     return kind
 
 
 def save_film(path: object, kind: str, frames: Callable[[], Iterator[Image]], fps: float) -> None:
-    """Write a film.
+    """Write a video.
 
     Args:
-        path: of the file.
-        kind: what ``film_kind`` says.
-        frames: gives the pictures, (height, width, 3).
-        fps: pictures a second.
+        path: path of the file.
+        kind: result of ``film_kind``.
+        frames: function that yields the pictures, (height, width, 3).
+        fps: pictures per second.
 
     Raises:
-        FileError: it cannot be written.
+        FileError: the file cannot be written.
     """
     if kind == ".gif":
         write_whole(path, lambda draft: _gif(draft, frames(), fps))
@@ -77,7 +77,7 @@ def _by_ffmpeg(draft: Path, frames: Iterator[Image], fps: float, kind: str) -> N
             process.stdin.write(first.tobytes())
             for frame in frames:
                 process.stdin.write(frame.tobytes())
-        except BrokenPipeError:  # what it says on its way out is below
+        except BrokenPipeError:  # ffmpeg has stopped; its message is read below
             pass
         said = process.communicate()[1].decode(errors="replace").strip()
     if process.returncode:

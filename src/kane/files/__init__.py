@@ -1,1 +1,1 @@
-"""One file, read or written safely: what every format of kane goes through."""
+"""Safe reading and writing of one file; all file formats of kane use these functions."""

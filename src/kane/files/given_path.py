@@ -1,4 +1,4 @@
-"""Paths as users give them."""
+"""Checks of paths that users give."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kane.errors import FileError, shown
 
 
 def given_path(path: Any, what: str) -> Path:
-    """The path of a file or folder.
+    """Return the path of a file or folder; ``what`` names it in the message.
 
     Raises:
-        FileError: no path, or one that the system cannot have.
+        FileError: ``path`` is not a path, or the operating system cannot represent it.
     """
     try:
         if b"\0" not in os.fsencode(path) and not isinstance(path, bytes):
@@ -24,10 +24,10 @@ def given_path(path: Any, what: str) -> Path:
 
 
 def readable_path(path: Any, what: str) -> Path:
-    """The path of a file that is there and may be read.
+    """Return the path of an existing file that can be read; ``what`` names it in the message.
 
     Raises:
-        FileError: no path, no such file, or one that may not be read.
+        FileError: ``path`` is not a path, the file does not exist, or it cannot be read.
     """
     found = given_path(path, what)
     try:

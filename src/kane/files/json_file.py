@@ -14,18 +14,18 @@ from kane.errors import FileError, ImportFileError, shown
 from kane.files.source_file import MAXIMUM_BYTES, read_source
 from kane.files.write_file import write_whole
 
-# Of a list in a file, such as bodies: each name is compared with those before it.
+# Longest list in a file, such as bodies. Each name is compared with all earlier names, so time grows quadratically.
 MOST_ENTRIES = 10_000
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of document.
+    """Kind of document.
 
     Attributes:
-        name: what stands under "format" in the file.
-        version: the newest that is known; older ones can be read.
-        rows: the list that may be as long as the file allows.
+        name: value of "format" in the file.
+        version: newest known version; older versions can be read.
+        rows: name of the list whose length only the file size limits.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Format:
     rows: str = "nodes"
 
     def write(self, path: Any, content: Mapping[str, Any]) -> None:
-        """Write a file, whole or not at all: one entry of the content a line.
+        """Write a file completely or not at all, with one entry of the content per line.
 
         Raises:
-            FileError: it cannot be written, or is too large to be read again.
+            FileError: the file cannot be written, or it would be too large to be read again.
         """
         header = {"format": self.name, "version": self.version, "sha256": _checksum(content)}
         entries = [f"{json.dumps(key)}: {_lines(value)}" for key, value in {**header, **content}.items()]
@@ -45,19 +45,19 @@ class Format:
         if long or len(data) > MAXIMUM_BYTES:
             what = f"{len(content[long])} {long}" if long else f"{len(data) // 1024**2} MiB"
             raise FileError(
-                f"the file of {content.get('name')!r} would have {what}, and no more than {MAXIMUM_BYTES // 1024**2} "
-                f"MiB and {MOST_ENTRIES} members of a kind are read; keep its parts in models of their own"
+                f"the file of {content.get('name')!r} would have {what}, but kane reads at most "
+                f"{MAXIMUM_BYTES // 1024**2} MiB and {MOST_ENTRIES} entries per list; split it into several models"
             )
         write_whole(path, lambda draft: draft.write_bytes(data))
 
     def read(self, path: Any) -> dict[str, Any]:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
-            ImportFileError: there is no such file, it is no document of this format, of a newer version, or damaged.
+            ImportFileError: the file does not exist, has another format or a newer version, or is damaged.
         """
         if not isinstance(path, (str, os.PathLike)):
-            raise ImportFileError(f"{shown(path)} is no path; give that of a {self.name} file")
+            raise ImportFileError(f"{shown(path)} is not a path; give the path of a {self.name} file")
         try:
             real = os.path.realpath(path)
         except ValueError as error:  # a zero byte
@@ -77,19 +77,19 @@ class Format:
 
     @contextmanager
     def reading(self, path: Any) -> Iterator[None]:
-        """Whatever a file makes its reader raise, said in one way: which file, and what is wrong with it.
+        """Convert every error of the block into an error that names the file and the reason.
 
         Raises:
-            ImportFileError: in place of every error inside.
+            ImportFileError: the block raised any exception.
         """
         try:
             yield
-        except Exception as error:  # constructors raise whatever hostile content makes them
+        except Exception as error:  # hostile content can make constructors raise any exception
             reason = error if isinstance(error, (ImportFileError, ValueError)) else f"{type(error).__name__}: {error}"
             raise ImportFileError(f"{os.fspath(path)!r} cannot be read as a {self.name}: {reason}") from error
 
     def _too_long(self, content: Mapping[str, Any]) -> str:
-        """Which list is too long to be checked in reasonable time, as names are compared with each other."""
+        """Return the name of a list that is too long to be checked in reasonable time, or ""."""
         lists = {key: x for key, x in content.items() if isinstance(x, list) and key != self.rows}
         return next((key for key, x in lists.items() if len(x) > MOST_ENTRIES), "")
 
@@ -109,7 +109,7 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 
 def _lines(value: Any) -> str:
-    """An entry; of a list, one item a line."""
+    """Return an entry as JSON; a list has one item per line."""
     if not isinstance(value, list) or not value:
         return json.dumps(value)
     return "[\n" + ",\n".join(json.dumps(item, separators=(",", ":")) for item in value) + "\n]"

@@ -1,4 +1,4 @@
-"""Reading one file inside a stated folder, and nothing else."""
+"""Reading one file, only if it is inside a given folder."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kane.errors import ImportFileError, shown
 from kane.files.given_path import given_path
 
 MAXIMUM_BYTES = 64 * 1024 * 1024
-TEXT = "<text>"  # the name of what is no file
+TEXT = "<text>"  # name of a source that is not a file
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The bytes of a file or of a text, with the word by which messages name them.
+    """Bytes of a file or of a text, with a name for messages.
 
     Attributes:
         name: path of the file, or "<text>".
         data: the bytes.
-        encoding: the encoding where it is known without looking inside, else None.
+        encoding: encoding of the data if it is known without reading them, else None.
     """
 
     name: str
@@ -30,7 +30,11 @@ class Source:
 
 
 def source_of_text(text: str | bytes) -> Source:
-    """A text already in memory as a Source; raises ImportFileError when it is too long or not Unicode."""
+    """Return a text in memory as a Source.
+
+    Raises:
+        ImportFileError: the text is too long or not Unicode.
+    """
     try:
         data, encoding = (text, None) if isinstance(text, bytes) else (text.encode("utf-8"), "utf-8")
     except UnicodeEncodeError as error:
@@ -43,10 +47,10 @@ def source_of_text(text: str | bytes) -> Source:
 
 
 def given_source(source: str | bytes | os.PathLike[str], root: str | os.PathLike[str] | None, what: str) -> Source:
-    """What an importer was given: a text (bytes, or a str that begins with "<"), or the path of a file inside ``root``.
+    """Return the source given to an importer: a text (bytes or a str that begins with "<"), or a path inside ``root``.
 
     Raises:
-        ImportFileError: neither, or the file cannot be read; ``what`` says which file was expected.
+        ImportFileError: the argument is neither, or the file cannot be read; ``what`` names the expected file.
     """
     if root is not None:
         given_path(root, "the folder root=")
@@ -58,12 +62,12 @@ def given_source(source: str | bytes | os.PathLike[str], root: str | os.PathLike
 
 
 def read_source(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Source:
-    """The bytes of one regular file that lies inside ``root``.
+    """Return the bytes of one regular file inside ``root``.
 
     Args:
-        path: the file; relative to the working folder, as paths are.
-        root: the folder that must hold the file once every symbolic link is followed; the folder of ``path`` when
-            not given.
+        path: path of the file; a relative path starts at the working folder.
+        root: folder that must contain the file after all symbolic links are resolved; by default the folder of
+            ``path``.
 
     Raises:
         ImportFileError: the file is missing, unreadable, larger than 64 MiB, a folder, a device or a pipe, or a
@@ -85,7 +89,7 @@ def read_source(path: str | os.PathLike[str], root: str | os.PathLike[str] | Non
 
 
 def _read(real: Path, name: str) -> bytes:
-    # Non-blocking, so that a pipe cannot hang; no-follow, so that a link put in place after the check is refused.
+    # O_NONBLOCK, so that a pipe cannot hang; O_NOFOLLOW, so that a link created after the check is refused.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(real, flags), "rb") as file:
@@ -111,7 +115,7 @@ def _kind(mode: int) -> str:
 
 def _too_large(name: str) -> ImportFileError:
     return ImportFileError(
-        f"{name}: larger than {MAXIMUM_BYTES // 1024**2} MiB, no robot description is; check that it is the right file"
+        f"{name}: larger than {MAXIMUM_BYTES // 1024**2} MiB, the limit for a robot description; check the path"
     )
 
 

@@ -1,4 +1,4 @@
-"""Writing one file, whole or not at all."""
+"""Writing one file completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kane.files.given_path import given_path
 
 
 def _target(path: Any) -> Path:
-    """Where a file is to be written.
+    """Return the path of a file to be written.
 
     Raises:
-        FileError: it is no path, its folder is missing, or it is a folder itself.
+        FileError: ``path`` is not a path, its folder does not exist, or it is a folder itself.
     """
     target = given_path(path, "the file to be written")
     try:
         placed, taken = target.parent.is_dir(), target.is_dir()
-    except OSError as error:  # too long a name, a folder that may not be searched
+    except OSError as error:  # the name is too long, or a folder may not be searched
         raise _refused(target, error) from error
     if not placed:
         raise FileError(f"there is no folder {str(target.parent)!r} to write {target.name!r} in; make it first")
@@ -31,10 +31,10 @@ def _target(path: Any) -> Path:
 
 
 def write_whole(path: Any, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` make a file beside the wanted one, and put it in its place when it is complete.
+    """Write a file completely or not at all: ``write`` fills a draft in the same folder, which then replaces the file.
 
     Raises:
-        FileError: it is no path, its folder is missing, it is a folder itself, or the file cannot be written.
+        FileError: ``path`` is not a path, its folder does not exist, it is a folder itself, or writing fails.
     """
     target = _target(path)
     draft = target.with_name(f".kane.{os.getpid()}.{threading.get_ident()}.part")
@@ -53,10 +53,10 @@ def _refused(target: Path, error: OSError) -> FileError:
 
 
 def made_folder(path: Any) -> Path:
-    """A folder to write in, made if it is not there.
+    """Return a folder to write in; create it if it does not exist.
 
     Raises:
-        FileError: it is no path, or a file stands in its way, or it may not be made.
+        FileError: ``path`` is not a path, a file has this name, or the folder cannot be created.
     """
     folder = given_path(path, "the folder to write in")
     try:

@@ -1,4 +1,4 @@
-"""A hand on a mechanism: sessions in real time, couplers and what they may be set to, devices."""
+"""Haptic interaction with a mechanism: real-time sessions, virtual couplers and their limits, devices."""
 
 from kane.haptics.coupler import Coupler as Coupler
 from kane.haptics.coupler import Safety as Safety

@@ -1,4 +1,4 @@
-"""The arrays with which a loop tries its next tick, and those of a step of Moreau and Jean."""
+"""Arrays with which a loop predicts its next tick, and arrays of a Moreau-Jean time step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Steps = PassiveSteps | RigidSteps | None
 
 
 def passing_of(dyn: Dynamics, march: March) -> at.SteppingOver:
-    """What a step of Moreau and Jean needs; no program where nothing of a model comes and goes."""
+    """Return the data of a Moreau-Jean time step; without intermittent constraints there is no program."""
     functions, n = contact_functions(dyn), len(march.x)
     if functions is None:
         return at.SteppingOver(0, np.zeros(0), np.zeros(0))
@@ -26,10 +26,9 @@ def passing_of(dyn: Dynamics, march: March) -> at.SteppingOver:
 
 
 def tried(march: March, steps: Steps) -> tuple[March, Steps, at.Foresight]:
-    """A march, with what its steps of their own carry, that may be moved without moving the one given; and both for the
-    loop, but for the address of a step.
+    """Return an independent copy of an integrator state and of the data of its steps, and the arrays of the prediction.
 
-    What moves is copied; what is scratch at the beginning of a step serves both.
+    Data that steps change are copied; scratch memory is shared. The caller sets the address of the step.
     """
     m, s = march.system, march.store
     stages = m.stages.copy()

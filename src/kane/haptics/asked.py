@@ -1,4 +1,4 @@
-"""What is asked of a session, checked."""
+"""Checks of the arguments of a session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kane.simulation.problem import Problem
 
 
 def warn_of(hand: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps | None = None) -> None:
-    """Say where the coupler is stiffer than the free handle bears before a wall, or what it would feel heavier."""
+    """Warn if the free device handle is unstable at a wall with this coupler, or with the mass of a rigid coupler."""
     if not hand.traits.pushes:
         return
     if isinstance(coupler, RigidCoupler):
@@ -53,7 +53,7 @@ def warn_of(hand: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps 
         way = "m" if unit == "N" else "rad"
         if stiffness > limit.stable:
             warnings.warn(
-                f"a coupler of {stiffness:g} {unit}/{way} and {damping:g} {unit} s/{way} is not stable before this "
+                f"a coupler of {stiffness:g} {unit}/{way} and {damping:g} {unit} s/{way} is not stable with this "
                 f"device: with that damping it may have {limit.stable:.4g} {unit}/{way}; see "
                 "kane.haptics.coupler_limits",
                 stacklevel=3,
@@ -61,10 +61,10 @@ def warn_of(hand: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps 
 
 
 def require_axes_of(hand: Device, coupler: AnyCoupler) -> None:
-    """Refuse a coupler that pulls along or turns about an axis that the device does not have.
+    """Raise if the coupler acts along or about an axis that the device does not have.
 
     Raises:
-        ModelError: it does.
+        ModelError: the device lacks an axis of the coupler.
     """
     traits = hand.traits
     for word in ("axes", "turns"):
@@ -72,38 +72,38 @@ def require_axes_of(hand: Device, coupler: AnyCoupler) -> None:
         if not set(wanted) <= set(there):
             raise ModelError(
                 f"the coupler has {word}={wanted!r}, and this {type(hand).__name__} has {word}={there!r}; give the "
-                "coupler none that the device lacks"
+                "coupler axes of the device only"
             )
 
 
 def method_of(coupler: Any, integrator: Any) -> Any:
-    """Which method takes the ticks.
+    """Return the method of the steps: inverse dynamics for a RigidCoupler, else the integrator (RK4 by default).
 
     Raises:
-        ModelError: an integrator where nothing is integrated.
+        ModelError: an integrator is given for a RigidCoupler.
     """
     if not isinstance(coupler, RigidCoupler):
         return RK4() if integrator is None else integrator
     if integrator is not None:
-        raise ModelError("behind a rigid coupler nothing is integrated; leave integrator= out")
+        raise ModelError("with a rigid coupler nothing is integrated; leave integrator= out")
     return InverseDynamics()
 
 
 def steps_of(
     method: Any, held: Coupled, coupler: AnyCoupler, problem: Problem, x: Vector
 ) -> PassiveSteps | RigidSteps | None:
-    """What passive steps or inverse dynamics need, from the state x on; None where another method takes the ticks.
+    """Return the data of passive steps or inverse dynamics, starting at the state x; None for other methods.
 
     Raises:
-        ModelError: inputs that are no numbers, or a mechanism that such steps are not for.
+        ModelError: an input is not a number, or the method does not support the mechanism.
     """
     plan = problem.plan
     if not isinstance(method, PassiveMidpoint | InverseDynamics):
         return None
     if plan.samples or plan.expressions:
         raise ModelError(
-            "inputs of PassiveMidpoint, and behind a RigidCoupler, are numbers; give other ones to a session of a "
-            "Coupler by kane.RK4()"
+            "with PassiveMidpoint or a RigidCoupler, inputs must be numbers; use a Coupler and kane.RK4() for samples "
+            "and expressions"
         )
     if isinstance(coupler, RigidCoupler):
         return rigid_steps(held, coupler, x, problem.parameters, np.array(plan.constants))
@@ -111,21 +111,21 @@ def steps_of(
 
 
 def _warn_of_inertia(hand: Device, coupler: RigidCoupler, inertia: float) -> None:
-    """Say where the free handle does not bear what it would push behind a rigid coupler."""
+    """Warn if the free device handle is unstable with this inertia behind a rigid coupler."""
     felt, most = inertia * coupler.scale * coupler.force_scale, largest_inertia(hand, follow=coupler.follow)
     if felt > most:
         warnings.warn(
-            f"a mass of {felt:.4g} kg at the hand is not stable before this device: with follow = {coupler.follow:g} "
+            f"a mass of {felt:.4g} kg at the hand is not stable with this device: with follow = {coupler.follow:g} "
             f"1/s it may be {most:.4g} kg; see kane.haptics.largest_inertia",
             stacklevel=4,
         )
 
 
 def require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -> None:
-    """Refuse what is not of the kind that a session takes.
+    """Raise if an argument of a session has the wrong type.
 
     Raises:
-        ModelError: it is another one.
+        ModelError: an argument has the wrong type, or the integrator has no fixed steps.
     """
     for value, kind, wanted in (
         (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
@@ -138,42 +138,42 @@ def require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -
     if isinstance(method, type):
         raise ModelError(f"integrator= is the class {method.__name__}; its brackets are missing: {method.__name__}()")
     if not isinstance(method, Explicit | Implicit | PassiveMidpoint | InverseDynamics) or not method.fixed:
-        raise ModelError(f"a tick is one step of a method of fixed steps such as kane.RK4(), not {shown(method)}")
+        raise ModelError(f"a session needs a method with fixed steps such as kane.RK4(), not {shown(method)}")
 
 
 def require_room(ticks: int, rules: Vector, commands: CommandPost) -> None:
-    """Refuse a run that is to have a force and is over before one can begin.
+    """Raise if an armed run is too short for a force.
 
     Raises:
-        ModelError: it is no longer than forces take to end.
+        ModelError: the run is not longer than the time in which forces end.
     """
     period = float(rules[at.PERIOD])
-    ending = int(rules[at.RAMP] / period) + 2  # as ``run_ticks`` has it
+    ending = int(rules[at.RAMP] / period) + 2  # as in ``run_ticks``
     if commands.is_arming and ticks <= ending:
         raise ModelError(
-            f"{ticks * period:g} s leave no room for a force: it ends, and with it the coupler, within the last "
-            f"{ending * period:g} s of every run; make one longer run of the pieces, or do not arm"
+            f"{ticks * period:g} s leave no room for a force, because force and coupler end within the last "
+            f"{ending * period:g} s of every run; make one longer run, or do not arm"
         )
 
 
 def native_problem(dyn: Dynamics, inputs: Any, parameters: Any, start: tuple[Any, Any]) -> Problem:
-    """The problem of a session, whose inputs need no Python while it goes on, from q and u at the start.
+    """Return the initial value problem of a session, whose inputs need no Python during the run.
 
     Raises:
-        ModelError: an input does, or the start is inside of a contact.
+        ModelError: an input needs Python, or there is penetration at the start (q, u).
     """
     refuse_start(dyn, 0.0, *start, parameters)
     problem = pose(dyn, inputs, parameters, ())
     plan = problem.plan
     if plan.needs_python or plan.sampled_laws:
         raise ModelError(
-            "inputs of a haptic session are numbers, samples or expressions: no Python may run within a tick"
+            "inputs of a haptic session must be numbers, samples or expressions, because Python cannot run in a tick"
         )
     return problem
 
 
 def inputs_by_name(dyn: Dynamics, names: Sequence[str], inputs: Any) -> Any:
-    """Return inputs that were given as an array by their names, and other inputs as they are."""
+    """Convert inputs given as an array to a dict by name; return other inputs unchanged."""
     if inputs is None or isinstance(inputs, Mapping):
         return inputs
     given = named_vector(inputs, names, [dyn.equations.defaults[name] for name in names], "input")

@@ -1,4 +1,4 @@
-"""What Python tells the loop while it runs, without locks: three copies of the command, of which one lies between."""
+"""Commands from Python to the running loop without locks, by three copies of the command (triple buffer)."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from kane.native.arrays import Indices, Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.loop_arrays import Circuit
 
-# Python's slot at first; the loop has slot 0, and slot 1 lies between.
+# Initial slot of Python; the loop owns slot 0, and slot 1 is exchanged.
 FIRST_SLOT = 2
 
 
 @final
 class CommandPost:
-    """The command as it was last told; every change is handed over at once, whole."""
+    """Latest command; every change is passed to the loop at once and as a whole."""
 
     def __init__(self, first: Vector, counts: Indices, slots: Matrix) -> None:
-        """Of a loop that has this first command, these counts and these slots."""
+        """Use the first command, the counts and the slots of a loop."""
         self._told, self._counts, self._slots, self._own = first.copy(), counts, slots, FIRST_SLOT
-        self._one = threading.RLock()  # between threads of Python; the loop has no part in it
+        self._one = threading.RLock()  # excludes other threads of Python; the loop does not use it
 
     @property
     def inputs(self) -> Vector:
-        """The user's inputs."""
+        """Values of the user's inputs."""
         return self._told[at.GIVEN :].copy()
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the loop was told to stop."""
+        """Whether the command stops the loop."""
         return bool(self._told[at.STOP])
 
     @property
     def is_arming(self) -> bool:
-        """Whether the loop was told to arm, and has not done so yet."""
+        """Whether the command arms the loop, and the loop has not armed yet."""
         return bool(self._told[at.ARM] > max(self._told[at.DISARM], self._counts[at.ARMED_BY]))
 
     def wish(self, place: int) -> None:
-        """ARM or DISARM: of two wishes the later one counts, also where both are read at once."""
+        """Request ARM or DISARM; the later of two requests counts, even if the loop reads both at once."""
         with self._one:
             self.tell(place, self._told[[at.ARM, at.DISARM]].max() + 1.0)
 
     def tell(self, place: int, *values: float) -> None:
-        """Put values into the command from a place on, and hand it over."""
+        """Write values into the command, starting at ``place``, and pass it to the loop."""
         with self._one:
             self._told[place : place + len(values)] = values
             self._slots[self._own] = self._told
@@ -56,7 +56,7 @@ class CommandPost:
 
 
 def published(circuit: Circuit) -> Vector:
-    """What the loop published at the end of one tick: taken again where the loop wrote meanwhile (sequence lock)."""
+    """Return the snapshot of one tick; read it again if the loop has written meanwhile (sequence lock)."""
     counts, calls, numbers = circuit.counts, system_calls(), np.zeros(1, dtype=np.int64)
     while True:
         before = int(counts[at.PUBLISHED])

@@ -1,4 +1,4 @@
-"""The virtual coupler, and what a hand may feel of it."""
+"""The virtual coupler, and the limits of the force on the operator."""
 
 from __future__ import annotations
 
@@ -12,39 +12,42 @@ from kane.haptics.devices.device import require_axes
 from kane.haptics.limits import CAP, TORQUE_CAP
 from kane.model.body import Point
 
-# What of a coupler can be set anew while it is in use.
+# Settings of a coupler that can change while it is in use.
 SETTINGS = ("stiffness", "damping", "turning_stiffness", "turning_damping")
 
 
 @final
 @dataclass(frozen=True)
 class Coupler:
-    """A spring and damper between the image of the hand and a point of a mechanism, the handle; also of orientations.
+    """Virtual coupler: spring and damper between the proxy and the handle, also for orientations.
 
-    The mechanism gets f = K (x_h - p) + B (v_h - v), the hand -c f, with p, v of the handle in the ground and the image
-    x_h = x_0 + s x of the hand; x_0 is chosen where hand and mechanism are taken together, so that f is zero there. The
-    torque is that of the potential 2 K_t |e|^2, with e the vector of the unit quaternion that turns the body of the
-    handle into the image of the hand, R_h R_0, and of a damper:
+    The handle is a point of the mechanism with position p and velocity v in the ground. The proxy x_h = x_0 + s x
+    represents the device position x in the simulation. The mechanism gets f = K (x_h - p) + B (v_h - v), the operator
+    -c f. When device and mechanism are coupled, x_0 is set so that the spring is not stretched.
 
-        t = 2 K_t e_w e + B_t (w_h - w) = K_t sin(angle) axis + B_t (w_h - w),
+    The unit quaternion (e_w, e) turns the body of the handle into the orientation R_h R_0 of the proxy. The torque of a
+    spring with the potential 2 K_t |e|^2 and a damper is
 
-    the hand gets -d t. Where it turns about some axes only, |e|^2 has these alone, and the torque is again minus the
-    gradient of the potential, so that the spring makes no energy on any way.
+        t = 2 K_t e_w e + B_t (w_h - w) = K_t sin(angle) axis + B_t (w_h - w).
+
+    The operator gets -d t. With some axes only, |e|^2 contains these components only. The torque is still minus the
+    gradient of the potential, so that the spring makes no energy on any path.
 
     Attributes:
-        handle: a point of a body that moves.
+        handle: point of a moving body.
         stiffness: K [N/m].
         damping: B [N s/m].
-        scale: s, metres in the simulation for each metre of the hand.
-        force_scale: c, newtons at the hand for each newton in the simulation.
-        axes: of the ground, along which it pulls: some of "xyz".
+        scale: s, metres in the simulation per metre of the device.
+        force_scale: c, newtons at the operator per newton in the simulation.
+        axes: axes of the ground along which the coupler pulls: some of "xyz".
         turning_stiffness: K_t [N m/rad].
         turning_damping: B_t [N m s/rad].
-        torque_scale: d, torque at the hand for each newton metre in the simulation; angles are those of the hand.
-        lead: how much of the age that a sample has when its force acts is made up for, 0 to 1: the hand is taken for
-            where it will be then, at the speed that it has. The age is measured at every tick. It counts as damping of
-            K lead age, see ``coupler_limits``.
-        turns: axes of the ground about which it turns: some of "xyz"; "z" with axes="xy" is a planar handle of 2 + 1.
+        torque_scale: d, torque at the operator per torque in the simulation; angles are not scaled.
+        lead: fraction of the sample age, measured at every tick, that is compensated, 0 to 1. The device position is
+            extrapolated at constant velocity to the time when the force acts. This adds the damping K lead age, see
+            ``coupler_limits``.
+        turns: axes of the ground about which the coupler turns: some of "xyz". A planar handle has turns="z" and
+            axes="xy".
 
     Source: Gillespie 2003, section 4; Brown & Colgate 1997.
     """
@@ -83,19 +86,19 @@ class Coupler:
 
     @property
     def coupled_axes(self) -> tuple[bool, ...]:
-        """Along which of x, y, z it pulls, and about which it turns, (6,)."""
+        """Whether the coupler pulls along x, y, z and turns about x, y, z, (6,)."""
         return tuple(axis in self.axes for axis in "xyz") + tuple(axis in self.turns for axis in "xyz")
 
     @property
     def settings(self) -> tuple[float, ...]:
-        """Stiffness of force and torque, damping of both, (4,)."""
+        """Stiffness of force and torque, then damping of force and torque, (4,)."""
         return self.stiffness, self.turning_stiffness, self.damping, self.turning_damping
 
     def set_to(self, settings: Mapping[str, float]) -> Coupler:
-        """The same coupler with some of ``SETTINGS`` set anew.
+        """Return the coupler with other values of some ``SETTINGS``.
 
         Raises:
-            ModelError: a stiffness that is not positive, negative damping, or another word.
+            ModelError: a stiffness is not positive, a damping is negative, or a name is unknown.
         """
         for word in settings:
             if word not in SETTINGS:
@@ -106,19 +109,18 @@ class Coupler:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Safety:
-    """What no force and torque on a hand exceeds, and when they end.
+    """Limits of force and torque on the operator.
 
     Attributes:
-        force, torque: the largest [N], [N m]; a device that gives less has its own limit. A torque changes from zero to
-            the largest within 2 ms at the fastest.
-        rise: how fast the force changes [N/s]; the largest within 2 ms unless given.
-        power: the most that is given to the hand, by both [W].
-        speed, turning_speed: of the hand, above which it feels damping only [m/s], [rad/s].
-        leap, turning_leap: of the hand, which only a broken sample has [m/s], [rad/s].
-        soft: how long forces take to reach their full size after arming [s].
-        brake, turning_brake: the largest damping by which the hand is braked where the coupler made energy, to take it
-            away (passivity controller) [N s/m], [N m s]; none unless given. Where forces are clamped it brakes for that
-            too.
+        force, torque: largest values [N], [N m]; smaller limits of the device also apply. A torque changes from zero to
+            the largest value within 2 ms at the fastest.
+        rise: largest rate of change of the force [N/s]; by default the largest force within 2 ms.
+        power: largest power given to the operator by force and torque [W].
+        speed, turning_speed: speed of the device handle above which the operator feels damping only [m/s], [rad/s].
+        leap, turning_leap: speed of the device handle above which a sample is invalid [m/s], [rad/s].
+        soft: time in which forces reach their full size after arming [s].
+        brake, turning_brake: largest damping that removes energy made by the coupler (passivity controller) [N s/m],
+            [N m s/rad]; zero by default. Energy made by clamping of forces counts too.
     """
 
     force: float = CAP

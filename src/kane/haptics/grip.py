@@ -1,4 +1,4 @@
-"""A mechanism with a coupler at its handle: equations with one more load, and programs that say where the handle is."""
+"""Mechanism with a coupler at its handle: equations with the loads of the coupler, and the programs of the handle."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kane.model.loads import Force, Torque
 from kane.model.loads.load import Load
 from kane.simulation.asked.in_state import known_in_state
 
-# Inputs that the coupler adds, in the order in which the loop fills them: the image of the hand, position and unit
-# quaternion, its velocity and angular velocity, stiffness and damping of the force and of the torque.
+# Inputs that the coupler adds, in the order of the loop: position, unit quaternion, velocity and angular velocity of
+# the proxy. Then stiffness of force and torque, and damping of force and torque.
 IMAGE = tuple(
     f"coupler_{word}"
     for word in ("x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz", "K", "Kt", "B", "Bt")
@@ -31,14 +31,14 @@ TURN, RATES, SETTINGS = 3, 7, 13
 
 
 class Coupled(NamedTuple):
-    """A mechanism with a coupler.
+    """Mechanism with a coupler.
 
     Attributes:
-        dyn: Dynamics with the inputs IMAGE behind those of the user.
-        handle: the program of the handle in the ground: position, velocity, angular velocity, and the rotation matrix
-            of its body by rows, (18,).
-        energy: the program of kinetic and potential energy in all speeds, dependent ones too, (2,).
-        where: the outputs of ``handle`` as expressions, but velocities along axes that are not coupled are zero.
+        dyn: Dynamics whose inputs are the user's inputs, followed by IMAGE.
+        handle: program of the handle in the ground: position, velocity, angular velocity, and rotation matrix of its
+            body by rows, (18,).
+        energy: program of kinetic and potential energy as functions of all speeds, including dependent ones, (2,).
+        where: outputs of ``handle`` as expressions, with zero velocities along axes that are not coupled.
         inputs: leaves of the coupler's inputs, (17,).
     """
 
@@ -50,7 +50,7 @@ class Coupled(NamedTuple):
 
 
 def coupled(dyn: Dynamics, coupler: AnyCoupler) -> Coupled:
-    """Dynamics with the loads of a coupler at its handle, see ``Coupler``.
+    """Return the dynamics with the loads of a coupler at its handle, see ``Coupler``.
 
     Raises:
         ModelError: the handle is fixed in the ground, belongs to another model, or cannot move along an axis.
@@ -59,9 +59,7 @@ def coupled(dyn: Dynamics, coupler: AnyCoupler) -> Coupled:
     if not any(body is handle.body for body in e.model.bodies):
         raise ModelError(f"the handle {handle!r} belongs to another model than {e.name!r}")
     if handle.body is e.model.bodies[0]:
-        raise ModelError(
-            f"the handle {handle!r} is fixed in the ground, where a hand moves nothing; give a point of a body"
-        )
+        raise ModelError(f"the handle {handle!r} is fixed in the ground and cannot move; give a point of a body")
     equations = _with_coupler(e, coupler)
     outputs = known_in_state(equations, _measured(handle), {}, ())
     held = Dynamics(equations, dyn.compile)
@@ -75,7 +73,7 @@ def coupled(dyn: Dynamics, coupler: AnyCoupler) -> Coupled:
 
 
 def _measured(handle: Point) -> dict[str, Expr]:
-    """What the program of a handle says, with names."""
+    """Return the outputs of the program of a handle, by name."""
     n, body = handle.body.model.ground, handle.body
     of = {"position": handle.position, "velocity": handle.velocity, "angular velocity": body.angular_velocity}
     wanted = {f"{what} of the handle along {k}": v.dot(getattr(n, k)) for what, v in of.items() for k in "xyz"}
@@ -96,14 +94,14 @@ def _with_coupler(e: Equations, coupler: AnyCoupler) -> Equations:
 
 
 def _loads(coupler: AnyCoupler, image: list[Expr]) -> list[Load]:
-    """What pulls; a rigid coupler is no load."""
+    """Return the loads of a coupler; a rigid coupler has none."""
     if isinstance(coupler, RigidCoupler):
         return []
     return [_force(coupler, image), *([_torque(coupler, image)] if coupler.turns else [])]
 
 
 def _force(coupler: Coupler, image: list[Expr]) -> Force:
-    """f = K (x_h - p) + B (v_h - v)."""
+    """Return the force f = K (x_h - p) + B (v_h - v)."""
     n, handle, components = coupler.handle.body.model.ground, coupler.handle, []
     for k, axis in enumerate("xyz"):
         along = getattr(n, axis)
@@ -114,10 +112,10 @@ def _force(coupler: Coupler, image: list[Expr]) -> Force:
 
 
 def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
-    """2 (e_w K e - e x K e) + B (w_h - w), with the quaternion (e_w, e) that turns the handle into the image.
+    """Return the torque 2 (e_w K e - e x K e) + B (w_h - w); the quaternion (e_w, e) turns the handle into the proxy.
 
-    Products of its numbers are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy. See
-    ``kane.native.haptics.turning``.
+    Products of its components are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy.
+    See ``kane.native.haptics.turning``.
     """
     body = coupler.handle.body
     n = body.model.ground

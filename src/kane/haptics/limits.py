@@ -1,4 +1,4 @@
-"""What a virtual coupler may be set to before a device: ``coupler_limits``."""
+"""Limits for the settings of a virtual coupler with a given device: ``coupler_limits``."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from kane.expression.arguments import number, positive
 from kane.haptics.devices.device import Device, Traits
 from kane.haptics.sampled_loop import SampledLoop
 
-# The matching damping B takes this share of the handle's mass over the time by which forces are late: the stability
-# limit then still grows with B nearly as the rule says.
+# Matching damping relative to the device's mass over T/2 + td. Up to this value the stability limit grows with B
+# nearly as the rule predicts.
 SHARE = 0.1
-# One step of the encoder, differenced over one sample, moves the force by no more than this part of the largest one.
+# Largest effect of one encoder step, differenced over one sample, relative to the largest force.
 GRAIN = 0.02
-# Dampings that are looked through for the one that allows most.
+# Number of dampings that are tested for the largest limit.
 PARTS = 50
-CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, what a session allows unless it is told more
+CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, default limits of a session
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Stiffnesses [N/m] up to which something is certain, for a coupler with this damping.
+    """Largest stiffnesses [N/m] with guaranteed properties, for a coupler with the given damping.
 
-    All are of the coupler as the simulation has it: with positions scaled by s and forces by c, hands feel s c K.
+    The values refer to the simulation: with positions scaled by s and forces by c, the operator feels s c K.
 
     Attributes:
-        damping: of the coupler, B [N s/m]: the one given, or one that matches the device.
-        stable: up to here the free handle before a fixed wall comes to rest: exact eigenvalues of the sampled loop.
-        passive: up to here no passive hand can draw energy from the coupler before a fixed wall. Such couplers have
-            less damping than the handle; where none was given, this is for the damping that allows most.
-        unconditional: up to here device and coupler are stable between any passive hand and any passive simulation;
-            where no damping was given, for the one that allows most.
-        quiet: up to here dry friction of the handle swallows one step of the encoder; infinite where it has no steps.
-        reasons: each of these in words, with its formula and numbers.
-        turning: the same about each axis about which the device turns [N m/rad], [N m s/rad]; None where it does not.
+        damping: B of the coupler [N s/m], as given or matching the device.
+        stable: limit up to which the free device handle comes to rest at a fixed wall; from exact eigenvalues.
+        passive: limit up to which no passive operator can draw energy from the coupler at a fixed wall. Such couplers
+            have less damping than the device. If no damping was given, the damping with the largest limit is used.
+        unconditional: limit up to which device and coupler are stable between any passive operator and any passive
+            simulation. If no damping was given, the damping with the largest limit is used.
+        quiet: limit up to which dry friction of the device absorbs one encoder step; infinite without encoder steps.
+        reasons: explanation of each value, with its formula and numbers.
+        turning: limits for rotations [N m/rad], [N m s/rad]; None if the device does not turn.
     """
 
     damping: float
@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a device, along which it is pushed or about which it is turned, and its units."""
+    """Axis of a device, for translation or rotation, with its units."""
 
     traits: Traits
     mass: float
@@ -67,17 +67,17 @@ class Axis:
 
     @property
     def late(self) -> float:
-        """From a sample to the middle of the hold of its force [s]."""
+        """Time from a sample to the middle of the hold of its force [s]."""
         return self.traits.period / 2 + self.traits.delay
 
     @property
     def loop(self) -> SampledLoop:
-        """Before a rendered wall."""
+        """Sampled loop of the device handle at a rendered wall."""
         return SampledLoop(self.mass, self.damping, self.traits.period, self.traits.delay, self.lead * self.late)
 
     @property
     def matching(self) -> float:
-        """The damping at the hand that goes with it unless the user says otherwise."""
+        """Default damping at the operator."""
         wanted = SHARE * self.mass / self.late
         return min(wanted, GRAIN * self.most * self.traits.period / self.quantum) if self.quantum else wanted
 
@@ -93,22 +93,22 @@ def coupler_limits(
     lead: float = 0.0,
     age: float | None = None,
 ) -> Limits:
-    """The largest stiffness and the damping of a virtual coupler before a device.
+    """Return the largest stiffnesses and the damping of a virtual coupler for a device.
 
     Args:
-        device: what renders it, or what is known of it; its sample time T, mass m, damping b, Coulomb friction,
-            encoder step and delay count.
-        damping: B of the coupler [N s/m]; unless given, 0.1 m/(T/2 + td), or less where the encoder is coarse.
-        scale: s, metres in the simulation for each metre of the hand.
-        force_scale: c, newtons at the hand for each newton in the simulation.
-        turning_damping: B_t of the coupler [N m s/rad]; unless given, as the damping, of the inertia.
-        torque_scale: d, torque at the hand for each newton metre in the simulation.
-        lead: of the coupler, which makes it one with the damping B + K lead (T/2 + td).
-        age: that samples have when their forces act, as a session has measured it (``Session.report.age``) [s]; the
-            delay td of the device unless given.
+        device: the device or its traits; sample time T, mass m, damping b, Coulomb friction, encoder step and delay td
+            are used.
+        damping: B of the coupler [N s/m]; by default 0.1 m/(T/2 + td), or less for coarse encoders.
+        scale: s, metres in the simulation per metre of the device.
+        force_scale: c, newtons at the operator per newton in the simulation.
+        turning_damping: B_t of the coupler [N m s/rad]; by default as for ``damping``, with the inertia for m.
+        torque_scale: d, torque at the operator per torque in the simulation.
+        lead: lead of the coupler, which increases its damping to B + K lead (T/2 + td).
+        age: age of samples when their forces act, as measured by a session (``Session.report.age``) [s]; by default
+            the delay td of the device.
 
     Raises:
-        ModelError: not a device, or an argument is not a meaningful number.
+        ModelError: ``device`` is not a device, or an argument is not a meaningful number.
 
     Source: Colgate & Schenkel 1997; Gil et al. 2004; Abbott & Okamura 2005; Adams & Hannaford 1999.
     """
@@ -150,7 +150,7 @@ def _limits(axis: Axis, damping: float | None, felt: float, word: str) -> Limits
 
 
 def _best(largest: Callable[[float], float], b: float) -> float:
-    """Which damping allows most, to a part of that of the handle."""
+    """Return the damping with the largest limit, among PARTS + 1 values from 0 to b."""
     return max((b * part / PARTS for part in range(PARTS + 1)), key=largest)
 
 
@@ -164,25 +164,25 @@ def _reasons(
     mass = f"m = {axis.mass:g} kg" if way == "m" else f"I = {axis.mass:g} kg m^2"
     damping = "damping" if way == "m" else "turning damping"
     said = [
-        f"{damping} {B:.4g} {unit} s/{way}: one step of the encoder moves the force by "
+        f"{damping} {B:.4g} {unit} s/{way}: one step of the encoder changes the force by "
         f"{B * axis.quantum / T:.3g} {unit}",
         f"stable up to {stable}: eigenvalues of the loop with {mass}, b = {axis.damping:g} {unit} s/{way}, "
-        f"{late}; the rule (b + B)/(T/2 + td) says {axis.loop.rule(B):.4g}",
-        f"passive up to {at_most}: with a damping of {passive:.3g}: b > K (T/2 + td), and B and a delay of a part of a "
-        "sample take some of b (Colgate & Schenkel)",
+        f"{late}; the rule (b + B)/(T/2 + td) gives {axis.loop.rule(B):.4g}",
+        f"passive up to {at_most} with a damping of {passive:.3g}: b > K (T/2 + td); B and a delay by a fraction of a "
+        "sample reduce b (Colgate & Schenkel)",
         f"unconditionally stable up to {any_world} with a damping of {unconditional:.3g}: Llewellyn's "
         "criterion (Adams & Hannaford)",
     ]
     if axis.quantum:
         said.append(
             f"quiet up to {quiet}: 2 fc/Delta with fc = {axis.friction:g} {unit}, Delta = {axis.quantum:g} {way}; "
-            "above it the handle may tremble by a step of the encoder (Abbott & Okamura)"
+            "above it the handle may vibrate by a step of the encoder (Abbott & Okamura)"
         )
     return (*said, *_cautions(axis, B, at_hand["stable"], felt))
 
 
 def _cautions(axis: Axis, B: float, stable: float, felt: float) -> list[str]:
-    """What is to be known of these figures, in words."""
+    """Return remarks on the limits: delay, lead, devices without force, and scaling."""
     said, T, td, unit, way = [], axis.traits.period, axis.traits.delay, axis.unit, axis.way
     if td > T:
         faster = SampledLoop(axis.mass, axis.damping, T, 0.0).largest_stable(B)
@@ -194,15 +194,15 @@ def _cautions(axis: Axis, B: float, stable: float, felt: float) -> list[str]:
         ahead = axis.lead * axis.late
         more = stable * ahead
         said.append(
-            f"with a lead of {axis.lead:g} the hand is taken for where it will be in {1e3 * ahead:.3g} ms: at "
-            f"{stable:.4g} {unit}/{way} that is a damping of {more:.3g} {unit} s/{way} more, and a step of the encoder "
-            f"moves the force by {more * axis.quantum / T:.3g} {unit} more"
+            f"with a lead of {axis.lead:g} the device position is extrapolated by {1e3 * ahead:.3g} ms: at "
+            f"{stable:.4g} {unit}/{way} this adds a damping of {more:.3g} {unit} s/{way}, and a step of the encoder "
+            f"changes the force by another {more * axis.quantum / T:.3g} {unit}"
         )
     if not axis.traits.pushes:
         said.append(
-            "this device shows its force and pushes nobody, so that no coupler is unstable through it: the figures are "
-            "those of a handle that pushes as late"
+            "this device shows its force and pushes nobody, so any coupler is stable with it: the figures are those "
+            "of a device that pushes with the same delay"
         )
     if felt != 1.0:
-        said.append(f"the hand feels {felt:g} of the coupler's stiffness; the figures above are at the hand")
+        said.append(f"the operator feels {felt:g} times the coupler's stiffness; the figures above are at the operator")
     return said

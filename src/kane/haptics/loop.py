@@ -1,4 +1,4 @@
-"""The native loop of a session with its arrays, made from a mechanism, a channel and a coupler."""
+"""Native loop of a session with its arrays, made from a mechanism, a channel and a coupler."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ from kane.simulation.march import March, Status
 from kane.simulation.problem import Problem
 from kane.simulation.run import FAILURES, Outcome
 
-# The force of a lost device ends by 40 ms: seen after 20 at most, and gone within 20 more, of which one tick is kept.
+# The force of a lost device ends within 40 ms: 20 ms to detect the loss, and 20 ms, less one tick, to fade [s].
 STALE, END = 0.02, 0.02
 MISSED = 10
-FASTEST = 500.0  # 1/s, how fast a force rises to the largest, unless the user says otherwise
+FASTEST = 500.0  # 1/s, default rate of change of a force, relative to the largest force
 SPIN = 60_000  # ns
-EARLY, QUARTER = 200_000, 4  # ns before that the next tick is tried, but no more than a part of a tick
-AHEAD = 1_000_000  # ns, from which the first tick is counted
-COMMANDS = 10_000  # of a session that are kept
+EARLY, QUARTER = 200_000, 4  # ns before the spin at which the next tick is predicted, at most a quarter of a tick
+AHEAD = 1_000_000  # ns from the start of a run to its first tick
+COMMANDS = 10_000  # commands of a session that are kept
 SHOWN = 16  # numbers of a snapshot before the state
-FELT = 0.01  # of the largest force: by how much a pull that was foreseen may miss the hand's own
+FELT = 0.01  # largest error of a predicted pull, relative to the largest force
 Method = Explicit | Implicit | PassiveMidpoint | InverseDynamics
 
 
 class Address(NamedTuple):
-    """Native code and who owns it."""
+    """Address of native code, and the owner of the code."""
 
     owner: Any
     address: int
@@ -65,18 +65,18 @@ class Address(NamedTuple):
 
 @dataclass
 class Loop:
-    """The loop of a session.
+    """Loop of a session.
 
     Attributes:
-        coupled: the mechanism with its coupler.
-        problem: what is integrated.
-        march: how far it is.
-        method: by which fixed steps.
-        circuit: the arrays of the loop.
-        pace: of the ticks.
-        lengths: how many ticks each run so far was to take.
-        passive: what steps of their own need, passive ones or inverse dynamics; None where another method takes them.
-        predict: whether the next tick is taken before it is due, with the hand as it is foreseen.
+        coupled: mechanism with its coupler.
+        problem: initial value problem.
+        march: integrator state.
+        method: method of the fixed steps.
+        circuit: arrays of the loop.
+        pace: timing of the ticks.
+        lengths: number of ticks requested by each run.
+        passive: data of passive steps or inverse dynamics; None for other methods.
+        predict: whether the next tick is computed before it is due, for the predicted position of the device handle.
     """
 
     coupled: Coupled
@@ -92,17 +92,17 @@ class Loop:
 
     @property
     def ticks(self) -> int:
-        """How many were done."""
+        """Number of completed ticks."""
         return int(self.circuit.counts[at.TICKS])
 
     @property
     def log(self) -> Matrix:
-        """A row for each of them."""
+        """Log with one row per completed tick."""
         return self.circuit.desk.log[: self.ticks]
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy of the mechanism as it is now, behind the last tick [J]."""
+        """Sum of kinetic and potential energy of the mechanism after the last tick [J]."""
         store, function = self.march.store, self.coupled.energy
         given = self.march.system.inputs[: function.n_rest]
         now = np.append(store.clock[TIME], store.x)
@@ -110,11 +110,11 @@ class Loop:
 
     @property
     def period(self) -> float:
-        """Of the ticks [s]."""
+        """Period of the ticks [s]."""
         return float(self.circuit.rules[at.PERIOD])
 
     def run(self) -> int:
-        """The ticks that were prepared; see ``run_ticks``."""
+        """Run the prepared ticks; see ``run_ticks``."""
         ticks, pace = self.lengths[-1], self.pace
         if pace[at.HOW] == at.BY_CLOCK:
             pace[at.EVERY], pace[at.SPIN] = round(self.period * 1e9), SPIN
@@ -123,10 +123,10 @@ class Loop:
         return int(run_ticks(self.circuit, self.march.system, self.march.store, self.pace, ticks))
 
     def run_watched(self) -> tuple[int, tuple[str, ...]]:
-        """Run the prepared ticks in real time, in the calling thread, beside a watchdog in a thread of its own.
+        """Run the prepared ticks in real time in the calling thread, with a watchdog in another thread.
 
         Returns:
-            How they ended, and what the system did not give, in words.
+            Result of ``run_ticks``, and the real-time features that the system refused, in words.
         """
         desk, circuit = self.circuit.desk, self.circuit
         memory = [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self.march.store.rows]
@@ -145,7 +145,7 @@ class Loop:
         self.watch()
 
     def watch(self) -> None:
-        """What the watchdog's thread does until it is told that the ticks are done."""
+        """Run the watchdog until WATCHING is cleared."""
         circuit = self.circuit
         words = np.zeros(at.SCRATCH, dtype=np.int64)
         port = circuit.port._replace(command=np.zeros(COMMAND), sample=np.zeros(SAMPLE))
@@ -153,7 +153,7 @@ class Loop:
         watch_ticks(circuit._replace(port=port, calls=calls), self.pace)
 
     def prepare(self, ticks: int, how: int) -> None:
-        """Make room for so many more ticks, and what their steps need; nothing is allocated while they run."""
+        """Allocate memory for more ticks and their steps, because nothing is allocated while they run."""
         total = self.ticks + ticks
         march, T = self.march, self.period
         self.problem.plan.require_cover(0.0, total * T)
@@ -172,7 +172,7 @@ class Loop:
         self.circuit = self.circuit._replace(desk=desk, calls=calls, ahead=ahead)
         self.pace[at.HOW] = how
         self.circuit.counts[at.WATCHING] = 0
-        run_ticks(self.circuit, march.system, march.store, self.pace, 0)  # linked now, not when time counts
+        run_ticks(self.circuit, march.system, march.store, self.pace, 0)  # links the code before the timed run
         self.watch()
 
     def follow(self, commands: Matrix, log: Matrix) -> None:
@@ -180,24 +180,24 @@ class Loop:
         self.circuit = self.circuit._replace(desk=self.circuit.desk._replace(script=commands, recorded=log))
 
     def failure(self, mode: NDArray[np.int8]) -> SimulationError:
-        """Why the mechanism cannot go on, after a run that ended so; ``mode`` is the one of its first state."""
+        """Return the error of a simulation that cannot continue; ``mode`` is the contact mode at the start."""
         status, name = int(self.circuit.counts[at.MARCHED]), self.problem.layout.model
         if isinstance(self.passive, RigidSteps):
             return SimulationError(
-                f"the handle of {name!r} cannot go where the hand is, from t = {self.march.time:.6g} s on: that is "
-                "beyond its reach, or beside what is left of it where a mechanism is stretched out"
+                f"the handle of {name!r} cannot follow the device from t = {self.march.time:.6g} s on: the position is "
+                "out of reach, or the mechanism is singular there; use a smaller scale, or kane.haptics.Coupler"
             )
         if status < 0:
             found = self.problem.switching.occurrences(self.march, mode)
             last = dict.fromkeys(event.name for event in found if event.time > self.march.time - self.period)
             return SimulationError(
-                f"{self.problem.failure(self.march, Outcome.ENDLESS)}: more than {PARTS} changes within one tick, of "
-                f"{', '.join(map(repr, last))}; less restitution, less friction or a softer coupler may lead past it"
+                f"{self.problem.failure(self.march, Outcome.ENDLESS)}: more than {PARTS} transitions within one tick, "
+                f"of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"
             )
         return self.problem.failure(self.march, FAILURES.get(Status(status), Outcome.STUCK))
 
     def _step_words(self, m: March, steps: PassiveSteps | RigidSteps | None) -> Vector:
-        """Where the loop of steps is and where its arguments lie, for one step of a march at a time."""
+        """Return the addresses of the step loop and of its arguments, for one step of an integrator state per call."""
         loop = march_implicit if isinstance(self.method, Implicit) else march_explicit
         given: tuple[Any, ...]
         if isinstance(steps, RigidSteps):
@@ -209,7 +209,7 @@ class Loop:
         words = b"".join(packed(kind, value)[0] for kind, value in zip(loop.kinds, given, strict=True))
         memory = ctypes.create_string_buffer(words, len(words))
         code = Address(*address_of(_entry(loop)))
-        self._kept = [*self._kept[-1:], (given, memory, code)]  # of this march and of the one that is tried
+        self._kept = [*self._kept[-1:], (given, memory, code)]  # keeps the current and the predicted step alive
         return np.array([code.address, ctypes.addressof(memory)], dtype=np.int64).view(np.float64)
 
 
@@ -221,11 +221,11 @@ def begun_loop(
     *,
     predict: bool,
 ) -> tuple[Channel, Loop]:
-    """The device, which is in use from here on, and a loop that has not ticked yet; where that fails it is free again.
+    """Open the device and return its channel with a loop that has not ticked yet; release the device on errors.
 
     Args:
         hand: the device.
-        mechanism: with its coupler; what is integrated, from where, by which method, and what passive steps need.
+        mechanism: mechanism with its coupler, initial value problem, integrator state, method, and data of the steps.
         rules: see ``loop_arrays``.
         first: the first command.
         predict: see ``Loop``.
@@ -259,17 +259,17 @@ def _longer(rows: Matrix, length: int) -> Matrix:
 def new_circuit(
     mechanism: tuple[Coupled, Problem, March], channel: Channel, rules: Vector, first: Vector
 ) -> at.Circuit:
-    """The arrays of a loop that has not ticked yet.
+    """Return the arrays of a loop that has not ticked yet.
 
     Args:
-        mechanism: with its coupler; what is integrated; from where.
-        channel: the device.
+        mechanism: mechanism with its coupler, initial value problem, and integrator state.
+        channel: channel of the device.
         rules: see ``loop_arrays``.
         first: the first command.
     """
     coupled, problem, march = mechanism
     counts = np.zeros(at.COUNTERS, dtype=np.int64)
-    counts[at.OWN], counts[at.BETWEEN] = 0, 1  # Python has slot 2
+    counts[at.OWN], counts[at.BETWEEN] = 0, 1  # Python owns slot 2
     energy, sets = coupled.energy, problem.parameters
     grip = at.Grip(
         programs=np.array([coupled.handle.address, energy.address], dtype=np.int64),
@@ -302,12 +302,12 @@ def new_circuit(
     words = np.zeros(at.SCRATCH, dtype=np.int64)
     calls = at.Calls(np.array(system_calls().addresses, dtype=np.int64), np.zeros(2), words, words.view(np.float64))
     beside = passing_of(coupled.dyn, march), tried(march, None)[2]
-    moving = np.repeat([0.0, np.nan], [at.FORESEEN, at.MOVING - at.FORESEEN])  # nothing is foreseen yet
+    moving = np.repeat([0.0, np.nan], [at.FORESEEN, at.MOVING - at.FORESEEN])  # no prediction yet
     return at.Circuit(rules, moving, counts, counts.view(np.float64), port, grip, desk, calls, *beside)
 
 
 def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool) -> Vector:
-    """What does not change in a session, see ``loop_arrays``."""
+    """Return the constants of a session, see ``loop_arrays``."""
     rules, T = np.zeros(at.RULES), traits.period
     rules[at.PERIOD], rules[at.POWER], rules[at.REACH] = T, safety.power, traits.reach
     rules[at.STALE], rules[at.RAMP], rules[at.SOFT] = max(STALE, 2 * T), max(END - T, 0.0), safety.soft
@@ -333,7 +333,7 @@ def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool)
 
 
 def giving_back(session: Any, hand: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Any]:
-    """A call that gives the device back once, in this process, at the latest when nobody has the session any more."""
+    """Return a finalizer that releases the device once, in this process, at the latest when the session is deleted."""
     process = os.getpid()
 
     def end() -> None:

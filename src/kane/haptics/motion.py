@@ -1,4 +1,4 @@
-"""The motion of a session as a trajectory, and the session as a recording."""
+"""Conversion of a session to a trajectory and to a recording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kane.simulation.recorded.trajectory import Trajectory
 
 
 def trajectory_of(loop: Loop) -> Trajectory:
-    """The motion so far; inputs are the user's, as commands set them, then those of the coupler."""
+    """Return the motion up to now; the inputs of the coupler follow the user's inputs, as set by commands."""
     problem, log = loop.problem, loop.log
     times = np.arange(len(log)) * loop.period
     parts = ((at.OF_IMAGE, 7), (at.OF_HAND, 6), (at.OF_SETTINGS, 4))
@@ -38,7 +38,7 @@ def trajectory_of(loop: Loop) -> Trajectory:
 
 
 def _held(loop: Loop, k: int) -> Held:
-    """An input of the user's over time: as it was given, then as commands set it."""
+    """Return a user's input over time: its initial value, then the values set by commands."""
     values = {0.0: float(loop.problem.plan.constants[k])}
     values |= {float(row[0]) * loop.period: float(row[1 + at.GIVEN + k]) for row in _taken(loop)}
     return Held(list(values), list(values.values()))
@@ -50,11 +50,11 @@ def _taken(loop: Loop) -> Matrix:
 
 
 def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, Traits]) -> Recording:
-    """What is kept of a session that began in the state [q, u].
+    """Return the recording of a session that started at the state [q, u].
 
     Raises:
-        ModelError: there was no tick yet, the handle or an input is given by an expression or samples, or there were
-            too many commands.
+        ModelError: there was no tick yet, the handle or an input is an expression or samples, or there were too many
+            commands.
     """
     if not loop.ticks:
         raise ModelError("the session has not run yet, so there is nothing to replay; call run(seconds) first")
@@ -62,14 +62,14 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
     plan, layout, place = loop.problem.plan, loop.problem.layout, coupler.handle.position_in_body
     if plan.samples or plan.expressions or not all(isinstance(x, int | float) for x in place):
         raise ModelError(
-            "the handle or an input of this session is an expression or samples, which its file cannot hold; to save a "
-            "session give both as numbers"
+            "the handle or an input of this session is an expression or samples, which a file of a session cannot "
+            "contain; give both as numbers"
         )
     taken, count = _taken(loop), int(loop.circuit.counts[at.TAKEN])
     if count > len(taken):
         raise ModelError(
-            f"the session had {count} commands, of which {len(taken)} are kept, so that it cannot be saved; "
-            "save a session before it has had more"
+            f"the session had {count} commands, but only {len(taken)} are kept, so it cannot be saved; "
+            "save a session before that"
         )
     nq = len(layout.coordinates)
     head: Mapping[str, Any] = {

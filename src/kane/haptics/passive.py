@@ -1,4 +1,4 @@
-"""Passive midpoint steps: a simulation that makes no energy, so that the coupler alone decides what is stable."""
+"""Passive midpoint steps: a simulation that makes no energy, so that stability depends on the coupler alone."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from kane.native.haptics.passive import Passive
 @final
 @dataclass(frozen=True)
 class PassiveMidpoint:
-    """Steps in which kinetic and potential energy change by the work of loads and coupler, to rounding.
+    """Steps in which kinetic plus potential energy changes by the work of loads and coupler, up to rounding.
 
-    Under constraints too, permanent ones and those that come and go, with impacts, whose losses are in the ledger, and
-    dry friction. For models in which nothing is prescribed in time, no constraint moves anything by itself, and inputs
-    are numbers. Of the first order: loads without a potential, such as dampers and friction, and one of the speeds of
-    the velocity terms are taken at the start of a step. One linear system a step, in which the coupler is as it will be
-    in the middle of the step.
+    This includes permanent and intermittent constraints, impacts, whose losses are in the ledger, and dry friction.
+    Nothing may be prescribed in time, no constraint may move anything by itself, and inputs must be numbers.
+
+    The method is of first order. Loads without a potential, such as dampers and friction, are evaluated at the start of
+    a step, and so is one of the speeds in the velocity terms. Each step solves one linear system, with the coupler at
+    the middle of the step.
 
     Source: Kim et al. 2017; Brown & Colgate 1997.
     """
@@ -42,21 +43,21 @@ class PassiveMidpoint:
 
     @property
     def name(self) -> str:
-        """The word that trajectories are labelled with."""
+        """Name of the integrator in trajectories."""
         return "PassiveMidpoint"
 
 
 class Ledger(NamedTuple):
-    """Where the energy of a passive simulation went [J].
+    """Energy balance of a passive simulation [J].
 
-    kinetic + potential - (those at the start) = coupler + other - lost + owed, to rounding.
+    (kinetic + potential) - (initial kinetic + potential) = coupler + other - lost + owed, up to rounding.
 
     Attributes:
         coupler: work of the coupler on the mechanism.
-        other: work of loads that have no potential, dry friction among them.
-        lost: what impacts and other changes of constraints took.
-        owed: what the last steps have gained beyond the work done, not yet taken off the motion.
-        kinetic, potential: now.
+        other: work of loads without a potential, including dry friction.
+        lost: energy lost in impacts and other transitions.
+        owed: energy gained beyond the work done that is not yet removed from the motion.
+        kinetic, potential: current values.
     """
 
     coupler: float
@@ -68,45 +69,45 @@ class Ledger(NamedTuple):
 
 
 class PassiveSteps(NamedTuple):
-    """What the loop needs, and the programs whose addresses are in it, which live as long as this."""
+    """Arrays of passive steps for the loop, and the programs whose addresses they contain."""
 
     arrays: Passive
     functions: tuple[CompiledFunction, ...]
 
     @property
     def carried(self) -> tuple[Vector, Vector, Vector]:
-        """What goes from one step to the next."""
+        """Arrays that persist from step to step."""
         return self.arrays.w, self.arrays.ledger, self.arrays.place
 
     def carrying(self, w: Vector, ledger: Vector, place: Vector) -> PassiveSteps:
-        """The same steps with other arrays for that."""
+        """Return the steps with other persistent arrays."""
         return self._replace(arrays=self.arrays._replace(w=w, ledger=ledger, place=place))
 
 
 def ledger_of(steps: object) -> Ledger:
-    """The ledger of a loop.
+    """Return the ledger of a loop.
 
     Raises:
-        ModelError: others than passive steps take its ticks.
+        ModelError: the loop does not take passive steps.
     """
     if not isinstance(steps, PassiveSteps):
-        raise ModelError("the energy is accounted for exactly with integrator=kane.haptics.PassiveMidpoint() only")
+        raise ModelError("only integrator=kane.haptics.PassiveMidpoint() has an exact energy balance")
     values = steps.arrays.ledger
     places = (native.PORT, native.OTHER, native.LOST, native.OWED, native.KINETIC, native.POTENTIAL)
     return Ledger(*(float(values[place]) for place in places))
 
 
 def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, inputs: int) -> PassiveSteps:
-    """The arrays for the loop, with programs compiled.
+    """Compile the programs of passive steps, and return them with the arrays for the loop.
 
     Args:
-        coupled: the mechanism with its coupler.
-        axes: which of the six axes are coupled.
-        parameters: values.
-        inputs: where among the inputs those of the coupler begin.
+        coupled: mechanism with its coupler.
+        axes: whether each of the six axes is coupled.
+        parameters: values of the parameters.
+        inputs: index of the coupler's first input.
 
     Raises:
-        ModelError: something of the model is prescribed in time, or a constraint moves something by itself.
+        ModelError: the model has a quantity prescribed in time, or a constraint that moves something by itself.
     """
     e = coupled.dyn.equations
     contacts = contact_functions(coupled.dyn)
@@ -116,7 +117,7 @@ def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, in
     outputs = _outputs(coupled, full)
     if any(e.t in leaves(list(out)) for out in outputs):
         raise ModelError(
-            f"something of {e.name!r} is prescribed in time; PassiveMidpoint is for what is not: use kane.RK4()"
+            f"{e.name!r} has a quantity prescribed in time, which PassiveMidpoint does not support; use kane.RK4()"
         )
     state = (e.t, *e.q, *e.u)
     named = [
@@ -134,7 +135,7 @@ def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, in
 
 
 def _arrays(functions: tuple[CompiledFunction, ...], parameters: Vector, sizes: tuple[int, int, int]) -> Passive:
-    """Arrays for so many speeds, coordinates and rows of constraints, of which none is in force."""
+    """Return arrays for (speeds, coordinates, constraint rows), without active intermittent constraints."""
     n, nq, rows = sizes
     stages = [function.stage(parameters) for function in functions]
     places = np.cumsum([0, *map(len, stages)])[:3].astype(np.int64)
@@ -170,10 +171,10 @@ def _arrays(functions: tuple[CompiledFunction, ...], parameters: Vector, sizes: 
 
 
 def _require_still(e: Equations) -> None:
-    """Refuse rows that are not A u = 0.
+    """Raise unless all constraint rows have the form A u = 0.
 
     Raises:
-        ModelError: a constraint moves something, or is not linear in the speeds.
+        ModelError: a constraint moves something by itself, or is not linear in the speeds.
     """
     for row in e.constraints:
         _, (rest,) = linear_coefficients([row.motion], e.unconstrained.u) if row.linear else ((), (row.motion,))
@@ -185,11 +186,11 @@ def _require_still(e: Equations) -> None:
 
 
 def _outputs(coupled: Coupled, e: Equations) -> tuple[tuple[Expr, ...], ...]:
-    """[M, C, h, g, J, v_t, A], [M, V, p, R, A] and dq/dt of all speeds; h without the coupler, which the loop adds.
+    """Return [M, C, h, g, J, v_t, A], [M, V, p, R, A] and dq/dt for all speeds; the loop adds the coupler to h.
 
     Args:
-        coupled: the mechanism with its coupler.
-        e: its equations, with the rows of all that comes and goes.
+        coupled: mechanism with its coupler.
+        e: equations of the mechanism, including the rows of all intermittent constraints.
     """
     free, zero = e.unconstrained, e.system.arena.zero
     M = quantity(free, "mass_matrix").outputs

@@ -1,4 +1,4 @@
-"""Sessions that have ended, as pages that play them: the forces between hand and mechanism, and the ledger."""
+"""Pages that play completed sessions, with the coupling forces and the energies."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kane.native.haptics import loop_arrays as at
 from kane.simulation.recorded.replayed import shown_run
 from kane.simulation.recorded.trajectory import Trajectory
 
-# What is drawn: the coupler's force on the mechanism, at the handle; the force on the hand, at its image, of which one
-# newton there is as long as the force that it stands for here.
+# Names of the arrows: the coupler's force on the mechanism, at the handle; and the force on the operator, at the proxy,
+# divided by the force scale.
 COUPLER, HAND = "coupler on the mechanism", "force on the hand"
-# The course that says when the mechanism was held.
+# Name of the series that is 1 while the mechanism is held.
 HELD = "in_hand"
 
 
 def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, traces: Any) -> Page:
-    """The page that plays a session, with the forces and the ledger; energies are those at the end."""
+    """Return a page that plays a session, with forces and energies; ``energies`` are the values at the end."""
     dyn, _, _, coupler = coupling
     values = parameters_of(coupling)
-    rows = np.append(np.arange(len(log)), len(log) - 1)  # what holds at the end is what held in the last tick
+    rows = np.append(np.arange(len(log)), len(log) - 1)  # the end has the values of the last tick
     held = (log[rows, at.OF_STATUS] != at.IDLE)[:, None]
     handle, image, pull, moment, force, torque = (
         np.where(held, log[rows, place : place + 3], 0.0)
@@ -55,13 +55,13 @@ def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, t
 
 
 def parameters_of(coupling: Coupling) -> dict[str, float]:
-    """Values by name."""
+    """Return the parameter values by name."""
     names = [leaf.name for leaf in coupling.dyn.equations.parameters]
     return dict(zip(names, map(float, coupling.parameters), strict=True))
 
 
 def form_of(coupling: Coupling) -> dict[str, Any]:
-    """Where the handle is, and which arrows stand there and where the hand is."""
+    """Return the position of the handle in its body, and the names of the arrows at the handle and at the proxy."""
     handle, numbers = coupling.coupler.handle, Numbers(coupling.dyn.equations, parameters_of(coupling))
     place = {"body": handle.body.index, "at": numbers.of(handle.position_in_body).tolist()}
     return {"on": COUPLER, "at": HAND, "handle": place}

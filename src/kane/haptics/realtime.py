@@ -1,4 +1,4 @@
-"""What the system lets a real-time thread have: first-come scheduling, a core, memory that stays, a sharp timer."""
+"""Real-time features of the system for a thread: FIFO scheduling, a core, locked memory, a precise timer."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-# Of the real-time priorities 1 to 99; those above are left to the system.
+# Real-time priority, from 1 to 99; the system keeps the higher ones.
 PRIORITY = 80
 PR_SET_TIMERSLACK = 29
 
 
 def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
-    """Ask for all of it for the thread that calls.
+    """Request all real-time features for the calling thread.
 
     Args:
-        memory: arrays that must not wait for the disk.
+        memory: arrays that must stay in main memory.
 
     Returns:
-        What it did not get, in words.
+        The features that the system refused, in words.
     """
     missing = []
     if not _scheduled(PRIORITY):
@@ -36,9 +36,9 @@ def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
 
 
 def favour_watchdog() -> None:
-    """Let the thread that calls go before that of the loop, and beside it: on other cores, where there are any.
+    """Give the calling thread a higher priority than the loop's thread, and other cores if there are any.
 
-    A thread begins where the one that made it was put, and this one is made by the loop's.
+    A new thread inherits the core of its creator, and the loop's thread creates this one.
     """
     with contextlib.suppress(AttributeError, OSError):
         cores = sorted(os.sched_getaffinity(os.getpid()))
@@ -54,7 +54,7 @@ def _scheduled(priority: int) -> bool:
 
 
 def _pinned() -> bool:
-    """To the last of the cores, where the system has more than one: the first has its interrupts."""
+    """Pin the thread to the last core if there are several, because the first core serves interrupts."""
     with contextlib.suppress(AttributeError, OSError):
         cores = sorted(os.sched_getaffinity(0))
         if len(cores) > 1:

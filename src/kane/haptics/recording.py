@@ -1,4 +1,4 @@
-"""Sessions in files: what was read and commanded at each tick, so that they can be run again bit for bit."""
+"""Files of sessions: samples and commands of each tick, so that a session can be run again bit for bit."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kane.native.arrays import Matrix
 
 FORMAT, VERSION = "kane haptic session", 2
 ARRAYS = ("log", "commands", "states")
-# No file is read that claims to hold more numbers.
+# Largest count of numbers that a file may declare.
 LARGEST = 2**30
 
 
 class Recording(NamedTuple):
-    """What a file of a session holds.
+    """Content of a file of a session.
 
     Attributes:
         head: the model's name, names and values, settings of coupler, safety and device, lengths of runs, the method.
-        log: a row a tick, as ``kane.native.haptics.loop_arrays`` lays it out.
-        commands: each behind the tick from which it holds.
+        log: one row per tick, with the columns of ``kane.native.haptics.loop_arrays``.
+        commands: one row per command: the tick from which it applies, then the command.
         states: [t, q, u] at the start and after each tick.
     """
 
@@ -40,7 +40,7 @@ def write_recording(path: Any, recording: Recording) -> None:
     """Write a file: a line of JSON, then the numbers, in the order of ARRAYS, as little-endian doubles.
 
     Raises:
-        FileError: it cannot be written.
+        FileError: the file cannot be written.
     """
     arrays = [np.ascontiguousarray(getattr(recording, name), dtype="<f8") for name in ARRAYS]
     body = b"".join(array.tobytes() for array in arrays)
@@ -59,8 +59,8 @@ def read_recording(path: Any) -> Recording:
     """Read a file.
 
     Raises:
-        FileError: there is none, or it may not be read.
-        ImportFileError: it is not the file of a session, of another version, or damaged.
+        FileError: the file does not exist or cannot be read.
+        ImportFileError: the file is not a session, has another version, or is damaged.
     """
     text, _, body = readable_path(path, "the file of a session").read_bytes().partition(b"\n")
     try:

@@ -1,4 +1,4 @@
-"""Sessions run again from their files."""
+"""Replay of sessions from their files."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import SAMPLE
 from kane.simulation import integrators
 
-# Methods of sessions alone.
+# Methods that only sessions have.
 METHODS = {"PassiveMidpoint": PassiveMidpoint(), InverseDynamics.name: None}
 
 
 def replay(path: Any, dyn: Dynamics) -> Session:
-    """The session of a file that ``Session.save`` wrote, run again from what its device said; bit for bit the same.
+    """Run a session again from a file of ``Session.save``, with the recorded samples and commands, bit for bit.
 
     Args:
-        path: of the file.
-        dyn: of the same model as then.
+        path: path of the file.
+        dyn: dynamics of the recorded model.
 
     Returns:
-        The session as it was at its end, closed: its ``trajectory``, ``report`` and ``log`` are what they were.
+        The closed session, with the same ``trajectory``, ``report`` and ``log`` as the recorded one.
 
     Raises:
-        FileError: there is no such file, or it may not be read.
-        ImportFileError: it is no file of a session, of another version, damaged, or of another model.
-        SimulationError: the motion is another one than then, from the tick that is named.
+        FileError: the file does not exist or cannot be read.
+        ImportFileError: the file is not a session, has another version or model, or is damaged.
+        SimulationError: the motion differs from the recorded one; the message has the first different tick.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"replay needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
@@ -53,8 +53,8 @@ def replay(path: Any, dyn: Dynamics) -> Session:
         n = min(len(then), len(now))
         first = int(np.argmax(np.append((then[:n] != now[:n]).any(axis=1), True)))
         raise SimulationError(
-            f"the session of {str(path)!r} runs another way from tick {first} on: the model, kane or the processor is "
-            "another one than when it was recorded"
+            f"the replay of {str(path)!r} differs from the recording from tick {first} on, because the model, kane or "
+            "the processor has changed"
         )
     return session
 

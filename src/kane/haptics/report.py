@@ -1,4 +1,4 @@
-"""What happened in a haptic session: ticks, lateness, energies, faults."""
+"""Report of a haptic session: ticks, lateness, energies, faults."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EDGES = np.array([0.0, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-
 
 @dataclass(frozen=True)
 class Fault:
-    """When a force was ended, and why: time [s] and words."""
+    """Time at which a fault ended the force [s], and its cause in words."""
 
     time: float
     cause: str
@@ -42,33 +42,32 @@ class Fault:
 
 @dataclass(frozen=True)
 class Report:
-    """Of all ticks of a session.
+    """Report on all ticks of a session.
 
     Attributes:
-        ticks: how many.
-        period: of the ticks [s].
-        timed: whether they went by the clock of the machine, at least in part.
-        lateness: p50, p99, p99.9 and largest of how late ticks began [s]; zero in simulated time.
-        histogram: how many ticks were late by EDGES[k] to EDGES[k + 1], (14,).
-        late: ticks that began more than a period late; they were made up for.
-        lost: ticks that were never made up for.
-        work: p50, p99, p99.9 and largest of what a tick took by itself [s].
-        age: the mean and the largest age of a sample when the force that answers it acts, the delay of the device
-            included [s].
-        to_hand: energy given to hand and device, as the device measures its way [J].
-        to_mechanism: energy given to the mechanism by the coupler [J]: that of the ledger where there is one. Elsewhere
-            the sum over ticks of the mean of the coupler's pull at both ends times the way of the handle in between.
-        energy: of the mechanism at the start and now, after the last tick [J].
-        made: the most energy that coupler and clamp together made over any stretch of time, see ``energy_made`` [J].
-        force, torque: the largest that were written [N], [N m].
-        faults: what ended forces.
-        released: when the coupler let hand and mechanism go without a fault, as it does 21 ms before the end of every
-            run, and at ``disarm`` [s].
-        foreseen: ticks in which the hand was where it was foreseen, and those of them whose step was there when they
-            were due, see ``Session``; none without ``predict``.
-        passed: ticks that no step of the method passed and one of Moreau and Jean did; the most of them in a row.
-        events: what happened to constraints that come and go: time, name, cause.
-        missing: what the system did not give to the loop, in words.
+        ticks: number of ticks.
+        period: period of the ticks [s].
+        timed: whether at least some ticks ran in real time.
+        lateness: p50, p99, p99.9 and maximum of the delays with which ticks began [s]; zero in simulated time.
+        histogram: number of ticks with a lateness between EDGES[k] and EDGES[k + 1], (14,).
+        late: number of ticks that began more than a period late; later ticks made up for this.
+        lost: number of ticks that were dropped.
+        work: p50, p99, p99.9 and maximum of the computing time of a tick [s].
+        age: mean and maximum of the age of a sample when its force acts, including the delay of the device [s].
+        to_hand: energy given to operator and device, from the measured device motion [J].
+        to_mechanism: energy given to the mechanism by the coupler [J], from the ledger if there is one. Otherwise the
+            sum over ticks of the mean pull at both ends times the displacement of the handle.
+        energy: energy of the mechanism at the start and after the last tick [J].
+        made: largest energy that coupler and clamp together made over any time span, see ``energy_made`` [J].
+        force, torque: largest values written to the device [N], [N m].
+        faults: faults that ended forces.
+        released: times at which the coupler released the mechanism without a fault: 21 ms before the end of every run,
+            and at ``disarm`` [s].
+        foreseen: number of ticks with a correct prediction of the device handle, and number of these ticks that were
+            computed before they were due, see ``Session``; zero without ``predict``.
+        passed: number of ticks taken as Moreau-Jean time steps, and the largest number of them in a row.
+        events: transitions of intermittent constraints: time, name, cause.
+        missing: real-time features that the system refused, in words.
     """
 
     ticks: int
@@ -100,7 +99,7 @@ class Report:
             )
 
         lines = [
-            f"{self.ticks} ticks of {1e3 * self.period:g} ms; {self.late} began more than one late, {self.lost} lost"
+            f"{self.ticks} ticks of {1e3 * self.period:g} ms; {self.late} began over one tick late, {self.lost} lost"
         ]
         if self.timed:
             lines += [f"lateness [us]: {micro(self.lateness)}", f"work of a tick [us]: {micro(self.work)}"]
@@ -109,19 +108,19 @@ class Report:
             f"age of samples: mean {1e3 * self.age[0]:.3g} ms, largest {1e3 * self.age[1]:.3g} ms",
             f"energy: to the hand {self.to_hand:.6g} J, to the mechanism {self.to_mechanism:.6g} J, which had "
             f"{self.energy[0]:.6g} J and has {self.energy[1]:.6g} J",
-            f"the most that the coupler made over any stretch of time, clamp and spring included: {self.made:.3g} J in "
+            f"largest energy made by the coupler over any time span, including clamp and spring: {self.made:.3g} J in "
             "the simulation",
             f"largest force {self.force:.3g} N" + (f", largest torque {self.torque:.3g} N m" if self.torque else ""),
         ]
         if self.foreseen[0]:
             lines.append(
-                f"prediction: the hand was where it was foreseen in {self.foreseen[0]} ticks; {self.foreseen[1]} of "
-                "them were taken before they were due"
+                f"prediction: the position was correct in {self.foreseen[0]} ticks; {self.foreseen[1]} of "
+                "them were computed before they were due"
             )
         if self.passed[0]:
             lines.append(
-                f"{self.passed[0]} ticks were steps of Moreau and Jean, of the first order, where no other passed: "
-                f"{self.passed[1]} of them in a row at most"
+                f"{self.passed[0]} ticks were Moreau-Jean time steps (first order), as no contact mode was found: "
+                f"at most {self.passed[1]} in a row"
             )
         lines += [f"the coupler let go at {time:.4f} s, before the end" for time in self.released]
         lines += [f"force ended at {fault.time:.4f} s: {fault.cause}" for fault in self.faults]
@@ -130,11 +129,11 @@ class Report:
 
 
 def energy_made(log: Matrix, rules: Vector) -> Vector:
-    """What the coupler has made by each tick [J]: given to hand and mechanism, and stored in its spring.
+    """Return the energy made by the coupler up to each tick [J]: given to operator and mechanism, and stored in it.
 
-    The passivity observer. A joule at the hand counts s/c, as the coupler sees it. A continuous coupler only takes
-    energy: this falls. What sampling makes of it rises, a delay within the device apart; so does what the mechanism has
-    for nothing where the force on the hand is clamped.
+    This is the passivity observer. Energy at the operator counts s/c times, as the coupler sees it. A continuous
+    coupler only dissipates, so that the result decreases. Sampling increases it; the effect of a delay inside the
+    device is not included. Clamping increases it too, because the mechanism gets energy that the operator did not give.
 
     Source: Hannaford & Ryu 2002.
     """
@@ -143,7 +142,7 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
     image, handle = (log[:, place : place + 7] for place in (at.OF_IMAGE, at.OF_HANDLE))
     ratios = rules[at.SCALE : at.SCALE + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
     energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
-    with np.errstate(invalid="ignore", over="ignore"):  # of a simulation that went to infinity
+    with np.errstate(invalid="ignore", over="ignore"):  # diverged simulations have infinite values
         turn = product(image[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
         stored = log[:, at.OF_SETTINGS] * (image[:, :3] - handle[:, :3]).T ** 2 / 2
         stored += log[:, at.OF_SETTINGS + 1] * 2 * turn.T**2 * rules[at.AXES + 3 :, None]
@@ -151,12 +150,12 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
 
 
 def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
-    """The report of a loop at rest: of its log, whose rows are ticks, see ``loop_arrays``, and of its state.
+    """Return the report of a loop that is not running.
 
     Args:
-        loop: whose ticks are told.
-        mode: in which it began.
-        missing: what the system did not give to it, in words.
+        loop: the loop.
+        mode: contact mode at the start.
+        missing: real-time features that the system refused, in words.
     """
     log, period, made = loop.log, loop.period, energy_made(loop.log, loop.circuit.rules)
     found = loop.problem.switching.occurrences(loop.march, mode)
@@ -191,7 +190,7 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
 
 
 def _to_mechanism(loop: Loop) -> float:
-    """The ledger's where there is one: sums over ticks miss that the pull of a damper jumps where something hits."""
+    """Return the work of the coupler, from the ledger if possible; sums over ticks miss jumps of dampers at impacts."""
     if isinstance(loop.passive, PassiveSteps):
         return ledger_of(loop.passive).coupler
     return float(loop.circuit.moving[at.GIVEN_IN])
@@ -214,7 +213,7 @@ def _released(log: Matrix) -> tuple[float, ...]:
 
 
 def _passed(times: list[float], period: float) -> tuple[int, int]:
-    """How many ticks were stepped over, and the most of them in a row."""
+    """Return the number of ticks taken as Moreau-Jean time steps, and the largest number of them in a row."""
     ticks = np.unique(np.round(np.array(times) / period))
     rows = np.split(ticks, np.flatnonzero(np.diff(ticks) != 1.0) + 1)
     return len(ticks), max(map(len, rows))

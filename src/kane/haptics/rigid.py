@@ -1,4 +1,4 @@
-"""Steps of inverse dynamics: the handle is where the hand is, and what that takes is computed."""
+"""Steps of inverse dynamics: the handle follows the device, and the required force is computed."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from kane.native.arrays import Matrix, Vector
 from kane.native.haptics.loop_arrays import MOTION, Circuit
 from kane.native.haptics.rigid import Rigid
 
-# A direction that is shorter than this part of the longest is none.
+# Relative length of the independent part of a row below which the row counts as linearly dependent.
 RANK = 1e-9
 
 
 @final
 @dataclass(frozen=True)
 class InverseDynamics:
-    """What takes the ticks of a session with a RigidCoupler."""
+    """Method of the steps of a session with a RigidCoupler."""
 
     fixed = True
     name = "InverseDynamics"
 
 
 class RigidSteps(NamedTuple):
-    """What the loop needs, and the program whose address is in it; inertia at the handle at the start [kg]."""
+    """Arrays of inverse dynamics for the loop, their program, and the inertia at the handle at the start [kg]."""
 
     arrays: Rigid
     function: CompiledFunction
@@ -43,27 +43,27 @@ class RigidSteps(NamedTuple):
 
     @property
     def carried(self) -> tuple[Vector, Vector, Vector]:
-        """What goes from one step to the next."""
+        """Arrays that persist from step to step."""
         return self.arrays.follower, self.arrays.known, self.arrays.reaction
 
     def carrying(self, follower: Vector, known: Vector, reaction: Vector) -> RigidSteps:
-        """The same steps with other arrays for that."""
+        """Return the steps with other persistent arrays."""
         return self._replace(arrays=self.arrays._replace(follower=follower, known=known, reaction=reaction))
 
     def of(self, circuit: Circuit) -> tuple[RigidSteps, Circuit]:
-        """The same for a loop, which reads the reaction."""
+        """Return the steps and the circuit of a loop with shared arrays, so that the loop reads the reaction."""
         grip = circuit.grip._replace(reaction=self.arrays.reaction)
         return self._replace(arrays=self.arrays._replace(counts=circuit.counts)), circuit._replace(grip=grip)
 
 
 def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: Vector, inputs: Vector) -> RigidSteps:
-    """The arrays for the loop, with the program compiled.
+    """Compile the program of inverse dynamics, and return it with the arrays for the loop.
 
     Args:
-        coupled: the mechanism with its coupler.
-        coupler: which holds it.
+        coupled: mechanism with its coupler.
+        coupler: the rigid coupler.
         x: [q, u] at the start.
-        parameters, inputs: values.
+        parameters, inputs: values of parameters and inputs.
 
     Raises:
         ModelError: the handle does not determine the motion, or cannot move along an axis.
@@ -71,14 +71,14 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
     e = coupled.dyn.equations
     if e.candidates or any(row.configuration is None for row in e.constraints):
         raise ModelError(
-            f"{e.name!r} has constraints that come and go, or that hold a velocity and no configuration, such as "
-            "rolling, and a rigid coupler is for what the place of the handle determines; use kane.haptics.Coupler"
+            f"{e.name!r} has intermittent constraints, or constraints that hold a velocity and no configuration, such "
+            "as rolling, which a rigid coupler does not support; use kane.haptics.Coupler"
         )
     axes = [k for k, on in enumerate(coupler.coupled_axes[:3]) if on]
     rows = _chosen(coupled, axes, (np.concatenate([[0.0], x]), parameters, inputs))
     outputs = _outputs(coupled, axes, rows)
     if any(e.t in leaves([out]) for out in outputs):
-        raise ModelError(f"something of {e.name!r} is prescribed in time; use kane.haptics.Coupler")
+        raise ModelError(f"{e.name!r} has a quantity prescribed in time; use kane.haptics.Coupler")
     function = _compiled(coupled, "rigid", outputs)
     n, m = len(e.u), len(axes)
     arrays = Rigid(
@@ -111,7 +111,7 @@ def _compiled(coupled: Coupled, name: str, outputs: list[Expr]) -> CompiledFunct
 
 
 def _chosen(coupled: Coupled, axes: list[int], values: tuple[Vector, Vector, Vector]) -> list[Equation]:
-    """As many rows of the constraints as are independent, if with them the handle determines the motion."""
+    """Return the independent rows of the constraints; raise unless they and the handle determine the motion."""
     e, n = coupled.dyn.equations, len(coupled.dyn.equations.u)
     at, parameters, inputs = values
     zero = e.system.arena.zero
@@ -125,18 +125,18 @@ def _chosen(coupled: Coupled, axes: list[int], values: tuple[Vector, Vector, Vec
     if len(kept) - len(rows) < len(axes):
         raise ModelError(
             f"the handle of {e.name!r} is to be held along {len(axes)} axes and moves along {len(kept) - len(rows)} of "
-            f"them, as it stands; the mechanism has {freedoms} freedom{'s' * (freedoms != 1)}: give axes= with as many"
+            f"them at the start; the mechanism has {freedoms} freedom{'s' * (freedoms != 1)}: give axes= with as many"
         )
     if len(kept) < n:
         raise ModelError(
-            f"{e.name!r} has {freedoms} freedoms, of which the handle determines {len(axes)}; what moves by itself has "
-            "to be integrated: use kane.haptics.Coupler"
+            f"{e.name!r} has {freedoms} freedoms, of which the handle determines {len(axes)}; the others must be "
+            "integrated: use kane.haptics.Coupler"
         )
     return [e.constraints[k] for k in rows]
 
 
 def _independent(rows: Matrix) -> list[int]:
-    """Which rows are independent of those before them."""
+    """Return the indices of rows that are linearly independent of earlier rows."""
     kept: list[int] = []
     basis = np.zeros((0, rows.shape[1]))
     for k, row in enumerate(rows):
@@ -149,7 +149,7 @@ def _independent(rows: Matrix) -> list[int]:
 
 
 def _outputs(coupled: Coupled, axes: list[int], rows: list[Equation]) -> list[Expr]:
-    """[p, g, C, r, M, h, dq/dt] as expressions, the coupler's own load left out."""
+    """Return [p, g, C, r, M, h, dq/dt] as expressions, without the load of the coupler."""
     e = coupled.dyn.equations
     zero, rates = e.system.arena.zero, dict(zip(e.q, e.system.speeds.kinematics, strict=True))
     speeds = [coupled.where[MOTION + k] for k in axes]

@@ -1,4 +1,4 @@
-"""Display by inverse dynamics: the device prescribes the motion of the handle, and the hand feels what that takes."""
+"""Display by inverse dynamics: the device prescribes the motion of the handle, the operator feels the force."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from kane.haptics.sampled_loop import SampledLoop
 from kane.model.body import Point
 from kane.native.arrays import Matrix
 
-# Masses are looked through by this factor, and halved until they are this near to the limit.
+# Factor between tested masses, and relative width at which the bisection ends.
 SCAN, CLOSE = 1.1, 1e-9
-# Eigenvalues so near to 1 are 1.
+# Distance from 1 below which an eigenvalue counts as 1.
 PLACE = 1e-6
 
 
 @final
 @dataclass(frozen=True)
 class RigidCoupler:
-    """The handle goes where the hand is, and the hand feels what that takes: display by inverse dynamics.
+    """Display by inverse dynamics: the handle follows the device, and the operator feels the required force.
 
-    The image x_h = x_0 + s x of the hand is followed by y'' = W^2 (x_h - y) - 2 W y', and the handle is at y. The
-    force f on it that this motion takes comes from inverse dynamics, the hand gets -c f. Nothing is integrated: there
-    is no spring between hand and mechanism, no stiffness to choose and none to be felt, but all of the mechanism has to
-    move as the handle says, and what the hand feels of a mass m is m y'', late and without what is faster than W.
+    The proxy x_h = x_0 + s x represents the device position x in the simulation. The handle is at y, which follows the
+    proxy by y'' = W^2 (x_h - y) - 2 W y'. Inverse dynamics gives the force f on the handle that this motion requires,
+    and the operator gets -c f. Nothing is integrated, and there is no spring between operator and mechanism. The handle
+    must determine the motion of the whole mechanism. The operator feels a mass m as m y'', with a delay and without
+    frequencies above W.
 
     Attributes:
-        handle: a point of a body that moves.
-        follow: W [1/s]. More is sharper and less stable; see ``largest_inertia``.
-        scale: s, metres in the simulation for each metre of the hand.
-        force_scale: c, newtons at the hand for each newton in the simulation.
-        axes: of the ground, along which it holds the handle: as many of "xyz" as the mechanism has freedoms.
-        turns: none; orientations are prescribed by nothing here.
+        handle: point of a moving body.
+        follow: W [1/s]. Larger values follow faster and are less stable; see ``largest_inertia``.
+        scale: s, metres in the simulation per metre of the device.
+        force_scale: c, newtons at the operator per newton in the simulation.
+        axes: axes of the ground along which the handle is held: some of "xyz", as many as the mechanism has freedoms.
+        turns: always empty, because orientations are not prescribed.
 
     Source: Gillespie 2003, section 1.
     """
@@ -50,7 +51,7 @@ class RigidCoupler:
     axes: str = "xyz"
     turns: str = ""
 
-    # What a ``Coupler`` has and this has not.
+    # Attributes of a ``Coupler`` that have no effect here.
     torque_scale = 1.0
     lead = 0.0
     settings = (0.0, 0.0, 0.0, 0.0)
@@ -63,36 +64,36 @@ class RigidCoupler:
         require_axes(self.axes, "the axes of a rigid coupler", some=True)
         if self.turns != "":
             raise ModelError(
-                "a rigid coupler says where its handle is and not how it is turned, so that "
-                f"turns={self.turns!r} cannot be; what turns is a matter of kane.haptics.Coupler(..., turns=...)"
+                "a rigid coupler prescribes the position of its handle and not the orientation, so that "
+                f"turns={self.turns!r} cannot be; use kane.haptics.Coupler(..., turns=...)"
             )
 
     @property
     def coupled_axes(self) -> tuple[bool, ...]:
-        """Along which of x, y, z it holds the handle, and about which, (6,)."""
+        """Whether the handle is held along x, y, z and about x, y, z, (6,)."""
         return (*(axis in self.axes for axis in "xyz"), False, False, False)
 
     def set_to(self, settings: Any) -> NoReturn:
-        """Refuse.
+        """Raise, because there are no settings.
 
         Raises:
             ModelError: always.
         """
-        raise ModelError("a rigid coupler has no stiffness and no damping that could be set")
+        raise ModelError("a rigid coupler has no stiffness and no damping to be set; use kane.haptics.Coupler")
 
 
 def largest_inertia(device: Device | Traits, *, follow: float = 100.0) -> float:
-    """The largest mass at the hand [kg] that the free handle of a device bears behind a RigidCoupler, times s c.
+    """Return the largest mass, as felt by the operator, for which the free device handle with a RigidCoupler is stable.
 
-    Exact eigenvalues of the sampled loop of the handle and of what follows it; a mass that is felt pushes as it was a
-    sample and the delay of the device ago.
+    A mass m of the mechanism is felt as s c m [kg]. The limit comes from exact eigenvalues of the sampled loop of the
+    device handle and the follower. The force of the mass is late by one sample and the delay of the device.
 
     Args:
-        device: what renders it, or what is known of it.
+        device: the device or its traits.
         follow: W of the coupler [1/s].
 
     Raises:
-        ModelError: not a device, or not a positive number.
+        ModelError: ``device`` is not a device, or ``follow`` is not a positive number.
     """
     t = device.traits if isinstance(device, Device) else device
     if not isinstance(t, Traits):
@@ -108,11 +109,11 @@ def largest_inertia(device: Device | Traits, *, follow: float = 100.0) -> float:
 
 
 def _is_stable(t: Traits, inertia: float, W: float) -> bool:
-    """Whether handle and follower come to rest, wherever that is: eigenvalues of 1 are their place."""
+    """Check whether device handle and follower come to rest at any position, which has eigenvalues of 1."""
     T, loop = t.period, SampledLoop(t.mass, t.damping, t.period, t.delay)
     free, pushed = loop.pushed()
-    late = pushed.shape[1] - 1  # forces of samples before this one
-    given = np.zeros((5, 6 + late))  # x, x a sample ago, y, y', y''; among [x, v, forces before, x before, y, y', y'']
+    late = pushed.shape[1] - 1  # number of earlier forces
+    given = np.zeros((5, 6 + late))  # [x, x before, y, y', y''] from [x, v, forces before, x before, y, y', y'']
     given[[0, 1, 2, 3, 4], [0, 2 + late, 3 + late, 4 + late, 5 + late]] = 1.0
     A = np.zeros((6 + late, 6 + late))
     A[:2, :2], A[:2, 2 : 2 + late] = free, -pushed[:, 1:]
@@ -126,7 +127,7 @@ def _is_stable(t: Traits, inertia: float, W: float) -> bool:
 
 
 def _followed(W: float, T: float, given: Matrix) -> Matrix:
-    """y, y', y'' at the end of a sample from x, x a sample ago, y and y', as the native loop has them."""
+    """Return y, y', y'' at the end of a sample from x, x one sample ago, y and y', as in the native loop."""
     x, before, y, v, _ = given
     slope, fall = (x - before) / T, np.exp(-W * T)
     away = y - before + 2 / W * slope
@@ -136,5 +137,5 @@ def _followed(W: float, T: float, given: Matrix) -> Matrix:
     return np.array([y, v, W * W * (x - y) - 2 * W * v])
 
 
-# What a session takes between hand and mechanism.
+# Couplers that a session accepts.
 AnyCoupler = Coupler | RigidCoupler

@@ -1,8 +1,8 @@
-"""A spring and damper that a computer renders through a device: exact eigenvalues of the loop, and passivity.
+"""Spring and damper rendered by a computer through a device: exact eigenvalues of the sampled loop, and passivity.
 
-The handle is m x'' + b x' = -F, the wall F_k = K x_k + B (x_k - x_(k-1))/T with x_k = x(k T), and F_k acts from
-k T + td to (k + 1) T + td: a zero-order hold, late by td. Where the wall takes the handle for where it will be in the
-middle of that hold, or a part of the way there, x_k + lead (x_k - x_(k-1))/T, its damping is B + K lead.
+The device handle obeys m x'' + b x' = -F. The wall computes F_k = K x_k + B (x_k - x_(k-1))/T with x_k = x(k T).
+F_k acts from k T + td to (k + 1) T + td: a zero-order hold with the delay td. A wall with a lead uses the extrapolated
+position x_k + lead (x_k - x_(k-1))/T, which increases its damping to B + K lead.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebder, chebroots, chebtrim, chebval
 from numpy.typing import NDArray
 
-# Grid of w T for Llewellyn's criterion; its first point stands for limits at 0.
+# Grid of w T for Llewellyn's criterion; its first point represents the limit at 0.
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
-# Stiffnesses are looked through by this factor, and halved until they are this near to the limit.
+# Factor between tested stiffnesses, and relative width at which the bisection ends.
 SCAN, CLOSE = 1.05, 1e-9
-# Relative size below which trailing coefficients of a derivative are dropped before its roots are computed. That moves
-# a least value by 1e-18, and rounding divided by 1e-9 moves a root by 2e-7.
+# Relative size below which trailing coefficients of a derivative are dropped before its roots are computed. Dropping
+# them changes a minimum by 1e-18. Rounding errors, divided by 1e-9, move a root by 2e-7.
 FLAT = 1e-9
-# Parts of the passive stiffness that are looked at where the damping goes with the stiffness.
+# Number of stiffnesses tested up to the passive limit if the damping depends on the stiffness (lead > 0).
 PARTS = 40
 
 
 @dataclass(frozen=True)
 class SampledLoop:
-    """A handle before a rendered wall.
+    """Device handle at a rendered wall.
 
     Attributes:
-        mass, damping: of the handle, m [kg] and b [N s/m].
+        mass, damping: m [kg] and b [N s/m] of the device handle.
         period: T [s].
         delay: td [s].
-        lead: how far ahead the wall looks [s].
+        lead: time by which the wall extrapolates the position [s].
     """
 
     mass: float
@@ -43,7 +43,7 @@ class SampledLoop:
     lead: float = 0.0
 
     def matrix(self, stiffness: float, damping: float) -> NDArray[np.float64]:
-        """What one sample does to [x, v, x one sample ago, the forces of the samples before]; exact."""
+        """Return the exact transition matrix of [x, v, x one sample ago, earlier forces] over one sample."""
         damping += stiffness * self.lead
         T, late = self.period, self.late
         free, pushed = self.pushed()
@@ -60,16 +60,16 @@ class SampledLoop:
 
     @property
     def late(self) -> int:
-        """How many whole samples a force is late."""
+        """Number of whole samples in the delay."""
         return int(self.delay / self.period + 1e-9)
 
     @property
     def part(self) -> float:
-        """The rest of the delay, less than one sample [s]."""
+        """Remainder of the delay, less than one sample [s]."""
         return max(0.0, self.delay - self.late * self.period)
 
     def pushed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What one sample does to [x, v], and what forces of this sample, of the one before, ... take off."""
+        """Return the one-sample transition matrix of [x, v], and the decrease of [x, v] per force, newest first."""
         part = self.part
         before, push_before = self._free(part)
         after, push_after = self._free(self.period - part)
@@ -78,28 +78,28 @@ class SampledLoop:
         return after @ before, taken
 
     def _free(self, h: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What h seconds do to [x, v] of the handle alone, and what a constant force adds to them."""
+        """Return the transition matrix of [x, v] without force over h seconds, and the effect of a constant force."""
         m, b = self.mass, self.damping
         s = b * h / m
-        if s < 1e-6:  # the series, where the closed form divides rounding by rounding
+        if s < 1e-6:  # series, because rounding errors dominate the closed form here
             fall = h * (1 - s / 2)
             return np.array([[1.0, fall], [0.0, 1 - s + s * s / 2]]), np.array([h * h / m * (0.5 - s / 6), fall / m])
         lost = -math.expm1(-s)
         return np.array([[1.0, m / b * lost], [0.0, 1 - lost]]), np.array([(h - m / b * lost) / b, lost / b])
 
     def is_stable(self, stiffness: float, damping: float) -> bool:
-        """Whether all eigenvalues lie within the unit circle."""
+        """Check whether all eigenvalues are inside the unit circle."""
         return bool(np.abs(np.linalg.eigvals(self.matrix(stiffness, damping))).max() < 1.0)
 
     def rule(self, damping: float) -> float:
-        """K = (b + B)/(T/2 + td), the stability limit of handles that are heavy for so short a sample [N/m].
+        """Return K = (b + B)/(T/2 + td), the stability limit for a large mass or a short sample time [N/m].
 
         Source: Gil, Avello, Rubio & Florez 2004; Hulin, Preusche & Hirzinger 2006.
         """
         return (self.damping + damping) / (self.period / 2 + self.delay)
 
     def largest_stable(self, damping: float) -> float:
-        """The K up to which the loop is stable with this B [N/m]; zero where it is with none."""
+        """Return the largest K for which the loop is stable with this B [N/m]; zero if it is never stable."""
         low = 1e-3 * self.rule(damping)
         if low == 0.0 or not self.is_stable(low, damping):
             return 0.0
@@ -112,17 +112,18 @@ class SampledLoop:
         return low
 
     def largest_passive(self, damping: float) -> float:
-        """The K up to which no passive hand can draw energy from the wall [N/m]; zero where B alone is too much.
+        """Return the largest K for which no passive operator draws energy from the wall [N/m]; zero if B is too large.
 
         Let td = (k + f) T with 0 <= f < 1 and H = K + B (1 - e^(-jwT))/T. The exact condition for 0 <= w <= pi/T is
 
             b > T/2 / (1 - cos wT) Re{(1 - e^(-jwT)) H e^(-jkwT) (1 - f + f e^(-jwT))} + f (1 - f) T^2 |H|^2 / (4 b).
 
-        It says that b int v^2 dt + sum F_k (x(kT + T + td) - x(kT + td)) is positive for every motion. The motion
-        through given x(kT) and x(kT + td) that loses least to b has constant velocity in between. For f = 0 this
-        is the condition of Colgate and Schenkel, for td = 0 it reads b > K T/2 + |B|. The condition is a polynomial in
-        cos wT, so that its least value is found among the roots of its derivative. Stiffnesses for which it holds at
-        one w form an interval, which is cut at the worst w until it holds at all of them.
+        It means that b int v^2 dt + sum F_k (x(kT + T + td) - x(kT + td)) is positive for every motion. For given
+        x(kT) and x(kT + td), motions with constant velocity in between lose the least energy to b. For f = 0 this is
+        the condition of Colgate and Schenkel; for td = 0 it reads b > K T/2 + |B|.
+
+        The condition is a polynomial in cos wT, so that its minimum is at a root of its derivative or at an end. At one
+        w it holds for an interval of K, which is reduced at the worst w until the condition holds at all w.
 
         Source: Colgate & Schenkel 1997.
         """
@@ -141,9 +142,9 @@ class SampledLoop:
         return 2.0 * self.damping / self.period * cut
 
     def _passivity(self, damper: float) -> NDArray[np.float64]:
-        """Coefficients of Chebyshev polynomials in cos wT of the passivity condition, (3, k + 3).
+        """Return Chebyshev coefficients, in cos wT, of the passivity condition, (3, k + 3).
 
-        Row i is multiplied by (K T/(2 b))^i; the sum is not negative where the condition holds.
+        Row i is multiplied by (K T/(2 b))^i. The condition holds if the sum is not negative.
 
         Args:
             damper: B/b.
@@ -162,27 +163,27 @@ class SampledLoop:
         return rows
 
     def largest_unconditional(self, damping: float) -> float:
-        """The K up to which device and coupler are stable between any passive hand and any passive environment [N/m].
+        """Return the largest K for which device and coupler are stable with any passive operator and environment [N/m].
 
-        Llewellyn's criterion takes the hold for a filter, which near half the rate of the samples it is not; a fixed
-        wall is a passive environment, for which Colgate and Schenkel's condition is exact: the smaller one counts.
+        Llewellyn's criterion treats the hold as a filter, which is wrong near half the sample rate. A fixed wall is a
+        passive environment, for which Colgate and Schenkel's condition is exact. The smaller limit is returned.
         """
         passive = self.largest_passive(damping)
         if self.lead == 0.0:
             return min(self.llewellyn(damping), passive)
         found = 0.0
-        for stiffness in passive * np.arange(1, PARTS + 1) / PARTS:  # with each its own damping, B + K lead
+        for stiffness in passive * np.arange(1, PARTS + 1) / PARTS:  # each has its own damping, B + K lead
             if stiffness > self.llewellyn(damping + stiffness * self.lead):
                 break
             found = float(stiffness)
         return found
 
     def llewellyn(self, damping: float) -> float:
-        """The K up to which Llewellyn's criterion holds [N/m].
+        """Return the largest K for which Llewellyn's criterion holds [N/m].
 
-        Of the two-port [[Z_d, Z], [-1, 1/Z_c]] of an impedance display: with Z_d = b at its least, the hold
-        Z = (1 + e^(-jwT))/2 e^(-jw td) and the coupler Z_c it reads Re 1/Z_c >= |Z| (1 - cos arg Z)/(2 b).
-        Here Z_c is spring and damper over positions that are sampled: K T/2 (z + 1)/(z - 1) + B (z + 1)/(2 z).
+        For the two-port [[Z_d, Z], [-1, 1/Z_c]] of an impedance display it reads Re 1/Z_c >= |Z| (1 - cos arg Z)/(2 b).
+        The minimum of Re Z_d is b, and Z = (1 + e^(-jwT))/2 e^(-jw td) is the hold. The coupler is a spring and damper
+        with sampled positions, Z_c = K T/2 (z + 1)/(z - 1) + B (z + 1)/(2 z).
 
         Source: Adams & Hannaford 1999.
         """
@@ -192,7 +193,7 @@ class SampledLoop:
             return 0.0
         least = (np.abs(hold) - hold.real) / (2 * self.damping)
         spring, damper = self.period / 2 * ((z + 1) / (z - 1)).imag, damping * (z + 1) / (2 * z)
-        # Re 1/Z_c = Re Z_c / |Z_c|^2 with Z_c = damper + j K spring: |Z_c| may be no larger than sqrt(Re Z_c / least).
+        # Re 1/Z_c = Re Z_c / |Z_c|^2 with Z_c = damper + j K spring, so |Z_c| must not exceed sqrt(Re Z_c / least).
         room = damper.real / np.maximum(least, 1e-300) - damper.real**2
         if (room < damper.imag**2 * (1 - 1e-12)).any():
             return 0.0
@@ -200,9 +201,9 @@ class SampledLoop:
 
 
 def _least(coefficients: NDArray[np.float64]) -> tuple[float, float]:
-    """Where a sum of Chebyshev polynomials is least on [-1, 1], and its value there."""
+    """Return the minimizer of a Chebyshev series on [-1, 1], and the minimum."""
     slope = chebder(coefficients)
     roots = chebroots(chebtrim(slope, FLAT * np.abs(slope).max()))
-    x = np.concatenate([[-1.0, 1.0], np.clip(roots.real, -1.0, 1.0)])  # no harm where a root is not real
+    x = np.concatenate([[-1.0, 1.0], np.clip(roots.real, -1.0, 1.0)])  # real parts of complex roots do no harm
     values = chebval(x, coefficients)
     return float(x[values.argmin()]), float(values.min())

@@ -1,4 +1,4 @@
-"""Mechanisms in the hands of simulated people, ready to run."""
+"""Scenes: mechanisms with simulated operators, ready to run."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from kane.model.loads import Damper
 from kane.model.model import Model
 from kane.model.shapes import Box, Plane, Sphere
 
-# A hand of a desktop device moves a cart of metres: ten metres there for one here, a twentieth of the force.
+# A desktop device moves a cart of metres: ten metres per metre of the device, a twentieth of the force.
 SCALE, FORCE_SCALE = 10.0, 0.05
-# Of the stiffness up to which the free handle is stable, and of the damping that goes with it.
+# Stiffness and damping of couplers, relative to the stability limit and to the damping of ``coupler_limits``.
 SHARE = 0.1
 # Radius of the ball, thickness of the walls [m].
 BALL, WALL = 0.012, 0.004
 BOX = (0.1, 0.08, 0.06)  # m
-MINUTE = 60.0  # for which somebody may play with a mechanism [s]
+MINUTE = 60.0  # duration of a scene with the mouse [s]
 PUSH = [
     (0.0, 0.0, 0.0, 0.0),
     (0.5, 0.0, 0.0, 0.0),
@@ -43,7 +43,7 @@ PUSH = [
 
 
 class HandScene(NamedTuple):
-    """What ``Session`` takes, and for how long it is worth a look [s]."""
+    """Arguments of ``Session``, and the duration of the scene [s]."""
 
     dyn: Dynamics
     hand: Device
@@ -53,8 +53,9 @@ class HandScene(NamedTuple):
 
 
 def pushed_cart() -> HandScene:
-    """Gillespie's Example 3 whole: a person pushes the shopping cart at its back, steers and pulls; the caster, whose
-    bearing has dry friction, sticks and is free again.
+    """Return Gillespie's Example 3: a person pushes, steers and pulls the shopping cart at its back.
+
+    The bearing of the caster has dry friction, so that the caster sticks and slips.
 
     Source: Gillespie 2003, Example 3, Fig. 4.
     """
@@ -78,7 +79,7 @@ def pushed_cart() -> HandScene:
 
 
 def stirred(model: Model, handle: Point) -> HandScene:
-    """Any mechanism, of which a hand moves a point on a small circle in the plane of x and y of the ground."""
+    """Return a scene in which an operator moves a point of any mechanism on a small circle in the x-y plane."""
     turns = np.linspace(0.0, 4 * np.pi, 161)
     path = [(0.5 + 0.025 * k, 0.02 * (1 - np.cos(a)), 0.02 * np.sin(a), 0.0) for k, a in enumerate(turns)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=1.0, damping=10.0, stiffness=300.0, path=path))
@@ -88,7 +89,7 @@ def stirred(model: Model, handle: Point) -> HandScene:
 
 
 def ball_in_a_box() -> HandScene:
-    """A ball in a box of 10 cm, which a hand shakes: it bounces at the walls."""
+    """Return a scene in which an operator shakes a ball in a box of 10 cm; the ball bounces off the walls."""
     m = Model("ball_in_a_box", gravity=(0.0, 0.0, 0.0))
     slider, ball = m.body("slider", mass=0.0), m.body("ball", mass=0.2)
     joints = m.connect(m.ground, slider, Prismatic("x", axis="x")), m.connect(slider, ball, Prismatic("y", axis="y"))
@@ -103,7 +104,7 @@ def ball_in_a_box() -> HandScene:
 
 
 def crank() -> HandScene:
-    """A crank that a hand turns against its stop."""
+    """Return a scene in which an operator turns a crank against its stop."""
     m = Model("crank", gravity=(0.0, -9.81, 0.0))
     arm = m.body("crank", mass=0.3, inertia=(1e-4, 1e-3, 1e-3), com=(0.05, 0.0, 0.0))
     joint = m.connect(m.ground, arm, Revolute("angle", axis="z"))
@@ -115,10 +116,10 @@ def crank() -> HandScene:
 
 
 def dragged_box() -> HandScene:
-    """A free box on a rough floor, which a hand drags about by an upper corner and lifts at one end.
+    """Return a scene in which an operator drags a free box over a rough floor by an upper corner, and lifts one end.
 
-    Four corners with friction, static above kinetic, come and go; where no forces are a mode of theirs, ticks are steps
-    of Moreau and Jean.
+    Four corners are contacts with static friction above kinetic friction. Ticks without a consistent contact mode are
+    Moreau-Jean time steps.
     """
     m, mass = Model("dragged_box", gravity=(0.0, 0.0, -9.81)), 0.5
     moments = [mass / 12 * (sum(x * x for x in BOX) - x * x) for x in BOX]
@@ -135,7 +136,7 @@ def dragged_box() -> HandScene:
 
 
 def _shaken(model: Model, handle: Point, way: float) -> HandScene:
-    """A hand that goes to and fro by so much [m], twice, up and down in between."""
+    """Return a scene with an operator who moves the handle along x and y with the amplitude ``way`` [m]."""
     path = [(0.0, 0, 0, 0), (0.5, 0, 0, 0), (0.9, way, 0, 0), (1.5, -way, way, 0), (2.1, 0, -way, 0), (2.7, 0, 0, 0)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=0.5, damping=8.0, stiffness=250.0, path=path))
     limits = coupler_limits(hand)
@@ -144,7 +145,7 @@ def _shaken(model: Model, handle: Point, way: float) -> HandScene:
 
 
 def held_by_mouse(scene: HandScene) -> HandScene:
-    """The same with the mouse of a page in place of the simulated person: stiffer, because the mouse feels nothing."""
+    """Return the scene with the mouse of a page as the operator, and a stiffer coupler, as the mouse feels no force."""
     coupler = replace(scene.coupler, stiffness=scene.coupler.stiffness / SHARE, damping=scene.coupler.damping / SHARE)
     return scene._replace(hand=Pointer(), coupler=coupler, seconds=MINUTE)
 
@@ -153,11 +154,11 @@ SCENES = {"shopping_cart": pushed_cart, "ball_in_a_box": ball_in_a_box, "crank":
 
 
 def scene_of(name: str) -> HandScene:
-    """The scene of this name.
+    """Return the scene of this name.
 
     Raises:
-        ModelError: there is none.
+        ModelError: the name is unknown.
     """
     if name not in SCENES:
-        raise ModelError(f"there is no scene {name!r}: those are {', '.join(SCENES)}; other models need a handle")
+        raise ModelError(f"there is no scene {name!r}; the scenes are {', '.join(SCENES)}, other models need a handle")
     return SCENES[name]()

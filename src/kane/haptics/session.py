@@ -1,4 +1,4 @@
-"""Session: a hand on a mechanism, in real time."""
+"""Session: haptic interaction with a mechanism, in real time."""
 
 from __future__ import annotations
 
@@ -50,27 +50,28 @@ from kane.simulation.recorded.trajectory import Trajectory
 
 @final
 class Session:
-    """A mechanism coupled to a hand through a device, impedance display.
+    """Mechanism coupled to an operator through a haptic device (impedance display).
 
-    Each tick reads the device, writes the force of the coupler and takes one step of the mechanism, whose constraints
-    come and go within it: one native function, in a thread that Python does not hold up. Without ``arm`` no force is
-    written. A force ends within 20 ms, and stays ended until it is armed again: by ``disarm``, at the end of every run,
-    and where a sample cannot be believed, does not come, ticks are missed, or the simulation cannot go on.
+    Each tick reads the device, writes the force of the coupler, and takes one step of the mechanism, within which
+    intermittent constraints change. A native function does this in a thread that Python does not block. No force is
+    written before ``arm``. ``disarm``, the end of a run and every fault end the force within 20 ms, until the next
+    ``arm``. Faults are invalid or missing samples, missed ticks, and a simulation that cannot continue.
 
     Args:
-        dyn: what ``kane.build`` returned; its inputs are numbers, samples, or expressions.
+        dyn: result of ``kane.build``; its inputs are numbers, samples, or expressions.
         hand: the device.
-        coupler: between them, a Coupler, or a RigidCoupler with which the device prescribes the motion.
-        q, u, inputs, parameters: as ``simulate`` takes them.
-        integrator: one of fixed steps; RK4() unless given. PassiveMidpoint() makes no energy.
-        safety: limits of the force; Safety() unless given.
-        predict: whether each tick is taken before it is due, with the hand where it goes, and adopted if it goes there.
+        coupler: a Coupler, or a RigidCoupler, with which the device prescribes the motion.
+        q, u, inputs, parameters: as in ``simulate``.
+        integrator: an integrator with fixed steps; RK4() by default. PassiveMidpoint() makes no energy.
+        safety: limits of the force; Safety() by default.
+        predict: whether each tick is computed before it is due, for the predicted position of the device handle. The
+            result is used if the handle arrives there.
 
     Raises:
         ModelError: an argument is not meaningful, the handle is fixed in the ground, or the device is in use.
 
     Warns:
-        UserWarning: the coupler is stiffer, or what is felt heavier, than the device can render.
+        UserWarning: the stiffness of the coupler, or the mass felt by the operator, exceeds the device's limit.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Session:
         made = (held, problem, march, method, steps), rules_of(hand.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(hand, *made, predict=predict)
         self._beginning, self._done = OneAtATime("Session", "make a session for each thread"), threading.Event()
-        self._done.set()  # not the thread's own join: Ctrl-C within it makes Python 3.11 take the thread for over
+        self._done.set()  # used instead of Thread.join: after Ctrl-C in join, Python 3.11 regards the thread as ended
         self._end, self._missing, self._closed, self._process = 0, tuple[str, ...](), False, os.getpid()
         self._give_back = giving_back(self, hand, self._channel, self._loop)
         self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.desk.slots)
@@ -123,15 +124,15 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End the loop, with no force left, and give the device back."""
+        """End the force and the loop, and release the device."""
         if not self._closed:
             self._closed = True
-            if self._process == os.getpid():  # the device, and the threads, are those of the parent
+            if self._process == os.getpid():  # in a fork, device and threads belong to the parent
                 self._stop()
                 self._give_back()
 
     def arm(self) -> None:
-        """Take hand and mechanism together, where they are, and let the force rise. A fault is forgotten then.
+        """Couple device and mechanism at their current positions, and ramp up the force. This clears a fault.
 
         Raises:
             ModelError: the session is closed.
@@ -144,21 +145,23 @@ class Session:
         self._commands.wish(at.DISARM)
 
     def clutch(self, held: bool) -> None:
-        """While it is held hand and mechanism move by themselves; then they are taken together where they are.
+        """Decouple device and mechanism while ``held`` is True; then couple them again at their current positions.
 
         Raises:
-            ModelError: neither True nor False, or the session is closed.
+            ModelError: ``held`` is neither True nor False, or the session is closed.
         """
         self._require_open()
         require(held, bool, "clutch takes True or False")
         self._commands.tell(at.CLUTCH, float(held))
 
     def set(self, **settings: float) -> None:
-        """Set the coupler anew, from the next tick on: some of ``stiffness`` [N/m], ``damping`` [N s/m],
-        ``turning_stiffness`` [N m/rad] and ``turning_damping`` [N m s/rad].
+        """Change settings of the coupler, from the next tick on.
+
+        These are ``stiffness`` [N/m], ``damping`` [N s/m], ``turning_stiffness`` [N m/rad] and ``turning_damping``
+        [N m s/rad].
 
         Raises:
-            ModelError: a stiffness that is not positive, negative damping, another word, or the session is closed.
+            ModelError: a stiffness is not positive, a damping is negative, a name is unknown, or the session is closed.
         """
         self._require_open()
         coupler = self._coupler.set_to(settings)
@@ -168,7 +171,7 @@ class Session:
 
     @property
     def inputs(self) -> Vector:
-        """Values of the user's inputs, (inputs,); set them by an array, or some by a dict from names to numbers."""
+        """Values of the user's inputs, (inputs,); assign an array, or a dict from some names to numbers."""
         return self._commands.inputs
 
     @inputs.setter
@@ -176,33 +179,35 @@ class Session:
         self._require_open()
         plan = self._loop.problem.plan
         if plan.samples or plan.expressions:
-            raise ModelError("some inputs are samples or expressions; leave them out of inputs= of Session to set them")
+            raise ModelError(
+                "inputs cannot be set because some are samples or expressions; give only numbers in inputs= of Session"
+            )
         wanted = named_vector(values, self._names, self._commands.inputs.tolist(), "input")
         self._commands.tell(at.GIVEN, *wanted.tolist())
 
     def run(self, seconds: float) -> None:
-        """Go on for so long in real time; Ctrl-C ends it early. Within the last 21 ms force and coupler end.
+        """Run in real time for this time [s]; Ctrl-C ends the run early. Force and coupler end in the last 21 ms.
 
         Raises:
-            ModelError: not a positive time, too short for the force, the session is closed or runs already.
-            SimulationError: the simulation could not go on; no force is left then.
+            ModelError: the time is not positive or too short for a force, or the session is closed or running.
+            SimulationError: the simulation cannot continue; the force has ended.
         """
         self.start(seconds)
         self.wait()
 
     def start(self, seconds: float) -> None:
-        """Begin to go on for so long in real time, in a thread of its own; see ``wait``.
+        """Start a run in real time for this time [s], in another thread; see ``wait``.
 
         Raises:
-            ModelError: as of ``run``.
+            ModelError: as in ``run``.
         """
         self._begin(seconds, at.BY_CLOCK, self._loop.run_watched)
 
     def wait(self) -> None:
-        """Until what was started is done.
+        """Wait until the started run ends.
 
         Raises:
-            SimulationError: as of ``run``.
+            SimulationError: as in ``run``.
         """
         self._require_process()
         try:
@@ -213,41 +218,41 @@ class Session:
         self._check()
 
     def stop(self) -> None:
-        """End what was started early; the force ends first."""
+        """End the started run early; the force ends first."""
         self._stop()
         self._check()
 
     def rehearse(self, seconds: float) -> None:
-        """The same ticks in simulated time, as fast as they go, always alike; of a device that is simulated.
+        """Run the ticks of ``run`` in simulated time, as fast as possible and reproducibly; for simulated devices only.
 
-        Ctrl-C ends them early, as of ``run``.
+        Ctrl-C ends the run early, as in ``run``.
 
         Raises:
-            ModelError: as of ``run``; another device.
-            SimulationError: as of ``run``.
+            ModelError: as in ``run``, or the device is not simulated.
+            SimulationError: as in ``run``.
         """
         if not isinstance(self._hand, Simulated):
-            raise ModelError(f"{type(self._hand).__name__} lives in real time; call run(seconds)")
+            raise ModelError(f"{type(self._hand).__name__} needs real time; call run(seconds)")
         self._begin(seconds, at.IN_STEP, lambda: (self._loop.run(), self._missing))
         self.wait()
 
     def snapshot(self) -> Snapshot:
-        """What the session is at, as of one tick."""
+        """Return the state of the session at one tick."""
         return snapshot_of(self._loop)
 
     @property
     def is_closed(self) -> bool:
-        """Whether ``close`` has ended it."""
+        """Whether the session is closed."""
         return self._closed
 
     @property
     def coupling(self) -> Coupling:
-        """What it couples."""
+        """Mechanism, parameters, device and coupler of the session."""
         return Coupling(self._loop.coupled.dyn, self._loop.problem.parameters, self._hand, self._coupler)
 
     @property
     def report(self) -> Report:
-        """Of all ticks so far.
+        """Report on all completed ticks.
 
         Raises:
             ModelError: the loop is running.
@@ -257,17 +262,17 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
-        """Where the energy of the mechanism went, exactly; of PassiveMidpoint.
+        """Exact energy balance of the mechanism; for PassiveMidpoint only.
 
         Raises:
-            ModelError: the loop is running, or another integrator takes the steps.
+            ModelError: the loop is running, or the integrator is another one.
         """
         self._require_rest()
         return ledger_of(self._loop.passive)
 
     @property
     def log(self) -> Matrix:
-        """A row of numbers for each tick, with columns as ``kane.native.haptics.loop_arrays`` names them.
+        """Log with one row per tick; ``kane.native.haptics.loop_arrays`` names the columns.
 
         Raises:
             ModelError: the loop is running.
@@ -277,7 +282,7 @@ class Session:
 
     @property
     def trajectory(self) -> Trajectory:
-        """The motion so far, as ``simulate`` returns one; inputs are the user's, then those of the coupler.
+        """Motion up to now, as returned by ``simulate``; the inputs of the coupler follow the user's inputs.
 
         Raises:
             ModelError: the loop is running, or has not run yet.
@@ -289,7 +294,7 @@ class Session:
 
     @property
     def states(self) -> Matrix:
-        """The states [t, q, u] at the start and after each tick.
+        """States [t, q, u] at the start and after each tick.
 
         Raises:
             ModelError: the loop is running.
@@ -298,43 +303,42 @@ class Session:
         return self._loop.march.states()
 
     def save(self, path: Any) -> None:
-        """Write the session to a file, from which ``kane.haptics.replay`` runs it again.
+        """Write the session to a file that ``kane.haptics.replay`` can run again.
 
         Raises:
-            FileError: it cannot be written.
-            ModelError: the loop is running, or has not run yet; the handle or an input is given by an expression or
-                samples.
+            FileError: the file cannot be written.
+            ModelError: the loop is running or has not run yet, or the handle or an input is an expression or samples.
         """
         self._require_rest()
         told = recording_of(self._loop, self._start, (self._first_coupler, self._safety, self._hand.traits))
         write_recording(path, told)
 
     def page(self, traces: Any = ()) -> Page:
-        """The page that plays the session so far, with the forces between hand and mechanism and the ledger.
+        """Return a page that plays the session, with the coupling forces and the energies.
 
         Raises:
-            ModelError: the loop is running, has not run yet, or there is nothing to see.
+            ModelError: the loop is running or has not run yet, or a trace is unknown.
         """
         return played(self.coupling, self.trajectory, self.log, self.snapshot().energies, traces)
 
     def save_html(self, path: Any, *, traces: Any = ()) -> Path:
-        """Write that page, as one file that asks no network.
+        """Write the page of ``page`` as one file that needs no network.
 
         Args:
-            path: of the file; replaced if it is there.
+            path: path of the file; an existing file is replaced.
             traces: points, bodies or names of frames whose paths are drawn.
 
         Raises:
-            ModelError: as of ``page``.
+            ModelError: as in ``page``.
             FileError: the file cannot be written.
         """
         return self.page(traces).save(path)
 
     def run_recorded(self, recording: Recording) -> None:
-        """The ticks of a recording, at its times and with its commands; for ``replay``, which makes the session for it.
+        """Run the ticks of a recording, at its times and with its commands; ``replay`` calls this.
 
         Raises:
-            SimulationError: as of ``run``.
+            SimulationError: as in ``run``.
         """
         self._loop.follow(recording.commands, recording.log)
         for ticks in recording.head["lengths"]:
@@ -357,7 +361,7 @@ class Session:
     def _prepare(self, seconds: float, how: int) -> None:
         self._require_open()
         self._require_rest()
-        ticks = round(number(positive(seconds, "how long a session goes on"), "seconds") / self._loop.period)
+        ticks = round(number(positive(seconds, "the duration of a run"), "seconds") / self._loop.period)
         if ticks < 1:
             raise ModelError(f"{seconds:g} s are less than one tick of {self._loop.period:g} s")
         require_room(ticks, self._loop.circuit.rules, self._commands)
@@ -383,7 +387,7 @@ class Session:
     def _require_process(self) -> None:
         if self._process != os.getpid():
             raise ModelError(
-                "the session lives in the process that made it, not in forks of that; make another one here"
+                "the session belongs to the process that made it, not to its forks; make another session here"
             )
 
     def _require_rest(self) -> None:

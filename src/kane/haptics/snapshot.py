@@ -1,4 +1,4 @@
-"""What a session is at, as of one tick, and what it couples."""
+"""State of a session at one tick, and the objects that it couples."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kane.native.haptics import loop_arrays as at
 
 
 class Snapshot(NamedTuple):
-    """What a session is at.
+    """State of a session after a tick.
 
     Attributes:
-        tick, time: how many ticks were done; the time of the mechanism [s].
-        status, fault: "idle", "armed" or "ending"; what ended the force, in words.
-        force, torque: that were written last, on the hand [N], [N m], (3,) each.
-        q, u: of the mechanism.
-        image, handle: where the hand is in the simulation, and where it holds on, at the last tick [m], (3,) each; NaN
-            before the first one.
-        pull: force and torque of the coupler on the mechanism then [N], [N m], (6,).
-        energies: given to the hand when that tick began; to the mechanism, kinetic, potential when it ended [J], (4,).
+        tick, time: number of completed ticks; time of the mechanism [s].
+        status, fault: "idle", "armed" or "ending"; the fault that ended the force, in words.
+        force, torque: latest values written to the device [N], [N m], (3,) each.
+        q, u: coordinates and speeds of the mechanism.
+        image, handle: positions of the proxy and of the handle at the last tick [m], (3,) each; NaN before the first.
+        pull: force and torque of the coupler on the mechanism at the last tick [N], [N m], (6,).
+        energies: energy given to the operator at the start of the tick; energy given to the mechanism, kinetic and
+            potential energy at its end [J], (4,).
     """
 
     tick: int
@@ -45,7 +45,7 @@ class Snapshot(NamedTuple):
 
 
 class Coupling(NamedTuple):
-    """What a session couples: the mechanism with its coupler and its parameters, the device, and the coupler."""
+    """Objects that a session couples: mechanism with its coupler, parameters, device, and coupler."""
 
     dyn: Dynamics
     parameters: Vector
@@ -54,10 +54,10 @@ class Coupling(NamedTuple):
 
 
 def snapshot_of(loop: Loop) -> Snapshot:
-    """The snapshot of one tick, while the loop goes on."""
+    """Return the snapshot of one tick, also while the loop runs."""
     taken = published(loop.circuit)
     tick, nq = int(taken[0]), len(loop.problem.layout.coordinates)
-    # the row of a tick is complete before its snapshot is
+    # the loop completes the row of a tick before its snapshot
     row = loop.circuit.desk.log[tick - 1] if tick else np.full(at.LOGGED, np.nan)
     status, fault = STATUSES[int(taken[2])], FAULTS[int(taken[3])]
     acting, state = (taken[4:7], taken[7:10]), (taken[SHOWN : SHOWN + nq], taken[SHOWN + nq :])
@@ -68,7 +68,7 @@ def snapshot_of(loop: Loop) -> Snapshot:
 
 
 def energies_of(log: Matrix) -> Matrix:
-    """Given to the hand, by forces and torques, and to the mechanism, kinetic and potential, [J], (ticks, 4)."""
+    """Return energies given to operator and mechanism, then kinetic and potential energy [J], (ticks, 4)."""
     return _four(log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5])
 
 

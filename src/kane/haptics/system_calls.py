@@ -1,4 +1,4 @@
-"""The machine as programs of the one convention: a loop at an address, the clock, sleep, a fence, an exchange."""
+"""System calls with the calling convention of programs: a loop at an address, clock, sleep, fence, exchange."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kane.machine.linker import link
 from kane.machine.processor import target_machine
 from kane.native.arrays import Indices
 
-# Each takes what it needs from ``out`` or ``state``, as 64-bit integers, and leaves its answer in ``out``.
+# Each function reads 64-bit integers from ``out`` or ``state``, and writes its result to ``out``.
 _TEXT = """
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @nanosleep(ptr, ptr)
@@ -71,22 +71,22 @@ _CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 class SystemCalls(NamedTuple):
-    """Code that is linked.
+    """Linked code of the system calls.
 
     Attributes:
-        addresses: in the order of ``loop_arrays``: STEP, CLOCK, SLEEP, FENCE, EXCHANGE.
-        owner: of the code.
+        addresses: addresses in the order of ``loop_arrays``: STEP, CLOCK, SLEEP, FENCE, EXCHANGE.
+        owner: owner of the code.
     """
 
     addresses: tuple[int, ...]
     owner: Any
 
     def call(self, which: int, state: Indices, out: Indices) -> None:
-        """Call one from Python, on arrays of 64-bit integers."""
+        """Call a function from Python, with arrays of 64-bit integers."""
         _CODE(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
 
     def clock(self) -> int:
-        """The clock that ticks go by [ns]."""
+        """Return the clock of the ticks [ns]."""
         out = np.zeros(1, dtype=np.int64)
         self.call(1, out, out)
         return int(out[0])
@@ -94,10 +94,10 @@ class SystemCalls(NamedTuple):
 
 @functools.cache
 def system_calls() -> SystemCalls:
-    """The code, linked once in this process.
+    """Return the code, which is linked once in this process.
 
     Raises:
-        ModelError: this system has no clock and sleep of POSIX.
+        ModelError: the system has no POSIX clock and sleep.
     """
     if not hasattr(time, "CLOCK_MONOTONIC"):
         raise ModelError("haptic sessions need clock_gettime and nanosleep of POSIX; use Linux or macOS")

@@ -1,1 +1,1 @@
-"""This machine: its processor, object code linked into the process, and object code kept on disk."""
+"""This machine: its processor, object code linked into the process, and the cache of object code on disk."""

@@ -1,7 +1,7 @@
-"""Forks of the process: a child begins while no thread of kane works, and does anew the work of threads it lacks.
+"""Forks of the process: a fork waits for the working threads of kane, and the child repeats their unfinished work.
 
-A child has the thread that forked and no other. A lock that another thread held at that time stays locked in it for
-ever: locks of LLVM, of arenas, of Dynamics.
+A child process has only the thread that forked. A lock that another thread held at the fork would stay locked in the
+child forever, such as locks of LLVM, of arenas and of Dynamics.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ class HasThreads(Protocol):
     """An object with work in threads."""
 
     def after_fork(self) -> None:
-        """Forget, in a child, the threads of its parent and the work that they have not done."""
+        """Discard, in a child process, the threads of the parent and their unfinished work."""
 
 
 class _Threads:
-    """The threads of kane that work, and the forks that wait for them."""
+    """Working threads of kane, and forks that wait for them."""
 
     def __init__(self) -> None:
         self.begin_anew([])
 
     def begin_anew(self, busy: list[int]) -> None:
-        """Let these threads be the only ones, with no fork under way."""
+        """Reset to these working threads, with no fork pending."""
         self.changed, self.busy, self.forks = threading.Condition(), busy, 0
 
 
@@ -38,7 +38,7 @@ _known: weakref.WeakSet[HasThreads] = weakref.WeakSet()
 
 @contextmanager
 def working() -> Iterator[None]:
-    """Work in a thread of kane: it begins when no fork is under way or waits, and a fork waits for its end."""
+    """Mark the block as work of a thread: it starts when no fork is pending, and forks wait for its end."""
     me = threading.get_ident()
     with _threads.changed:
         while _threads.forks:
@@ -53,7 +53,7 @@ def working() -> Iterator[None]:
 
 
 def tell_of_forks(one: HasThreads) -> None:
-    """Call ``after_fork`` of this object in each child, as long as the object lives."""
+    """Register an object whose ``after_fork`` is called in each child process, as long as the object exists."""
     _known.add(one)
 
 

@@ -14,11 +14,11 @@ from kane.errors import CompileError
 
 @dataclass(frozen=True)
 class Linked:
-    """Code in memory.
+    """Machine code in memory.
 
     Attributes:
-        tracker: of its memory.
-        compiler: what linked it; has to live longer.
+        tracker: LLVM object that owns the memory of the code.
+        compiler: LLVM compiler that linked the code; it must outlive the tracker.
     """
 
     tracker: Any
@@ -33,14 +33,14 @@ class Linked:
 def link(
     title: str, code: bytes, names: Sequence[str], symbols: Iterable[str], machine: Any
 ) -> tuple[Linked, list[int]]:
-    """What owns the code of an object file in memory, and the addresses of its functions.
+    """Link an object file into this process; return the owner of the code and the addresses of its functions.
 
     Args:
-        title: of the code, for messages.
+        title: name of the code in messages.
         code: the object file.
-        names: of the functions whose addresses are wanted.
-        symbols: functions of the C library, or of Python, that it calls.
-        machine: what it was made for.
+        names: names of the functions whose addresses are returned.
+        symbols: functions of the C library or of Python that the code calls.
+        machine: LLVM target machine of the code.
 
     Raises:
         CompileError: LLVM refused the code, or a function of the C library was not found.
@@ -60,8 +60,8 @@ def link(
 
 
 def _address(symbol: str) -> int:
-    """Where a function of the C library is, of which LLVM by itself sees the symbols of the process only."""
-    for name in ("", "m", "msvcrt"):  # the process itself first: looking for a library starts processes
+    """Return the address of a function of the C library; LLVM itself finds only symbols of this process."""
+    for name in ("", "m", "msvcrt"):  # the process first, because searching for a library starts other processes
         try:
             library = ctypes.CDLL(_library(name)) if name else ctypes.pythonapi
             address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
@@ -73,6 +73,6 @@ def _address(symbol: str) -> int:
 
 
 def _library(name: str) -> str | None:
-    import ctypes.util  # here, because it takes milliseconds and is hardly ever needed
+    import ctypes.util  # imported here, because it takes milliseconds and is rarely needed
 
     return ctypes.util.find_library(name)

@@ -1,4 +1,4 @@
-"""How much memory this process may still take."""
+"""Memory that this process can still allocate."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def free_memory() -> float:
-    """Bytes that the system has left, and the limit of the process's addresses; infinite where neither is known.
+    """Return the free memory in bytes: available memory of the system, bounded by the address limit of the process.
 
-    What a container may take is in neither.
+    The result is infinite if neither is known. Limits of containers are not considered.
     """
     return min(_of_system(), _of_process())
 
@@ -25,7 +25,7 @@ def _of_system() -> float:
 
 def _of_process() -> float:
     with suppress(OSError, ValueError, IndexError, ImportError):
-        import resource  # not everywhere
+        import resource  # not available on all platforms
 
         most, _ = resource.getrlimit(resource.RLIMIT_AS)
         if most != resource.RLIM_INFINITY:

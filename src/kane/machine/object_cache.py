@@ -1,4 +1,4 @@
-"""Compiled code kept on disk, in a folder that only its owner can write to."""
+"""Cache of compiled code on disk, in a folder that only its owner can write to."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from pathlib import Path
 from kane.errors import CompileError, shown
 
 SWITCH, FOLDER = "KANE_CACHE", "KANE_CACHE_DIR"
-CAPACITY = 256 * 2**20  # bytes; forward dynamics of a humanoid take a quarter of a megabyte
+CAPACITY = 256 * 2**20  # bytes; the forward dynamics of a humanoid needs a quarter of a megabyte
 ENTRY, UNFINISHED = ".kane-object", ".kane-unfinished"
-LOOKS = 16  # on average, through all of the folder while it fills once; it takes 0.1 s where entries are 20,000
-ABANDONED = 3600  # seconds, after which whoever began a file will not finish it
+LOOKS = 16  # expected scans of the folder while it fills once; a scan of 20,000 entries takes 0.1 s
+ABANDONED = 3600  # seconds after which an unfinished file counts as abandoned
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ObjectCache:
-    """Object code by content: the name of an entry is a hash of everything that the code was made from.
+    """Cache of object code; the name of an entry is a hash of everything that determines the code.
 
-    An entry is one line of JSON, which says what the code was made from and how it hashes, and then the code. It is
-    used if that line is, byte for byte, the one that would be written now for this code; whatever else is found in its
-    place counts as absent and is replaced. Where the folder cannot be trusted, read or written, code is compiled in
-    memory, and a RuntimeWarning says why and what to do.
+    An entry is one line of JSON (origin, size and hash of the code), followed by the code. An entry is used only if
+    this line equals, byte for byte, the line that would be written now for this code. Any other content counts as
+    missing and is replaced. If the folder cannot be trusted, read or written, code is compiled in memory, and a
+    RuntimeWarning states the reason and the cure.
 
     Attributes:
-        folder: where the entries lie; made, for its owner only, when it is missing.
-        capacity: bytes; beyond it, and some sixteenth of it, the oldest entries are removed.
+        folder: folder of the entries; created if it is missing, with access for its owner only.
+        capacity: size limit in bytes; the oldest entries are removed when it is exceeded by about a sixteenth.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, capacity: int = CAPACITY) -> None:
-        """A cache in a folder, given by an absolute path; nothing is read or made before it is needed."""
+        """Set the folder, an absolute path; nothing is read or created before it is needed."""
         self.folder = Path(folder)
         self.capacity = capacity
 
     def get(self, origin: Mapping[str, object], make: Callable[[], bytes]) -> bytes:
-        """Code from the folder, or else from ``make``, and then kept.
+        """Return code from the folder; if it is missing, compile it by ``make`` and store it.
 
         Args:
-            origin: everything that decides what ``make`` returns; values that JSON knows.
-            make: compiles.
+            origin: everything that determines the result of ``make``, as JSON values.
+            make: function that compiles the code.
         """
         try:
             code = self._read(origin)
@@ -75,14 +75,14 @@ class ObjectCache:
         try:
             name, data = _entry(origin), _head(origin, code) + code
             _replace(folder, name, data)
-            # By lot, a long entry more often; the name is the lot, being a hash.
+            # Evict at random, with a probability proportional to the entry's size. The hash is the random number.
             if int(name[:8], 16) * self.capacity < 2**32 * LOOKS * len(data):
                 _evict(folder, self.capacity)
         finally:
             os.close(folder)
 
     def _warn(self, error: OSError) -> None:
-        # Python shows a warning of one text and one line of code once in a process.
+        # Python shows a warning with the same text and line of code only once per process.
         warnings.warn(
             f"compiled code is not kept in {self.folder}: {error.strerror or error}. It is compiled at every start "
             f"instead; name another folder in {FOLDER}, or switch the cache off by {SWITCH}=off",
@@ -92,7 +92,7 @@ class ObjectCache:
 
 
 def environment_cache() -> ObjectCache | None:
-    """The cache in the folder that KANE_CACHE_DIR names, else in the user's cache folder; None if KANE_CACHE is off.
+    """Return the cache in the folder KANE_CACHE_DIR, else in the user's cache folder; None if KANE_CACHE is off.
 
     Raises:
         CompileError: KANE_CACHE is neither on nor off.
@@ -104,7 +104,7 @@ def environment_cache() -> ObjectCache | None:
         raise CompileError(f"{SWITCH} is {shown(os.environ[SWITCH])}; set it to on or off, or remove it")
     folder = os.environ.get(FOLDER)
     if not folder:
-        import platformdirs  # here, because it takes milliseconds
+        import platformdirs  # imported here, because it takes milliseconds
 
         folder = os.path.join(platformdirs.user_cache_dir("kane", appauthor=False), "objects")
     return ObjectCache(folder)
@@ -115,16 +115,18 @@ def _entry(origin: Mapping[str, object]) -> str:
 
 
 def _head(origin: Mapping[str, object], code: bytes) -> bytes:
-    # Compared as bytes when an entry is read, so that no parser ever meets what lies in the folder.
+    # Compared as bytes when an entry is read, so that no parser reads untrusted content of the folder.
     said = {**origin, "size": len(code), "sha256": hashlib.sha256(code).hexdigest()}
     return json.dumps(said, sort_keys=True).encode() + b"\n"
 
 
 def _open_folder(path: Path) -> int:
-    """A descriptor of the folder, made if it is missing. All that follows goes by it, whatever becomes of the path.
+    """Return a descriptor of the folder, which is created if it is missing.
+
+    All later operations use the descriptor, so that changes of the path have no effect.
 
     Raises:
-        OSError: not to be made or opened, a link, another user's, or open to others.
+        OSError: the folder cannot be created or opened, is a link, belongs to another user, or others may write to it.
     """
     if not hasattr(os, "geteuid"):
         raise OSError(errno.ENOTSUP, "this system does not tell who may write to a folder")
@@ -147,10 +149,10 @@ def _open_folder(path: Path) -> int:
 
 
 def _trust(found: os.stat_result) -> None:
-    """Refuse what another user could have put there.
+    """Raise if another user could have written the file or folder.
 
     Raises:
-        OSError: another user's, or open to others.
+        OSError: it belongs to another user, or others may write to it.
     """
     if found.st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, f"it belongs to another user (number {found.st_uid})")
@@ -160,9 +162,9 @@ def _trust(found: os.stat_result) -> None:
 
 
 def _contents(folder: int, name: str) -> bytes:
-    """The bytes of a file of ours; none if it is missing, a link, not a plain file or not ours alone to write."""
+    """Return the bytes of an entry; empty if it is missing, a link, not a regular file, or others may write to it."""
     try:
-        # Without waiting, in case a pipe of this name waits for a writer.
+        # O_NONBLOCK, because opening a pipe of this name would wait for a writer.
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.EACCES):
@@ -183,7 +185,7 @@ def _contents(folder: int, name: str) -> bytes:
 
 
 def _replace(folder: int, name: str, data: bytes) -> None:
-    """Put a file in place whole, by its name, so that a reader finds the old one or the new one."""
+    """Write a file under a temporary name, then rename it, so that readers find the old or the new file, complete."""
     unfinished = os.urandom(8).hex() + UNFINISHED
     file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
@@ -197,11 +199,11 @@ def _replace(folder: int, name: str, data: bytes) -> None:
 
 
 def _evict(folder: int, capacity: int) -> None:
-    """Remove the oldest entries until the rest fits, and what crashed processes left; no file that is not of here."""
+    """Remove the oldest entries until the rest fits, and unfinished files of crashed processes; keep all others."""
     found = []
     with os.scandir(folder) as files:
         for file in files:
-            with suppress(FileNotFoundError):  # another process may be at the same work
+            with suppress(FileNotFoundError):  # another process may have removed the file
                 about = file.stat(follow_symlinks=False)
                 if file.name.endswith(ENTRY):
                     found.append((about.st_mtime_ns, about.st_size, file.name))

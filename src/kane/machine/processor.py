@@ -1,4 +1,4 @@
-"""The processor at hand, as LLVM names it."""
+"""The processor of this machine, in terms of LLVM."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ import llvmlite.binding as llvm
 
 from kane.errors import CompileError
 
-# Constants are addressed from the instruction that reads them: the large model, which LLVM takes for code in a process
-# unless told, needs an instruction and a register more for each. JITLink keeps the code and constants of an object
-# together.
+# Constants are addressed relative to the instruction that reads them. The large code model, LLVM's default for code in
+# a process, needs an extra instruction and register for each. JITLink keeps code and constants of an object together.
 RELOCATION, CODE_MODEL = "pic", "small"
-# What the levels of the x86-64 psABI ask of a processor beyond SSE4.2, the highest level first.
+# Processor features that each level of the x86-64 psABI requires beyond SSE4.2, highest level first.
 LEVELS = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
     "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 }
-# How many doubles their registers hold.
+# Doubles in a vector register of each level.
 DOUBLES = {"x86-64-v4": 8, "x86-64-v3": 4}
 X86 = ("x86_64", "AMD64")
 
 
 def target_machine(cpu: str | None = None, features: str | None = None, *, optimization: int) -> Any:
-    """LLVM's target: the processor at hand, or one by its name.
+    """Return the LLVM target machine of this processor, or of a named one.
 
     Raises:
-        CompileError: LLVM does not know it.
+        CompileError: LLVM does not support it.
     """
     try:
         llvm.initialize_native_target()
@@ -45,14 +44,14 @@ def target_machine(cpu: str | None = None, features: str | None = None, *, optim
 
 
 def platform_targets() -> dict[str, str]:
-    """The processors that code is made for ahead, on machines of this kind: a name of each and LLVM's name for it."""
+    """Return the processors for which code is compiled in advance on this platform: name in kane to name in LLVM."""
     if platform.machine() in X86:
         return {f"{sys.platform}-{level}": level for level in LEVELS}
     return {f"{sys.platform}-{platform.machine()}": "generic"}
 
 
 def own_target() -> str | None:
-    """Which of ``platform_targets`` this processor is; None where it is older than all of them."""
+    """Return the entry of ``platform_targets`` for this processor; None if the processor is older than all of them."""
     if platform.machine() not in X86:
         (target,) = platform_targets()
         return target

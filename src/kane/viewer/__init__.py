@@ -1,1 +1,1 @@
-"""Looking at models, runs and steppers in a browser: a page, and the server behind it."""
+"""Views of models, runs, steppers and sessions in a browser: the page and its server."""

@@ -34,30 +34,29 @@ def draw3d(
     arrows: Any = (),
     size: tuple[float, float] = (4.0, 3.0),
 ) -> Figure:
-    """A model as a solid picture, for papers and notebooks.
+    """Draw a model as a solid picture in parallel projection, for papers and notebooks.
+
+    Coordinates are drawn as given, without projection; for models with loops, give coordinates of ``kane.assemble``.
 
         kane.draw3d(bar, q=start.q).savefig("bar.png", dpi=300)
         kane.draw3d(bar, q=start.q, u=start.u, arrows=["q1", "loop"])
 
-    It is seen from far away, without perspective: what is parallel stays so. Coordinates are taken as they are; where
-    there are loops give those that ``kane.assemble`` found.
-
     Args:
         model: a Model, Equations or Dynamics.
-        q: coordinates, an array or a dict from some of the names to numbers; neutral unless given.
-        u: speeds, of which forces may depend; zero unless given.
-        t: time, where poses or forces depend on it [s].
-        inputs: of which forces may depend, an array or a dict by name; their defaults unless given.
-        parameters: those that are not at their defaults, by name.
-        arrows: names of joints, constraints and loads that are drawn with their forces and torques on bodies, the
-            greatest force half as long as the mechanism.
-        size: of the figure [inches].
+        q: coordinates, an array or a dict by name; missing ones are neutral.
+        u: speeds, for forces that depend on them; zero by default.
+        t: time, for poses or forces that depend on it [s].
+        inputs: inputs, for forces that depend on them, an array or a dict by name; missing ones have their defaults.
+        parameters: parameter values by name; missing ones have their defaults.
+        arrows: names of joints, constraints and loads whose forces and torques on bodies are drawn. The largest force
+            is half as long as the mechanism.
+        size: width and height of the figure [inches].
 
     Returns:
-        A figure of matplotlib, which belongs to no window.
+        A matplotlib figure without a window.
 
     Raises:
-        ModelError: no model, nothing to see, unknown names.
+        ModelError: ``model`` is not a model, it has no bodies, or a name is unknown.
     """
     from kane.display.solid_picture import SolidPicture  # imports matplotlib
 
@@ -90,7 +89,7 @@ def draw3d(
 def _arrows(
     model: Any, names: Sequence[str], at: tuple[Sequence[float], Any, dict[str, float]], size: float, pose: Any
 ) -> tuple[list[DrawnArrow], list[tuple[str, int | None]]]:
-    """What these exert on bodies at one state, as arrows, and the words beside them."""
+    """Return the named forces and torques on bodies at one state as arrows, and the lines of the legend."""
     if not names:
         return [], []
     dyn = model if isinstance(model, Dynamics) else build(equations_of(model))

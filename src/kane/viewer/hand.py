@@ -1,4 +1,4 @@
-"""Sessions of haptics in pages while they run: the mechanism, where the hand is, and the forces between them."""
+"""Pages of running haptic sessions: the mechanism, the proxy, and the forces between them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kane.haptics.session import Session
 from kane.haptics.snapshot import Snapshot
 from kane.viewer.websockets import Listener, Served
 
-# Courses of a stream.
+# Scalar quantities in each frame of a stream.
 COURSES = (*LEDGER, "kinetic_energy", "potential_energy")
 
 
 def served_hand(session: Session, traces: Sequence[Any]) -> Served:
-    """A session while it runs: nobody waits, neither the loop nor the page."""
+    """Return a page of a running session; neither the loop nor the page waits for the other."""
     coupling = session.coupling
     dyn, _, hand, coupler = coupling
     eqs, mouse, parameters = dyn.equations, isinstance(hand, Pointer), parameters_of(coupling)
@@ -59,7 +59,7 @@ def served_hand(session: Session, traces: Sequence[Any]) -> Served:
 
 
 def _words(mouse: bool) -> dict[tuple[str, str], str]:
-    """What a page says of each status and fault."""
+    """Return the text that a page shows for each status and fault."""
     how = "; press on the mechanism and drag" if mouse else ""
     found = {}
     for fault in FAULTS.values():
@@ -70,7 +70,7 @@ def _words(mouse: bool) -> dict[tuple[str, str], str]:
 
 
 def _held(now: Snapshot, coupler: AnyCoupler) -> list[float]:
-    """Where the arrows of COUPLER and HAND stand, and how long they are; no numbers where nothing is held."""
+    """Return start, force and torque of the arrows COUPLER and HAND, (18,); NaN while the session is idle."""
     if now.status == "idle":
         return [math.nan] * 18
     felt = *(now.force / coupler.force_scale), *(now.torque / coupler.torque_scale)
@@ -78,7 +78,7 @@ def _held(now: Snapshot, coupler: AnyCoupler) -> list[float]:
 
 
 class _Mouse(Listener):
-    """Moves a Pointer as one page says; arms the session where its button goes down, and disarms where it goes up."""
+    """Listener that moves a Pointer with the mouse of one page; its button arms and disarms the session."""
 
     def __init__(self, session: Session, hand: Pointer, taken: list[_Mouse]) -> None:
         self._session, self._hand, self._taken, self._pressed = session, hand, taken, False
@@ -91,7 +91,7 @@ class _Mouse(Listener):
         if not self._taken:
             self._taken.append(self)
         if self._taken[0] is not self:
-            return "another page has the mechanism in its hand" if pressed else ""
+            return "another page holds the mechanism" if pressed else ""
         self._hand.move(np.array([x, y, z]), pressed)
         if pressed and self._session.is_closed:
             return "the session is closed"

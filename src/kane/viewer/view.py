@@ -1,4 +1,4 @@
-"""view: look at a model, a run, an ensemble or a stepper in a browser."""
+"""view: show a model, a run, an ensemble, a stepper or a session in a browser."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from kane.viewer.hand import served_hand
 from kane.viewer.websockets import Listener, PageServer, Served
 
 _NAMES = {Trajectory: "run", Ensemble: "ensemble", Stepper: "stepper", Session: "session"}
-# As many motions of an ensemble as an eye can tell apart.
+# Largest number of ghosts of an ensemble; an eye can distinguish about this many motions.
 MOST_GHOSTS = 24
 
 
 class View:
-    """A page that is being served; ``close`` ends it, as the end of a ``with`` statement does.
+    """Page that is served until ``close`` or the end of a ``with`` block.
 
     Attributes:
-        url: where to open it, on this machine; the part behind # is the token that lets one in.
-        inputs: of a stepper, as pages with control have set them: ``stepper.inputs = view.inputs``.
+        url: address of the page on this machine; the part after # is the access token.
+        inputs: inputs of a stepper, as set by pages with control: ``stepper.inputs = view.inputs`` applies them.
     """
 
     def __init__(self, shown_page: Served, inputs: dict[str, float], port: int) -> None:
@@ -77,26 +77,26 @@ def view(
 ) -> View:
     """Serve a page that shows a model, a run, an ensemble, a stepper while it steps, or a session while it runs.
 
+    A model has a slider for each coordinate, and its loops stay closed. A run plays. An ensemble shows its first
+    completed motion in colour, and others as ghosts. A stepper is shown at its current state, 60 times a second. A
+    running session is shown with the proxy and the forces; a closed session plays.
+
+    The server listens on 127.0.0.1 only and requires the token in the address. Pages are read-only, unless ``control``
+    lets them set the inputs of a stepper, or the device of a session is a ``kane.haptics.Pointer``.
+
         view = kane.view(run, ghosts=[other], traces=[tool], arrows=["q1"]); print(view.url); view.close()
 
-    A model is posed by sliders, one for each coordinate, its loops kept closed; a run plays; of an ensemble the first
-    motion that has an end is in colour and others are ghosts; a stepper is shown at the state it has reached, 60 times
-    a second. The server listens on 127.0.0.1 and wants the token in the address. What is shown is the state when a page
-    is opened; pages may only look, unless ``control`` lets them set the inputs of a stepper, or the device of a session
-    is a ``kane.haptics.Pointer``. A session is shown with the image of the hand and the forces; one that is closed
-    plays.
-
     Args:
-        source: a Model, Equations or Dynamics, a Trajectory, an Ensemble, a Stepper, a Session.
-        model: of an ensemble, and of a run from a file that does not hold it: a Model, Equations or Dynamics.
-        q: coordinates of a model to begin with, an array or a dict by name; neutral unless given.
-        ghosts, traces, arrows, plots: as of ``Trajectory.save_html``; traces of a stepper and a session too.
-        control: that pages may set inputs, which ``view.inputs`` has and the loop of the stepper hands on.
-        port: where to listen; any that is free unless given.
+        source: a Model, Equations, Dynamics, Trajectory, Ensemble, Stepper or Session.
+        model: Model, Equations or Dynamics of an ensemble, or of a run whose file does not contain the model.
+        q: initial coordinates of a model, an array or a dict by name; neutral by default.
+        ghosts, traces, arrows, plots: as in ``Trajectory.save_html``; steppers and sessions take ``traces`` only.
+        control: whether pages may set the inputs of a stepper; the user's loop reads them from ``view.inputs``.
+        port: port of the server; by default any free port.
 
     Raises:
-        ModelError: a source that cannot be shown, nothing to see, unknown names, a port in use, or websockets is not
-            installed.
+        ModelError: the source cannot be shown, nothing is visible, a name is unknown, the port is in use, or
+            websockets is not installed.
     """
     where = whole(port, "port", 0)
     require(control, bool, "control= says whether pages may set inputs, True or False")
@@ -114,12 +114,12 @@ def view(
 
 
 def _refuse_unused(source: Any, options: dict[str, Any]) -> None:
-    """Refuse what the page of such a source does not show."""
+    """Raise if an option is given that the page of this source does not use."""
     shown_of = {"traces": (Trajectory, Ensemble, Stepper, Session), "plots": (Trajectory, Ensemble)}
     for word, given in options.items():
         kinds = shown_of.get(word, (Trajectory,))
         if not isinstance(source, kinds) and not (isinstance(given, tuple | list) and not given):
-            raise ModelError(f"{word}= is of a {' or '.join(_NAMES[kind] for kind in kinds)}; leave it out")
+            raise ModelError(f"{word}= is for a {' or '.join(_NAMES[kind] for kind in kinds)}; leave it out")
 
 
 def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:
@@ -137,10 +137,10 @@ def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:
 
 
 def equations_of(source: Any) -> Equations:
-    """The equations of what has some.
+    """Return the equations of a Model, Equations or Dynamics.
 
     Raises:
-        ModelError: it has none.
+        ModelError: ``source`` is another object.
     """
     if isinstance(source, Model):
         return formulate(source)
@@ -150,18 +150,18 @@ def equations_of(source: Any) -> Equations:
         return source.equations
     raise ModelError(
         f"{shown(source)} cannot be viewed; kane.view takes a model, a run, an ensemble, a stepper or a session, "
-        "kane.draw3d a model, at q= and u= of a moment"
+        "kane.draw3d takes a model and its state, q= and u="
     )
 
 
 def _ensemble_page(many: Ensemble, equations: Equations, options: dict[str, Any]) -> Page:
-    """The first motions of an ensemble that have an end, all in one page."""
+    """Return a page with the first completed motions of an ensemble."""
     names = [leaf.name for leaf in equations.q]
     if list(many.layout.coordinates) != names:
         raise ModelError(f"the ensemble has the coordinates {', '.join(many.layout.coordinates)}, the model {names}")
     ended = np.flatnonzero(many.finished)[: 1 + MOST_GHOSTS]
     if not len(ended):
-        raise ModelError("no motion of the ensemble has an end; see its failures")
+        raise ModelError("no motion of the ensemble was completed; see its failures")
     courses = (*many.layout.coordinates, *many.layout.speeds)
     runs = [
         ShownRun(
@@ -175,7 +175,7 @@ def _ensemble_page(many: Ensemble, equations: Equations, options: dict[str, Any]
 
 
 def _stepper_view(stepper: Stepper, traces: Any, control: bool, port: int) -> View:
-    """The page of a stepper, and what feeds it."""
+    """Serve a page that shows the current state of a stepper."""
     eqs = stepper.equations
     inputs = dict(zip([leaf.name for leaf in eqs.inputs], map(float, stepper.inputs), strict=True))
     parameters = stepper.parameters
@@ -198,7 +198,7 @@ def _stepper_view(stepper: Stepper, traces: Any, control: bool, port: int) -> Vi
 
 
 class _Steering(Listener):
-    """Sets the inputs that a page names."""
+    """Listener that sets the inputs named by a page."""
 
     def __init__(self, inputs: dict[str, float]) -> None:
         self._inputs = inputs
@@ -211,4 +211,4 @@ class _Steering(Listener):
         return ""
 
     def leave(self) -> None:
-        """What was set stays."""
+        """Keep the inputs as they are."""

@@ -20,38 +20,38 @@ from kane.display.page import served
 from kane.errors import ModelError, pip_install
 
 HOST = "127.0.0.1"
-# Frames a second of what moves; seconds to wait for the token; bytes and number in a second of what a page may say.
+# Frames per second; time to wait for the token [s]; limits for messages of a page: size [bytes] and number per second.
 RATE, PATIENCE, LONGEST, MOST_MESSAGES = 60.0, 5.0, 4096, 200
-# Connections without the token: their largest number, and the time between two looks at their ages [s]. The oldest
-# connection makes room. Time for pages to answer a farewell [s].
+# Connections without the token: largest number, and time between checks of their deadlines [s]. A new connection
+# replaces the oldest. Time for pages to answer a closing handshake [s].
 STRANGERS, LOOK, PARTING = 32, 1.0, 0.25
 # Logger of failed connections, which prints nothing unless the user adds a handler.
 LOGGER = logging.getLogger("kane.viewer")
 LOGGER.addHandler(logging.NullHandler())
-REFUSED = 1008  # of WebSocket: a message that breaks the rules
+REFUSED = 1008  # close code of WebSocket: a message violates the rules
 
 
 class Listener(ABC):
-    """What one page says is told to this, until the page goes away."""
+    """Receiver of the messages of one page."""
 
     @abstractmethod
     def hear(self, said: Mapping[str, Any]) -> str:
-        """Do what a page says; what is wrong with it, in words, or nothing."""
+        """Process a message; return "", or an error text if the message is invalid."""
 
     @abstractmethod
     def leave(self) -> None:
-        """The page has gone."""
+        """Handle the end of the connection."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """What a server shows.
+    """Content of a page server.
 
     Attributes:
-        title: of the page.
-        message: what a page is sent first: its content and its programs.
-        frame: the state now, as bytes of doubles; None where nothing moves by itself.
-        listener: makes one for each page where pages may say something; None where they may only look.
+        title: title of the page.
+        message: function that returns the first message to a page, with content and programs.
+        frame: function that returns the current state as packed doubles; None if nothing moves by itself.
+        listener: function that makes a listener for each page; None if pages are read-only.
     """
 
     title: str
@@ -61,11 +61,11 @@ class Served:
 
 
 class PageServer:
-    """Serves one page to browsers on this machine that know its token.
+    """Server of one page for browsers on this machine that know its token.
 
-    It listens on 127.0.0.1 alone. Whoever asks must name this host and, for a WebSocket, come from this page (DNS
-    rebinding and pages of other origins are refused); nothing is sent before the token, which stands behind the # of
-    the address and is the first message. Pages may not say anything else unless they have control.
+    It listens on 127.0.0.1 only. A request must name this host and, for a WebSocket, come from this page; this refuses
+    DNS rebinding and pages of other origins. A page must first send the token, the part of its address after #, before
+    it gets any data. Further messages are refused unless there is a listener.
 
     Raises:
         ModelError: websockets is not installed, or the port is in use.
@@ -74,7 +74,7 @@ class PageServer:
     def __init__(self, shown: Served, port: int = 0) -> None:
         self.shown, self.token = shown, secrets.token_urlsafe(24)
         serve, self._connection = self._library()
-        self._strangers: dict[socket.socket, float] = {}  # with the time until which each may stay, oldest first
+        self._strangers: dict[socket.socket, float] = {}  # deadlines for the token, oldest first
         self._guests: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._socket = _bound(port)
@@ -88,7 +88,7 @@ class PageServer:
             process_request=self._answer,
             compression=None,
             max_size=LONGEST,
-            max_queue=None,  # who says too much is sent away at once: behind a full queue its farewell is not heard
+            max_queue=None,  # a page that sends too much is closed at once; a full queue would block its close frame
             server_header=None,
             logger=LOGGER,
         )
@@ -98,15 +98,15 @@ class PageServer:
 
     @property
     def url(self) -> str:
-        """The address, with the token."""
+        """Address of the page, with the token."""
         return f"http://{HOST}:{self.port}/#{self.token}"
 
     def close(self) -> None:
-        """Stop; pages that are open say so. Connections that do not answer the farewell at once are cut."""
+        """Stop the server; open pages report this. Cut connections that do not answer the closing handshake at once."""
         if not self._open:
             return
         self._open = False
-        if self._process != os.getpid():  # a fork has a copy of the socket and none of the threads
+        if self._process != os.getpid():  # a fork has a copy of the socket but no threads
             self._socket.close()
             return
         self._closing.set()
@@ -130,7 +130,7 @@ class PageServer:
         return serve, ServerConnection
 
     def _accepted(self, connected: socket.socket, *given: Any, **named: Any) -> Any:
-        """Take a connection, which is a stranger until it says the token; the oldest stranger has to make room."""
+        """Accept a connection, which must send the token in time; if too many wait for it, drop the oldest."""
         with self._lock:
             if len(self._strangers) >= STRANGERS:
                 _cut([next(iter(self._strangers))])
@@ -141,7 +141,7 @@ class PageServer:
         return self._connection(connected, *given, **named)
 
     def _show_out(self) -> None:
-        """Cut strangers that stay too long, until the server closes."""
+        """Cut connections that miss the deadline for the token, until the server closes."""
         while not self._closing.wait(LOOK):
             with self._lock:
                 now = time.monotonic()
@@ -149,7 +149,7 @@ class PageServer:
                 _cut([one for one, end in self._strangers.items() if end < now])
 
     def _answer(self, connection: Any, request: Any) -> Any:
-        """The answer to a request of HTTP; None lets a WebSocket begin."""
+        """Return the response to an HTTP request; None accepts a WebSocket."""
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return connection.respond(403, "This page is served to this machine alone.\n")
@@ -171,13 +171,13 @@ class PageServer:
         return response
 
     def _talk(self, connection: Any) -> None:
-        """One page, from its token to its end."""
+        """Serve one connection, from its token to its end."""
         try:
             token = connection.recv(timeout=PATIENCE)
         except TimeoutError:
             token = ""
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
-            connection.close(REFUSED, "the token is wrong; open the whole address, with what follows its #")
+            connection.close(REFUSED, "the token is wrong; open the whole address, with the part after #")
             return
         with self._lock:
             self._strangers.pop(connection.socket, None)
@@ -191,7 +191,7 @@ class PageServer:
                 listener.leave()
 
     def _go_on(self, connection: Any, listener: Listener | None) -> None:
-        """Frames as the state changes, and what the page says."""
+        """Send a frame whenever the state changes, and process messages of the page."""
         from websockets.exceptions import ConnectionClosed
 
         sent, second, heard, due = b"", time.monotonic(), 0, time.monotonic()
@@ -218,7 +218,7 @@ class PageServer:
 
     @staticmethod
     def _heard(said: Any, listener: Listener | None) -> str:
-        """Have a page heard; what is wrong with what it says, in words, or nothing."""
+        """Pass a message to the listener; return "", or an error text if the message is invalid."""
         if listener is None:
             return "this view may only be looked at; start it with control=True"
         try:
@@ -228,14 +228,14 @@ class PageServer:
 
 
 def _cut(connections: Iterable[socket.socket]) -> None:
-    """End connections, whatever their other sides are doing."""
+    """Shut connections down without a closing handshake."""
     for connected in connections:
-        with contextlib.suppress(OSError):  # it has closed by itself
+        with contextlib.suppress(OSError):  # already closed
             connected.shutdown(socket.SHUT_RDWR)
 
 
 def _bound(port: int) -> socket.socket:
-    """A socket that listens on a port of this machine; 0 for any that is free."""
+    """Return a socket that listens on a port of this machine; 0 means any free port."""
     try:
         return socket.create_server((HOST, port))
     except (OSError, OverflowError, TypeError) as error:

@@ -38,7 +38,7 @@ Object.assign(Page.prototype, {
     return element("label", {}, element("span", { textContent: unit ? `${name} [${unit}]` : name }), shown, range);
   },
 
-  // A slider was moved.
+  // Apply a moved slider.
   set(kind, place, x, name) {
     const { motion } = this;
     if (kind === "input") {
@@ -53,7 +53,7 @@ Object.assign(Page.prototype, {
       const before = motion.x.slice();
       motion.x[place] = x;
       motion.settle([place]);
-      if (motion.residual > 1e-6) { motion.x = before; motion.settle(); }  // no place there: the loop does not close
+      if (motion.residual > 1e-6) { motion.x = before; motion.settle(); }  // the loop cannot close at this coordinate
       for (const { kind: other, place: i, range, shown } of this.ranges) {
         if (other === "coordinate" && i !== place) { range.value = motion.x[i]; shown.textContent = shortly(motion.x[i]); }
       }
@@ -81,7 +81,7 @@ Object.assign(Page.prototype, {
     return list;
   },
 
-  // How long arrows are: ten times, or a tenth, and so on.
+  // Slider for the length of arrows, a factor from 0.001 to 1000.
   scaleControl(word) {
     const shown = this.controls[`${word}Scale`] = element("output");
     const scale = element("input", { type: "range", min: -3, max: 3, step: "any", value: 0, ariaLabel: `scale of ${word}s`,
@@ -128,14 +128,14 @@ Object.assign(Page.prototype, {
     return track;
   },
 
-  // The event that has just happened: the cursor stands on it, or has passed it less than half a second of the clock ago.
+  // The last event that the cursor has passed less than half a second of wall time ago.
   lastEvent() {
     const run = this.runs[0], sign = Math.sign(run.time[run.time.length - 1] - run.time[0] || 1);
     const past = run.events.filter(({ time }) => { const ago = (this.cursor - time) * sign; return ago >= 0 && ago < 0.5 * this.speed; });
     return past[past.length - 1];
   },
 
-  // The line under the title, and the clock.
+  // Update the line under the title, and the clock.
   tell() {
     const { motion } = this, now = this.mode === "run" ? this.cursor : motion.time;
     const clock = `t = ${now.toFixed(3)} s`;

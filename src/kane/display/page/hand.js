@@ -1,10 +1,10 @@
-// The hand in pages of sessions: where it is, what it feels, and the mouse that is one.
+// The operator in pages of sessions: the proxy, its force, and the mouse as a device.
 
-const GRASP = 40;  // pixels from the handle within which the mouse takes hold
-const SAYS = 8;  // milliseconds after which the mouse says again where it is
+const GRASP = 40;  // largest distance from the handle at which the mouse takes hold [pixels]
+const SAYS = 8;  // milliseconds between messages with the position of the mouse
 
 Object.assign(Page.prototype, {
-  // Numbers behind the state in a stream: arrows, where and how long; courses; which words hold.
+  // Read the numbers after the state in a stream: start, force and torque of arrows; scalar values; index of the status text.
   heard(numbers) {
     const { stream, arrows } = this.data;
     if (!stream) return;
@@ -14,7 +14,7 @@ Object.assign(Page.prototype, {
     this.word = stream.words[numbers[numbers.length - 1]];
   },
 
-  // The image of the hand as a ball, tied to the handle while it holds it; the handle alone while it does not.
+  // Draw the handle as a ball; while it is held, also the proxy as a ball, with a line between them.
   drawHand(poses, lines, above) {
     const { hand, scene } = this.data;
     if (!hand || !this.shown.arrows) return;
@@ -31,14 +31,14 @@ Object.assign(Page.prototype, {
 
   handle(poses) { return this.scene.place(poses, this.data.hand.handle.body, this.data.hand.handle.at); },
 
-  // Whether the hand holds the mechanism now.
+  // Whether the operator holds the mechanism now.
   holds() {
     if (this.mode !== "run") return true;
     const { low } = this.stateAt(this.runs[0], this.cursor);
     return this.runs[0].series[this.data.hand.held][low] > 0.5;
   },
 
-  // The mouse that is a device: it says where it is as long as the page is seen.
+  // Use the mouse as a device: it sends its position while the page is visible.
   listenHand() {
     if (!this.data.hand || !this.data.hand.mouse) return;
     this.mouse = { at: [0, 0, 0], grip: null };
@@ -51,13 +51,13 @@ Object.assign(Page.prototype, {
     if (socket && socket.readyState === WebSocket.OPEN && !document.hidden) socket.send(JSON.stringify({ hand: mouse.at, pressed: Boolean(mouse.grip) }));
   },
 
-  // Where a ray meets the plane through the handle that faces the reader.
+  // Intersection of a ray with the plane through the handle that faces the camera.
   faced({ origin, along }) {
     const z = this.camera.direction(), depth = V.dot(V.sub(this.handle(this.posesNow()), origin), z);
     return V.add(origin, V.times(depth / V.dot(along, z), along));
   },
 
-  // The button goes down: near the handle, or on a body, it takes hold.
+  // Take hold when the button is pressed near the handle or on a body.
   grasp(px, py, aspect) {
     const ray = this.camera.ray(px, py, aspect), point = this.faced(ray), poses = this.posesNow();
     const pixel = 2 * Math.tan(FIELD / 2) * V.dot(V.sub(this.camera.eye(), point), this.camera.direction()) / this.canvas.clientHeight;

@@ -14,13 +14,13 @@ const V = {
   normal: (a) => V.unit(V.cross(a, Math.abs(a[0]) < 0.6 * V.length(a) ? [1, 0, 0] : [0, 1, 0])),
 };
 
-// A pivot under this share of the largest counts as zero, as in kane's native code.
+// Pivots below this ratio of the largest count as zero, as in kane's native code.
 const RANK_TOLERANCE = Math.pow(2, -26);
 
 const zeros = (m, n) => Array.from({ length: m }, () => new Float64Array(n));
 
-// QR of A (m rows, n columns), in place. `order` holds which column of the matrix given each column is now. Columns are
-// chosen by pivoting, or stay as they are where `rank` is given. R stands above the diagonal, the reflectors below it.
+// QR of A (m rows, n columns), in place. `order` has the original index of each column. Columns are chosen by pivoting,
+// or keep their order if `rank` is given. R is stored above the diagonal, the reflectors below it.
 function factorQR(A, n, rank = null) {
   const m = A.length, order = Array.from({ length: n }, (_, k) => k);
   const diag = new Float64Array(n), beta = new Float64Array(n);
@@ -72,7 +72,7 @@ function tinyPivot(f) {
   return RANK_TOLERANCE * largest;
 }
 
-// R^-1 Q^T b, one number for each dependent column.
+// R^-1 Q^T b, with one entry for each dependent column.
 function solveQR(f, b) {
   const x = Float64Array.from(b), tiny = tinyPivot(f);
   for (let k = 0; k < f.rank; k++) reflect(f, k, x);
@@ -83,7 +83,7 @@ function solveQR(f, b) {
   return x;
 }
 
-// D = -R^-1 of the columns beyond the rank: u_d = D u_i.
+// D = -R^-1 (columns beyond the rank): u_d = D u_i.
 function dependentQR(f) {
   const D = zeros(f.rank, f.n), tiny = tinyPivot(f);
   for (let j = f.rank; j < f.n; j++) {
@@ -96,7 +96,7 @@ function dependentQR(f) {
   return D;
 }
 
-// The least s with A s = b, A of p rows and n columns; what lies beyond the rank is redundant.
+// The minimum-norm s with A s = b, A of p rows and n columns; rows beyond the rank are redundant.
 function leastSolution(A, n, b) {
   const transposed = zeros(n, A.length);
   for (let i = 0; i < A.length; i++) for (let j = 0; j < n; j++) transposed[j][i] = A[i][j];
@@ -110,7 +110,7 @@ function leastSolution(A, n, b) {
   return s;
 }
 
-// M y = x by Cholesky, in place; NaN where M is not positive beyond rounding.
+// Solve M y = x by Cholesky, in place; NaN unless M is numerically positive definite.
 function solvePositive(M, x) {
   const n = x.length;
   for (let k = 0; k < n; k++) {

@@ -1,8 +1,8 @@
 // The equations of motion in the browser: constraints embedded at each state (u_d = D u_i + e, M~ = R^T M R), states
-// settled onto their constraints, steps of Dormand and Prince's pair 5(4). The programs are those that kane derived.
+// projected onto the constraints, steps of Dormand and Prince's pair 5(4). kane derived the programs.
 // Source: Gillespie 2003, Eqs. 4-5, 43-45; Dormand & Prince 1980.
 
-// A program with its parameter stage and its results.
+// A program with its parameter-dependent constants and its outputs.
 class Compiled {
   constructor(program, parameters) {
     this.program = program;
@@ -17,11 +17,11 @@ class Compiled {
   }
 }
 
-const SMALL = 1e-14;  // residuals [m or rad] under this are rounding in mechanisms of metres
-const WORSE = 0.5;    // dependent speeds are chosen anew where their smallest pivot falls below this share of the best
+const SMALL = 1e-14;  // residuals [m or rad] below this are rounding in mechanisms of metres
+const WORSE = 0.5;    // dependent speeds are selected again if their smallest pivot is below this ratio of the best
 
 class Motion {
-  // `given`: sizes and lists that the page was made with; `programs`: by name.
+  // `given`: sizes and lists from Python; `programs`: programs by name.
   constructor(given, programs) {
     this.given = given;
     this.programs = programs;
@@ -41,7 +41,7 @@ class Motion {
     this.reload();
   }
 
-  // Parameters have changed: what depends on them alone is computed anew.
+  // Recompute the parameter-dependent constants.
   reload() {
     this.compiled = {};
     for (const [name, program] of Object.entries(this.programs)) {
@@ -64,7 +64,7 @@ class Motion {
     return s;
   }
 
-  // Factors of A at a state, its columns in the order kept where there is one, and what is left of A u + b.
+  // QR factors of A at a state, with columns in the given order if there is one, and the residual A u + b.
   factored(s, order) {
     const { n, m } = this, out = this.compiled.constraints.at(s, this.inputs), A = zeros(m, n);
     for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) A[i][j] = out[i * n + (order ? order.columns[j] : j)];
@@ -74,7 +74,7 @@ class Motion {
     return f;
   }
 
-  // u_d from u_i, in the state.
+  // Set u_d from u_i in the state s.
   dependent(s, f) {
     const first = 1 + this.nq;
     for (let pass = 0; pass < (this.given.linear ? 1 : 20); pass++) {
@@ -91,8 +91,8 @@ class Motion {
     }
   }
 
-  // Generalized forces of the pull at a state, Q_r = f . v_P_r: velocities are linear in the speeds, so that those of unit
-  // speeds give the partial velocities exactly.
+  // Generalized forces of the mouse spring, Q_r = f . v_P_r. Velocities are linear in the speeds, so that unit speeds
+  // give the exact partial velocities.
   pullForces(s) {
     const { n, nq, pull } = this, k = 6 * (pull.body - 1), at = this.point(s), arm = V.sub(at, this.point(s, [0, 0, 0]));
     const velocity = (state) => { const out = this.compiled.velocities.at(state, []); return V.add(out.slice(k, k + 3), V.cross(out.slice(k + 3, k + 6), arm)); };
@@ -105,7 +105,7 @@ class Motion {
     });
   }
 
-  // Reactions by auxiliary speeds: R = needed_k - A_k^T lambda with A^T lambda = needed of the joints' own speeds.
+  // Reactions by auxiliary speeds: R = needed_k - A_k^T lambda, where A^T lambda = needed for the joints' own speeds.
   reactions({ own, count, rows }) {
     const s = this.state(this.time, this.x), udot = this.rhs(this.time, this.x).subarray(this.nq), width = own + count;
     const out = this.compiled.reactions.at(s, [...udot, ...this.inputs]), entry = (i, j) => out[width * (i + 1) + j];
@@ -116,9 +116,9 @@ class Motion {
     return found.map((x, k) => { for (let i = 0; i < rows; i++) x -= entry(i, own + k) * multipliers[i]; return x; });
   }
 
-  // What loads, joints and constraints exert on bodies now: of each force, its arm from a point of the body, and torque.
+  // Force, its arm from a point of the body, and torque of each load, joint and constraint now.
   acting(asked) {
-    if (!asked.parts.length || (this.pull && asked.reactions)) return [];  // the pull is in no derived reaction
+    if (!asked.parts.length || (this.pull && asked.reactions)) return [];  // derived reactions do not include the mouse spring
     const units = Float64Array.from(this.compiled.exerted.at(this.state(this.time, this.x), this.inputs));
     const reactions = asked.reactions ? this.reactions(asked.reactions) : [];
     return asked.parts.map(({ name, body, at, first, rows, multipliers }) => {
@@ -129,7 +129,7 @@ class Motion {
     });
   }
 
-  // The a with the least squares of a x f - t over the rows.
+  // The arm a that minimizes the sum of |a x f - t|^2 over the rows.
   arm(rows, unit) {
     const A = zeros(3, 3), b = [0, 0, 0];
     for (let k = 0; k < rows; k++) {
@@ -144,7 +144,7 @@ class Motion {
 
   rates(s) { return this.compiled.kinematics.at(s, []); }
 
-  // Where in space the point is that the mouse holds, or another one of its body.
+  // Position in N of the point that the mouse holds, or of another point of its body.
   point(s, at = this.pull.at) {
     const { body } = this.pull;
     if (!body) return at;
@@ -231,8 +231,8 @@ class Motion {
     return most;
   }
 
-  // q onto the constraints of the configuration by the least motions of the joints' own speeds; those whose rates move a
-  // held coordinate stay still. Returns the residual that is left.
+  // Project q onto the configuration constraints by minimum-norm motions of the joints' own speeds; speeds that move a
+  // held coordinate stay zero. Returns the remaining residual.
   close(s, held = []) {
     const own = this.given.own, nq = this.nq, p = own.closing.length;
     if (!p) return 0;
@@ -270,7 +270,7 @@ class Motion {
     return size;
   }
 
-  // The joints' own speeds that move coordinates which are held.
+  // Indices of the joints' own speeds that move held coordinates.
   moving(held, given, ratesOf) {
     const own = this.given.own, found = [];
     if (!held.length) return found;
@@ -283,7 +283,7 @@ class Motion {
     return found;
   }
 
-  // The state put onto its constraints; independent speeds chosen, or kept while the choice is good.
+  // Project the state onto its constraints; keep the independent speeds while their pivots are large enough.
   settle(held = []) {
     const s = this.state(this.time, this.x);
     this.normalise(s);
@@ -299,7 +299,7 @@ class Motion {
     this.x.set(s.subarray(1));
   }
 
-  // Integrate to t, for at most `budget` milliseconds; whether t was reached.
+  // Integrate to t for at most `budget` milliseconds; return whether t was reached.
   advance(t, budget = Infinity) {
     const began = performance.now();
     while (this.time < t) {
@@ -321,7 +321,7 @@ class Motion {
     return true;
   }
 
-  // One step of length h: the state after it, and its error over what is allowed.
+  // One step of length h: the new state, and its error divided by the tolerance.
   tried(h) {
     const { x, time } = this, k = [];
     for (let i = 0; i < 7; i++) {

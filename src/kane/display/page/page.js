@@ -1,12 +1,12 @@
-// The page: a mechanism posed by sliders, a run that plays, equations that are integrated here, or a stream from a server.
+// The page: a mechanism moved by sliders, a recorded run, equations integrated here, or a stream from a server.
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
-const RECORD = 20;  // seconds that a live page remembers
-// How well pages are drawn: pixels of the screen per side, smooth edges, pixels of shadows. What stands still is drawn best.
+const RECORD = 20;  // seconds that the plots of a live page cover
+// Levels of quality: pixels relative to the screen, smooth edges, pixels of shadows. Still pictures use the best level.
 const LEVELS = [[1, true, 1024], [1, false, 1024], [0.75, false, 512], [0.5, false, 512]].map(([pixels, smooth, shadow]) => ({ pixels, smooth, shadow }));
-const FAR = 3;  // in sizes of the mechanism: farther away a run is not looked at as a whole
-const SEEN = 0.1;  // how far from what is looked at the mechanism may go, in distances of the camera
-const STILL = 12;  // frames after which it is
+const FAR = 3;  // largest extent of a run, in sizes of the mechanism, that the camera shows as a whole
+const SEEN = 0.1;  // largest distance of the mechanism from the target, in camera distances
+const STILL = 12;  // unchanged frames after which a picture counts as still
 
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -64,7 +64,7 @@ class Page {
     return { ...run, time, q: decoded(run.q, Float32Array), series, arrows };
   }
 
-  // The state at which the page begins, and again on reset.
+  // Set the initial state, at the start and on reset.
   start() {
     const { motion, data } = this;
     motion.time = data.start.time;
@@ -87,7 +87,7 @@ class Page {
     return found ? found[0] + found[1] : NaN;
   }
 
-  // The camera at the whole of a run, where it stays near its beginning, else at the mechanism as it is; the ground below everything.
+  // Aim the camera at a whole run if its extent is below FAR, else at the current pose; put the ground below everything.
   aim() {
     const now = this.scene.bounds(this.posesNow(), this.up), all = this.boundsOfRun(now);
     const { middle, radius } = all.radius < FAR * now.radius ? all : now;
@@ -102,7 +102,7 @@ class Page {
     }
   }
 
-  // Of the poses at some times of a run, and those now.
+  // Bounds of the current pose and of poses at some times of a run.
   boundsOfRun(now) {
     const run = this.runs[0], found = [now], count = 24;
     if (!run) return now;
@@ -114,13 +114,13 @@ class Page {
     return { low: Math.min(...found.map((b) => b.low)), middle: V.times(0.5, V.add(least, most)), radius: 0.5 * V.length(V.sub(most, least)) };
   }
 
-  // Pixels at the right that the panel hides.
+  // Width at the right that the panel covers [pixels].
   covered() {
     const box = this.panel.getBoundingClientRect(), beside = box.width > 0 && box.width < this.canvas.clientWidth / 2;
     return beside ? this.canvas.clientWidth - box.left : 0;
   }
 
-  // Coordinates of a run between its records.
+  // Interpolated coordinates of a run at time t.
   stateAt(run, t) {
     const { time, q } = run, nq = this.motion.nq;
     let low = 0, high = time.length - 1;
@@ -160,7 +160,7 @@ class Page {
     box.textContent = text;
   }
 
-  // Time goes on.
+  // Advance by one frame, and draw it.
   frame(now) {
     const dt = Math.min(0.1, (now - (this.last || now)) / 1000) * this.speed;
     this.last = now;
@@ -175,14 +175,14 @@ class Page {
     requestAnimationFrame((next) => this.frame(next));
   }
 
-  // All that a picture depends on: where nothing changes nothing is drawn.
+  // Text of everything that affects the picture; if it does not change, nothing is drawn.
   appearance() {
     const { camera, canvas, motion, shown } = this;
     return [camera.yaw, camera.pitch, camera.distance, camera.target, canvas.clientWidth, canvas.clientHeight, this.level, this.look, this.cursor,
       motion.time, motion.x.join(), JSON.stringify(shown), this.stretched.force, this.stretched.torque, motion.pull && motion.pull.target, this.plotted].join(";");
   }
 
-  // How well it is drawn: a step down where frames take long, one up again where they are quick, not for ever.
+  // Lower the quality if frames are slow; raise it again if they are fast, a limited number of times.
   adapt(now) {
     const took = now - (this.before || now);
     this.before = now;
@@ -223,7 +223,7 @@ class Page {
     this.remember();
   }
 
-  // What the plots of a live page, or of a stream, show.
+  // Record values for the plots of a live page or of a stream.
   remember() {
     const { record, motion } = this;
     record.time.push(motion.time);
@@ -268,22 +268,22 @@ class Page {
       ground: shown.ground ? { height: this.floor, cell } : null });
   }
 
-  // The camera goes along where the mechanism is about to leave the picture.
+  // Move the camera along if the mechanism is about to leave the picture.
   keepInView(poses) {
     const { scene, camera, canvas } = this, drawn = [...new Set(scene.pieces.map((piece) => piece.body))].filter(Boolean);
     const reach = SEEN * camera.distance * Math.min(1, (canvas.clientWidth - this.covered()) / canvas.clientHeight);
     const middle = drawn.reduce((sum, body) => V.add(sum, V.times(1 / drawn.length, scene.pose(poses, body).p)), [0, 0, 0]);
     const away = V.sub(middle, camera.target), length = V.length(away);
     if (!this.away) this.away = length;
-    // Who looks elsewhere, does: only what has moved is followed.
+    // Follow only motions of the mechanism, so that a user can look elsewhere.
     if (length > reach && length > this.away) camera.target = V.add(camera.target, V.times(1 - Math.max(reach, this.away) / length, away));
     this.away = V.length(V.sub(middle, camera.target));
   }
 
-  // What is in force now.
+  // Time spans that include the current time.
   acting() { return this.runs[0].active.filter((band) => band.spans.some(([a, b]) => this.cursor >= a && this.cursor <= b)); }
 
-  // Bodies of what is.
+  // Highlighted bodies: those that something acts on now.
   lit() {
     const found = new Set();
     if (this.mode === "run") for (const band of this.acting()) band.bodies.forEach((body) => found.add(body));
@@ -303,7 +303,7 @@ class Page {
     }
   }
 
-  // What the arrows stand for now: where, force and torque.
+  // Current start, force and torque of each arrow.
   actingNow(poses) {
     if (this.mode === "live") return this.motion.acting(this.data.exerted).map((a) => ({ ...a, from: V.add(this.scene.place(poses, a.body, a.at), a.arm) }));
     if (this.mode === "stream") return (this.acted || []).filter((a) => Number.isFinite(a.from[0]));
@@ -313,7 +313,7 @@ class Page {
     return run.arrows.map((a) => ({ name: a.name, from: V.add(this.scene.place(poses, a.body, a.at), between(a.arm)), force: between(a.force), torque: between(a.torque) }));
   }
 
-  // Metres for a newton, or a newton metre; a page that does not know them all lets the greatest that it has seen fill a part of the scene.
+  // Metres per newton or newton metre. A live page or stream scales by the largest value so far.
   lengthOf(word, vector) {
     const length = V.length(vector), whole = (word === "force" ? 1 / 2 : 1 / 3) * this.data.scene.size;
     if (this.mode !== "run" && length && !(length * this.scales[word] <= whole && this.scales[word])) this.scales[word] = whole / length;
@@ -349,7 +349,7 @@ class Page {
 
   reset() { if (this.mode !== "stream") this.start(); this.aim(); if (this.mode === "run") this.seek(this.runs[0].time[0]); }
 
-  // The listeners of mouse, fingers and keys.
+  // Add listeners for mouse, touch and keys.
   listen() {
     const canvas = this.canvas, fingers = new Map();
     const place = (e) => { const box = canvas.getBoundingClientRect(); return [2 * (e.clientX - box.left) / box.width - 1, 1 - 2 * (e.clientY - box.top) / box.height, box.width / box.height]; };
@@ -405,7 +405,7 @@ class Page {
     this.controls.follow.value = this.shown.follow;
   }
 
-  // A body under the pointer is held by a spring, where equations are at hand; elsewhere the camera turns.
+  // Attach a spring to the body under the pointer if the page integrates; otherwise the camera turns.
   grab(px, py, aspect) {
     if (this.mouse) this.grasp(px, py, aspect);
     if (this.mode !== "live") return;

@@ -1,6 +1,6 @@
-// A small WebGL 2 renderer: instances of forms with one light and its shadow, lines of some pixels, the ground.
+// A small WebGL 2 renderer: instances of forms with one light and its shadow, lines with a width in pixels, the ground.
 
-// 4 x 4 matrices by columns, as WebGL reads them.
+// 4 x 4 matrices in column order, as WebGL reads them.
 const M4 = {
   times(a, b) {
     const out = new Float32Array(16);
@@ -16,7 +16,7 @@ const M4 = {
     return new Float32Array([x[0], y[0], z[0], 0, x[1], y[1], z[1], 0, x[2], y[2], z[2], 0,
       -V.dot(x, eye), -V.dot(y, eye), -V.dot(z, eye), 1]);
   },
-  // What lies straight ahead is seen `aside` to the left of the middle, in halves of the width.
+  // The view axis appears `aside` half widths to the left of the centre.
   perspective(angle, aspect, near, far, aside) {
     const f = 1 / Math.tan(angle / 2), d = 1 / (near - far);
     return new Float32Array([f / aspect, 0, 0, 0, 0, f, 0, 0, aside, 0, (near + far) * d, -1, 0, 0, 2 * near * far * d, 0]);
@@ -37,7 +37,7 @@ void main() {
   vec4 p = vec4(point, 1.0);
   place = vec3(dot(row0, p), dot(row1, p), dot(row2, p));
   mat3 turn = transpose(mat3(row0.xyz, row1.xyz, row2.xyz));
-  // Cofactors: normals stay normals where a form is flat.
+  // Cofactors transform normals correctly even for flat forms.
   mat3 cofactor = mat3(cross(turn[1], turn[2]), cross(turn[2], turn[0]), cross(turn[0], turn[1]));
   facing = dot(normal, normal) > 0.0 ? cofactor * normal : vec3(0.0);
   shadowed = light * vec4(place, 1.0);
@@ -129,7 +129,7 @@ const LOOKS = {
   dark: { clear: [0.075, 0.085, 0.105], sky: [0.5, 0.54, 0.62], soil: [0.18, 0.18, 0.2], tone: [0.6, 0.7, 0.9], ink: [0.75, 0.8, 0.88], dim: 0.92 },
 };
 
-const FIELD = 0.62;  // of view, upright [rad]
+const FIELD = 0.62;  // vertical field of view [rad]
 
 class Renderer {
   constructor(canvas) {
@@ -178,7 +178,7 @@ class Renderer {
     return { made, at };
   }
 
-  // The depths that the light sees, in so many pixels per side.
+  // Set up the shadow map of the light, with this number of pixels per side.
   shadowMap(side) {
     const gl = this.gl;
     gl.deleteTexture(this.depth || null);
@@ -197,7 +197,7 @@ class Renderer {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  // A picture with several samples a pixel, as large as the canvas, of which edges are smooth.
+  // Set up a multisampled target of the canvas's size, for smooth edges.
   smoothTarget() {
     const gl = this.gl, { width, height } = this.canvas, size = [width, height, this.samples].join();
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.smooth);
@@ -210,7 +210,7 @@ class Renderer {
     });
   }
 
-  // A form: corners and normals of three numbers each, corners of faces.
+  // Add a form: coordinates of corners and normals, and corner indices of faces.
   addForm(name, { points, normals, faces }) {
     const gl = this.gl, array = gl.createVertexArray();
     gl.bindVertexArray(array);
@@ -233,8 +233,8 @@ class Renderer {
     this.forms[name] = { array, instances, count: faces.length, points, faces };
   }
 
-  // Everything at once: `instances` by form, 16 numbers each (rows of R size | p, then colour); `lines` of 11 numbers each
-  // (ends, colour, width); both of what is drawn above all else; the camera; the look; the ground; smooth edges or not.
+  // Draw a frame. `instances` by form have 16 numbers each (rows of R size | p, then colour); `lines` have 11 numbers each
+  // (ends, colour, width); `above` has both for objects drawn on top; `smooth` selects smooth edges.
   draw({ instances, lines, above, camera, look, ground, up, size, smooth }) {
     const gl = this.gl, { width, height } = this.canvas, style = LOOKS[look];
     for (const [name, values] of [...Object.entries(instances), ...Object.entries(above.instances)]) {
@@ -325,11 +325,11 @@ class Renderer {
   }
 }
 
-// A camera that turns about a target.
+// Camera that orbits a target.
 class Camera {
   constructor(up, target, distance) {
     const first = V.unit(V.cross(Math.abs(up[1]) > 0.9 ? [0, 0, 1] : [0, 1, 0], up));
-    // Mechanisms in a plane are looked at from the front; others from aside and above.
+    // Default direction: from the side and above. The page sets the front view for planar mechanisms.
     this.basis = { up, first: first.map((x) => (Math.abs(x) < 1e-12 ? 0 : x)), second: V.cross(up, first) };
     this.target = target;
     this.distance = distance;
@@ -363,7 +363,7 @@ class Camera {
 
   zoom(factor) { this.distance = Math.max(1e-6, this.distance * factor); }
 
-  // The ray through a place of the canvas, -1 to 1 both ways.
+  // The ray through a point of the canvas, whose coordinates are -1 to 1.
   ray(px, py, aspect) {
     const { x, y, z } = this.axes(), t = Math.tan(FIELD / 2);
     return { origin: this.eye(), along: V.unit(V.add(V.add(V.times((px + this.aside) * t * aspect, x), V.times(py * t, y)), V.times(-1, z))) };

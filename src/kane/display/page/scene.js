@@ -1,10 +1,10 @@
-// What is drawn: pieces of bodies at their poses, ghosts, ties, traces, frames, arrows; and what a ray hits.
+// Visible objects: pieces of bodies at their poses, ghosts, ties, traces, frames, arrows; and intersections with rays.
 
 const PALETTE = ["#4878cf", "#e8853a", "#4fa866", "#c8504b", "#8d6cbc", "#b88a5a", "#d77fb4", "#7a8594", "#b3a33a", "#35a5b5"];
 
 const rgb = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16) / 255);
 
-// Numbers that a page carries as base64.
+// Decode numbers from base64.
 function decoded(text, Kind) {
   const raw = atob(text), bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
@@ -29,7 +29,7 @@ class Scene {
     for (const piece of this.pieces) (this.byForm[piece.form] ||= []).push(piece);
   }
 
-  // R (9 numbers) and p (3) of a frame, of the numbers that the program of poses gives.
+  // R (9 numbers) and p (3) of a frame from the outputs of the program of poses.
   pose(poses, body) {
     if (!body) return { R: [1, 0, 0, 0, 1, 0, 0, 0, 1], p: [0, 0, 0] };
     const k = 12 * (body - 1);
@@ -58,7 +58,7 @@ class Scene {
     return [...tint, 1];
   }
 
-  // Instances by form of the poses of several motions, the first one in colour.
+  // Instances by form for the poses of several motions, the first one in colour.
   instances(motions, options) {
     const found = {};
     for (const [form, pieces] of Object.entries(this.byForm)) {
@@ -72,7 +72,7 @@ class Scene {
     return found;
   }
 
-  // The arrows, which bodies do not hide: cones of the form, and their shafts as lines; torques have two heads.
+  // Arrows, drawn on top of bodies: heads as cones, shafts as lines; torques have two heads.
   arrows(list) {
     const heads = [], lines = [];
     for (const { from, to, colour, heads: count = 1 } of list) {
@@ -101,7 +101,7 @@ class Scene {
     }
   }
 
-  // The piece that a ray hits first: the body, and the point in it.
+  // The first intersection of a ray: the body, and the point in its frame.
   hit(poses, { origin, along }) {
     let best = null, nearest = Infinity;
     for (const piece of this.pieces) {
@@ -133,7 +133,7 @@ class Scene {
     return nearest;
   }
 
-  // Lowest point and middle of everything at some poses.
+  // Lowest point and bounding box of all pieces at some poses.
   bounds(poses, up) {
     let low = Infinity;
     const least = [Infinity, Infinity, Infinity], most = [-Infinity, -Infinity, -Infinity];

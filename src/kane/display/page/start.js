@@ -1,4 +1,4 @@
-// A page begins with what it carries, or asks its server for it.
+// A page starts with its own content, or requests the content from its server.
 
 function begin(data, programs) {
   try {
@@ -9,7 +9,7 @@ function begin(data, programs) {
   }
 }
 
-// The token stands behind the # of the address, which browsers never send; it is the first message.
+// The token is the part of the address after #, which browsers never send; it is the first message.
 function connect() {
   const socket = new WebSocket(`ws://${location.host}/`);
   socket.binaryType = "arraybuffer";
@@ -26,7 +26,7 @@ function connect() {
     window.kane.heard(numbers.subarray(end));
     window.kane.remember();
   };
-  let early = null;  // the state that came before the page was there
+  let early = null;  // a state that arrived before the page was ready
   socket.onmessage = ({ data }) => {
     if (typeof data === "string") {
       const { page, source } = JSON.parse(data);

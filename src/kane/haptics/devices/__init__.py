@@ -1,1 +1,1 @@
-"""Haptic devices: one contract, one file each."""
+"""Haptic devices: the common interface, and one module per device."""

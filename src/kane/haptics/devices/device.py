@@ -1,4 +1,4 @@
-"""The contract that every device fulfils."""
+"""Common interface of all devices."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kane.expression.arguments import number
 from kane.native.arrays import Vector
 from kane.native.haptics.sample import COMMAND, SAMPLE
 
-# What of a device is about turning it; a device that does not turn has none of it.
+# Traits of rotations; all are zero for a device that does not turn.
 TURNING = ("inertia", "turning_damping", "turning_friction", "turning_quantum", "torque")
 _CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 def require_axes(value: Any, what: str, *, some: bool) -> None:
-    """Refuse what is not some of "xyz", each at most once; ``some``: whether there must be one.
+    """Raise unless the value contains letters of "xyz", each at most once, and at least one if ``some`` is True.
 
     Raises:
-        ModelError: it is not.
+        ModelError: the value has another form.
     """
     if (
         not isinstance(value, str)
@@ -31,27 +31,27 @@ def require_axes(value: Any, what: str, *, some: bool) -> None:
         or len(set(value)) < len(value)
         or (some and not value)
     ):
-        raise ModelError(f"{what} are some of 'xyz', not {shown(value)}")
+        raise ModelError(f"{what} must be some of 'xyz', not {shown(value)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
-    """What is known of a device, as far as a coupler depends on it.
+    """Properties of a device on which a coupler depends.
 
     Attributes:
-        rate: samples a second [Hz].
-        mass: of the handle as it is felt [kg].
-        damping: of the handle, viscous [N s/m].
-        friction: of the handle, Coulomb's [N].
-        quantum: one step of its encoders as the handle sees it [m].
-        delay: from the position that is read to the force that answers, beyond the hold of one sample [s].
-        force: the largest it can give [N].
-        reach: no position lies farther than this from the middle of its workspace, on any axis [m].
-        axes: of the ground, along which it can push: some of "xyz".
-        turns: axes of the ground about which it can turn: some of "xyz", none unless given.
-        inertia, turning_damping, turning_friction, turning_quantum, torque: as mass, damping, friction, quantum and
-            force, about each of these axes [kg m^2], [N m s/rad], [N m], [rad], [N m].
-        pushes: whether the hand feels the force; a device that only shows it bears any coupler.
+        rate: samples per second [Hz].
+        mass: effective mass of the device handle [kg].
+        damping: viscous damping of the device handle [N s/m].
+        friction: Coulomb friction of the device handle [N].
+        quantum: one encoder step at the device handle [m].
+        delay: delay from a measured position to the resulting force, in addition to the hold of one sample [s].
+        force: largest force [N].
+        reach: largest distance of a position from the centre of the workspace along an axis [m].
+        axes: axes of the ground along which the device can push: some of "xyz".
+        turns: axes of the ground about which the device can turn: some of "xyz", empty by default.
+        inertia, turning_damping, turning_friction, turning_quantum, torque: like mass, damping, friction, quantum and
+            force, about each axis of ``turns`` [kg m^2], [N m s/rad], [N m], [rad], [N m].
+        pushes: whether the operator feels the force; if it is only displayed, any coupler is stable.
     """
 
     rate: float
@@ -83,26 +83,25 @@ class Traits:
         turning = [word for word in TURNING if getattr(self, word)]
         if not {"inertia", "torque"} <= set(turning) if self.turns else turning:
             raise ModelError(
-                f"a device has turns={self.turns!r} and {', '.join(turning) or 'neither inertia nor torque'}; one that "
-                "turns needs turns=, such as 'xyz', inertia= and torque=, and one that does not turn takes none "
-                "of these"
+                f"a device has turns={self.turns!r} and {', '.join(turning) or 'neither inertia nor torque'}; give "
+                "turns=, such as 'xyz', with inertia= and torque=, or leave out all traits of rotations"
             )
 
     @property
     def period(self) -> float:
-        """Of its samples [s]."""
+        """Period of the samples [s]."""
         return 1.0 / self.rate
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A device that is open: two native programs and their arrays, see ``kane.native.haptics.sample``.
+    """Open device: two native programs and their arrays, see ``kane.native.haptics.sample``.
 
     Attributes:
         read, write: addresses of the programs.
-        table: what both are given as ``rest``.
-        settings: as ``stage``.
-        memory: as ``work``.
+        table: argument ``rest`` of both programs.
+        settings: argument ``stage`` of both programs.
+        memory: argument ``work`` of both programs.
     """
 
     read: int
@@ -113,12 +112,12 @@ class Channel:
     _out: Vector = field(default_factory=lambda: np.zeros(SAMPLE), repr=False)
 
     def sample(self, t: float) -> Vector:
-        """The last sample at time t [s], (SAMPLE,)."""
+        """Return the latest sample at time t [s], (SAMPLE,)."""
         self._call(self.read, np.array([t]))
         return self._out.copy()
 
     def release(self, t: float) -> None:
-        """Write no force and no torque at time t [s]. Other forces come from the loop alone, behind its clamp."""
+        """Write zero force and torque at time t [s]; only the loop writes other values, after clamping them."""
         self._call(self.write, np.array([t, *np.zeros(COMMAND - 1)]))
 
     def _call(self, address: int, state: Vector) -> None:
@@ -127,30 +126,30 @@ class Channel:
 
 
 class Device(ABC):
-    """A haptic device: it says where its handle is, and applies a force to it (impedance display)."""
+    """Haptic device, which measures the position of its handle and applies a force to it (impedance display)."""
 
     @property
     @abstractmethod
     def traits(self) -> Traits:
-        """What is known of it."""
+        """Properties of the device."""
 
     @abstractmethod
     def open(self) -> Channel:
-        """Begin to use it."""
+        """Open the device."""
 
     def begin(self) -> Channel:
-        """Begin to use it in a session, alone.
+        """Open the device for exclusive use by a session.
 
         Raises:
-            ModelError: another session uses it.
+            ModelError: another session uses the device.
         """
         if vars(self).get("_in_use"):
-            raise ModelError(f"another session uses this {type(self).__name__}; close that first")
+            raise ModelError(f"another session uses this {type(self).__name__}; close that session first")
         channel = self.open()
         vars(self)["_in_use"] = True
         return channel
 
     def end(self, channel: Channel, t: float) -> None:
-        """End to use it: a last force of zero at time t [s]."""
+        """Release the device, with a last force of zero at time t [s]."""
         channel.release(t)
         vars(self)["_in_use"] = False

@@ -1,4 +1,4 @@
-"""The Inverse3 of Haply, through the Inverse Service, which speaks JSON over a WebSocket."""
+"""The Inverse3 of Haply, by JSON messages to the Inverse Service over a WebSocket."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from kane.native.arrays import Vector
 from kane.native.haptics.slot import SLOT
 
 HERE = ("localhost", "127.0.0.1", "::1")
-# Silence after which a force of zero keeps the service answering; wait for the first sample [s].
+# Time without a message after which a force of zero keeps the service answering; wait for the first sample [s].
 SILENCE, FIRST = 0.01, 6.0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Haply(Device):
-    """An Inverse3. Not tried with hardware: only with a server that speaks the messages that are documented.
+    """Inverse3 device. It is tested with a server for the documented messages only, not with hardware.
 
-    It is spoken to from a process of its own, which passes on forces of zero where the loop does not renew them. Its
-    axes are taken as those of the ground. Samples are as old as their way here, which nobody measures; ``delay`` is
-    what ``coupler_limits`` goes by: a device behind a socket renders no stiff walls.
+    A separate process exchanges messages with the device; it sends zero forces if the loop does not renew them. The
+    axes of the device are used as axes of the ground. The age of samples is not measured; ``coupler_limits`` uses
+    ``delay``. A device behind a socket cannot render stiff walls.
 
     Attributes:
-        host, port: of the service.
-        elsewhere: whether a host other than this machine is meant: whoever answers there moves a motor in a hand.
-        device_id: of the device; the first one unless given.
-        rate: of the ticks [Hz].
-        mass, damping, delay: what limits are computed by [kg], [N s/m], [s]; measure yours.
-        force: the largest [N].
+        host, port: address of the service.
+        elsewhere: whether ``host`` may be another machine, which then controls the motors in the operator's hand.
+        device_id: identity of the device; by default the first device.
+        rate: ticks per second [Hz].
+        mass, damping, delay: values for ``coupler_limits`` [kg], [N s/m], [s]; measure them for your device.
+        force: largest force [N].
         reach: half the width of the workspace [m].
     """
 
@@ -60,9 +60,7 @@ class Haply(Device):
 
     def __post_init__(self) -> None:
         if self.host not in HERE and not self.elsewhere:
-            raise ModelError(
-                f"the service at {self.host!r} is not on this machine; give elsewhere=True if that is meant"
-            )
+            raise ModelError(f"the service at {self.host!r} is not on this machine; give elsewhere=True to allow this")
         if not (isinstance(self.port, int) and 0 < self.port < 65536):
             raise ModelError(f"a port is a number from 1 to 65535, not {self.port!r}")
         _ = self.traits
@@ -74,16 +72,16 @@ class Haply(Device):
         )
 
     def open(self) -> Channel:
-        """See ``Device``.
+        """Open the device.
 
         Raises:
-            ModelError: no sample came: there is no service, or no device with it; another session speaks to it; the
-                library websockets is missing.
+            ModelError: no sample came because the service or the device is missing, another session uses the service,
+                or the library websockets is not installed.
         """
         if find_spec("websockets") is None:
             raise ModelError(f"Haply needs the library websockets; {pip_install('haptics')}")
         claim = _claimed(f"kane haply {self.port}")
-        with tempfile.NamedTemporaryFile(delete=False) as file:  # nobody else may read it
+        with tempfile.NamedTemporaryFile(delete=False) as file:  # other users cannot read it
             file.write(bytes(8 * SLOT))
         slot = Slot(_mapped(file.name))
         url = f"ws://[{self.host}]:{self.port}" if ":" in self.host else f"ws://{self.host}:{self.port}"
@@ -115,10 +113,10 @@ class Haply(Device):
 
 
 def _claimed(name: str) -> socket.socket:
-    """What one process at a time can have, on Linux, and has no longer when it ends: a name of a socket without a file.
+    """Claim a name exclusively until the process ends, by an abstract socket address; on Linux only.
 
     Raises:
-        ModelError: another one has it.
+        ModelError: another session has the name.
     """
     claim = socket.socket(socket.AF_UNIX)
     if sys.platform == "linux":
@@ -126,19 +124,19 @@ def _claimed(name: str) -> socket.socket:
             claim.bind(f"\0{name}")
         except OSError:
             claim.close()
-            raise ModelError("another session speaks to this service; close that first") from None
+            raise ModelError("another session uses this service; close that session first") from None
     return claim
 
 
 def _mapped(name: str) -> Vector:
-    """Memory that processes share, under the name of a file."""
+    """Return memory that processes share through a file."""
     with open(name, "r+b") as file:
         return np.frombuffer(mmap.mmap(file.fileno(), 8 * SLOT), dtype=np.float64)
 
 
 def _speak(name: str, url: str, device_id: str, parent: int) -> None:
-    """What the process does, as long as the one that it serves is there."""
-    from kane.haptics.devices.websockets import converse  # here, so that an optional library is only asked for here
+    """Exchange messages with the service, in a separate process, as long as the parent process exists."""
+    from kane.haptics.devices.websockets import converse  # imported here, because the library is optional
 
     slot = Slot(_mapped(name))
     talk = Talk(slot, device_id)
@@ -147,14 +145,14 @@ def _speak(name: str, url: str, device_id: str, parent: int) -> None:
 
 @final
 class Talk:
-    """What is said to the service: the force in the slot, to each of its messages, whose positions go into the slot."""
+    """Dialogue with the service: the position of each message goes into the slot, and the reply is the slot's force."""
 
     def __init__(self, slot: Slot, device_id: str = "") -> None:
-        """Of one device, the first one if its identity is empty."""
+        """Use one device; an empty identity means the first one."""
         self._slot, self._id = slot, device_id
 
     def answer(self, message: str | None) -> str:
-        """The reply to a message, or to silence."""
+        """Return the reply to a message; None means that no message came in time."""
         heard = message is not None and self._hear(message)
         force = self._slot.force() if heard and not self._slot.is_closing else np.zeros(3)
         values = dict(zip("xyz", map(float, force), strict=True))
@@ -162,7 +160,7 @@ class Talk:
         return json.dumps({"inverse3": [command]} if self._id else {"session": {"force_render_full_state": {}}})
 
     def _hear(self, message: str) -> bool:
-        """Put the position of a message into the slot; whether it has one that can be one."""
+        """Put the position of a message into the slot; return whether the message has a valid position."""
         try:
             states: list[Any] = json.loads(message).get("inverse3", [])
             (state, *_) = [s for s in states if self._id in ("", s["device_id"])]

@@ -1,4 +1,4 @@
-"""The mouse in a page as a device of three axes, whose force is an arrow there."""
+"""The mouse in a page as a device with three axes, whose force is drawn as an arrow."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from kane.haptics.devices.slot import Slot
 from kane.native.arrays import Vector
 from kane.native.haptics import pointer as native
 
-# How fast the handle goes after the mouse [1/s].
+# Natural frequency with which the device handle follows the mouse [1/s].
 FOLLOW = 60.0
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Pointer(Device):
-    """The mouse in the page that ``kane.view(session)`` serves.
+    """Mouse in the page that ``kane.view(session)`` serves.
 
-    Who presses its button on the mechanism takes hold: the session is armed, and the handle goes along with the mouse
-    in the plane through the handle that faces the reader, smoothly, and no faster than a hand. Who lets go, or whose
-    page goes away, has no force any more. The force is drawn as an arrow; nobody feels it. What a page says is as old
-    as its frames and the way here, ``delay``: a handle that pushed so late could render no stiff walls, as
-    ``coupler_limits`` says in numbers.
+    Pressing the button on the mechanism arms the session. The device handle then follows the mouse smoothly, with
+    limited speed, in the plane through the handle that faces the viewer. Releasing the button, or closing the page,
+    ends the force. The force is only drawn as an arrow.
+
+    Positions are late by the frames of the page and the transmission, ``delay``. ``coupler_limits`` shows numerically
+    that a pushing device with this delay could not render stiff walls.
 
     Attributes:
-        rate: of the ticks [Hz].
-        speed: the handle follows no faster [m/s].
-        patience: a page that says nothing for so long has gone [s].
-        mass, damping, delay: of a handle that would push as late, for ``coupler_limits`` [kg], [N s/m], [s].
-        force: the longest arrow [N].
-        reach: how far drags may add up to [m].
+        rate: ticks per second [Hz].
+        speed: largest speed of the device handle [m/s].
+        patience: time without messages after which the page counts as closed [s].
+        mass, damping, delay: traits of a pushing device with this delay, for ``coupler_limits`` [kg], [N s/m], [s].
+        force: force of the longest arrow [N].
+        reach: largest sum of all drags [m].
     """
 
     rate: float = 1000.0
@@ -75,14 +76,14 @@ class Pointer(Device):
         return Channel(native.read_pointer(), channel.write, channel.table, settings, memory)
 
     def move(self, position: Vector, pressed: bool) -> None:
-        """Where the mouse of the page is [m], and whether its button is pressed; without a session nothing."""
+        """Set the position of the mouse [m] and the state of its button; no effect without a session."""
         slot, memory = vars(self).get("_page", (None, None))
         if slot is not None:
             slot.put(position, np.array([1.0, 0.0, 0.0, 0.0]), float(pressed))
             memory[native.GONE] = 0.0
 
     def leave(self) -> None:
-        """The page has gone: no samples come any more."""
+        """Stop the samples, because the page is closed."""
         if "_page" in vars(self):
             vars(self)["_page"][1][native.GONE] = 1.0
 

@@ -1,4 +1,4 @@
-"""A device that says again what was recorded."""
+"""Device that replays recorded samples."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kane.native.haptics.sample import SAMPLE
 @final
 @dataclass(frozen=True, eq=False)
 class RecordedDevice(Device):
-    """Samples that were read, one a tick, whatever the force.
+    """Device that replays one recorded sample per tick, independent of the force.
 
     Attributes:
-        of: what is known of the device that gave them.
-        samples: rows as ``kane.native.haptics.sample`` lays them out, (ticks, SAMPLE).
+        of: traits of the recorded device.
+        samples: one row per tick, with the layout of ``kane.native.haptics.sample``, (ticks, SAMPLE).
     """
 
     of: Traits
@@ -29,7 +29,7 @@ class RecordedDevice(Device):
 
     def __post_init__(self) -> None:
         if self.samples.ndim != 2 or self.samples.shape[1] != SAMPLE or not len(self.samples):
-            raise ModelError(f"recorded samples are rows of {SAMPLE} numbers; their shape is {self.samples.shape}")
+            raise ModelError(f"recorded samples must be rows of {SAMPLE} numbers; their shape is {self.samples.shape}")
 
     @property
     def traits(self) -> Traits:

@@ -1,4 +1,4 @@
-"""A device made of numbers, in a hand made of numbers."""
+"""Simulated device, moved by a simulated operator."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from kane.native.arrays import Vector
 from kane.native.haptics import simulated as native
 from kane.native.haptics.sample import ORIENTATION
 
-# Forces on their way are kept in a ring; so many periods of delay at most.
+# Largest delay in periods; delayed forces are stored in a ring buffer of this size.
 LONGEST_DELAY = 200
-# What traits say of how it is pushed.
+# Traits of translations.
 PUSHING = ("rate", "mass", "damping", "friction", "quantum", "delay", "force", "reach", "axes")
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A hand and arm that hold the handle: k (xi - x) + c (dxi/dt - dx/dt) pulls it along, and m moves with it.
+    """Simulated hand and arm: they pull the device handle by k (xi - x) + c (dxi/dt - dx/dt), and add the mass m to it.
 
     Attributes:
         mass: m [kg].
         damping: c [N s/m].
         stiffness: k [N/m].
-        path: the intention xi(t): rows of a time [s] and a position [m], (t, x, y, z), straight in between, constant
-            before and after. At the origin unless given. Of a handle that turns also with three angles [rad],
-            (t, x, y, z, a, b, c), see ``Simulated``.
-        inertia, turning_damping, turning_stiffness: the same of each angle [kg m^2], [N m s/rad], [N m/rad].
+        path: intended motion xi(t): rows (t, x, y, z) [s, m], interpolated linearly, constant before and after; by
+            default at the origin. For device handles that turn, rows (t, x, y, z, a, b, c) with three angles [rad],
+            see ``Simulated``.
+        inertia, turning_damping, turning_stiffness: corresponding values for each angle [kg m^2], [N m s/rad],
+            [N m/rad].
     """
 
     mass: float = 0.0
@@ -50,11 +51,11 @@ class Arm:
                 raise ModelError(f"{word} of an arm must not be negative: {getattr(self, word)!r}")
         rows = self.rows
         if not (np.isfinite(rows).all() and (np.diff(rows[:, 0]) > 0.0).all()):
-            raise ModelError("the path of an arm has rows of finite numbers, with times that grow")
+            raise ModelError("the path of an arm must have rows of finite numbers with increasing times")
 
     @property
     def rows(self) -> np.ndarray:
-        """The path with angles, (points, 7)."""
+        """Path with angles, (points, 7)."""
         wanted = "the path of an arm has rows (t, x, y, z) or (t, x, y, z, a, b, c)"
         rows = numbers(self.path, wanted) if len(self.path) else np.zeros((0, 7))
         if rows.ndim != 2 or rows.shape[1] not in (4, 7):
@@ -64,7 +65,7 @@ class Arm:
 
 @final
 class SimulatedChannel(Channel):
-    """A channel whose handle is in nobody's hand, so that it may be pushed without the clamp of a session."""
+    """Channel of a device without a real operator, so that forces may be written without the clamp of a session."""
 
     def push(self, t: float, force: Vector, torque: Vector | None = None) -> None:
         """Write a force [N] and torque [N m] at time t [s]."""
@@ -74,28 +75,28 @@ class SimulatedChannel(Channel):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Simulated(Device):
-    """A handle of up to six axes, a mass with viscous and dry friction on each, moved by its motors and by a hand.
+    """Simulated device handle with up to six axes, with mass, viscous and dry friction, motors and an operator's arm.
 
-    It ticks by its own clock: at each tick its encoders are read, and a force acts when its delay is over. Between
-    these it moves as its equations say, to rounding. Whoever reads it at a time t finds it there: in simulated time it
-    is exact and always the same, in real time it moves on with the clock.
+    The device has its own clock: its encoders are read at each tick, and a force acts after its delay. In between, the
+    motion is the exact solution of its equations, up to rounding. A read at time t returns the state at that time, so
+    that runs in simulated time are reproducible.
 
     Attributes:
-        rate: ticks a second [Hz].
-        mass, damping, friction: of the handle [kg], [N s/m], [N]; friction acts on each axis by itself.
-        quantum: step of the encoders [m]; none where zero.
-        delay: from a force that is written until it acts [s].
-        force: the motors give no more [N].
-        reach: half the width of the workspace [m]; nothing stops the handle at its edge.
-        loss: the part of samples that get lost, 0 to 1.
-        patience: a force that is not renewed for so long ends [s]: the device's own watchdog.
-        arm: that holds the handle; none unless given.
-        seed: of the samples that get lost.
-        axes: along which it moves: some of "xyz".
-        turns: about which it turns: none unless given; "z" with axes="xy" is a planar handle, "xyz" one of six axes. It
-            turns by a gimbal, R = R_x(a) R_y(b) R_z(c), each of whose angles a, b, c has this
-        inertia, turning_damping, turning_friction, turning_quantum, torque: as the positions have mass, damping,
-            friction, quantum and force [kg m^2], [N m s/rad], [N m], [rad], [N m].
+        rate: ticks per second [Hz].
+        mass, damping, friction: properties of the device handle [kg], [N s/m], [N]; friction acts on each axis alone.
+        quantum: encoder step [m]; zero means no quantization.
+        delay: time from writing a force until it acts [s].
+        force: largest force of the motors [N].
+        reach: half the width of the workspace [m]; nothing stops the device handle at its edge.
+        loss: fraction of samples that are lost, 0 to 1.
+        patience: time after which a force ends unless it is renewed, by the device's own watchdog [s].
+        arm: arm that holds the device handle; None by default.
+        seed: seed for the choice of lost samples.
+        axes: axes of translation: some of "xyz".
+        turns: axes of rotation, empty by default. "z" with axes="xy" is a planar device, "xyz" one with six axes. The
+            device turns by a gimbal with the angles a, b, c: R = R_x(a) R_y(b) R_z(c).
+        inertia, turning_damping, turning_friction, turning_quantum, torque: properties of each angle, like mass,
+            damping, friction, quantum and force [kg m^2], [N m s/rad], [N m], [rad], [N m].
     """
 
     rate: float = 1000.0
@@ -121,7 +122,7 @@ class Simulated(Device):
     def __post_init__(self) -> None:
         traits = self.traits
         if not 0.0 <= number(self.loss, "loss") < 1.0:
-            raise ModelError(f"loss is the part of samples that get lost, from 0 to below 1, not {shown(self.loss)}")
+            raise ModelError(f"loss is the fraction of lost samples, from 0 to below 1, not {shown(self.loss)}")
         if not number(self.patience, "patience", "seconds") > 0.0:
             raise ModelError(f"patience must be positive, not {shown(self.patience)}")
         if traits.delay > LONGEST_DELAY * traits.period:

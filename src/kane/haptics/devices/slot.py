@@ -1,4 +1,4 @@
-"""The shared memory between the loop and whoever speaks to a device from Python, in a thread or another process."""
+"""Shared memory between the loop and Python code of a device driver, in a thread or another process."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from kane.native.haptics import slot as native
 from kane.native.haptics.loop_arrays import FENCE
 from kane.native.haptics.sample import BUTTONS, COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
 
-# A force that the loop has not renewed for so long is not passed on [s].
+# Time after which a force is not passed on unless the loop renews it [s].
 PATIENCE = 0.02
-# Looks until one is not taken while the loop writes, which takes nanoseconds.
+# Largest number of attempts to read while the loop is not writing; a write takes nanoseconds.
 ATTEMPTS = 100
 
 
 @final
 class Slot:
-    """Samples go in, forces come out; neither side waits for the other."""
+    """Exchange of samples and forces between a device driver and the loop; neither side waits for the other."""
 
     def __init__(self, memory: Vector) -> None:
-        """Over memory of native.SLOT doubles, which may be shared with another process."""
+        """Use memory of native.SLOT doubles, which may be shared with another process."""
         self._memory, self._guards = memory, memory.view(np.int64)
         self._written, self._since = -1, 0.0
 
     def channel(self) -> Channel:
-        """For the loop."""
+        """Return the channel for the loop."""
         fence = np.array([system_calls().addresses[FENCE]], dtype=np.int64).view(np.float64)
         return Channel(native.read_slot(), native.write_slot(), np.zeros(1), fence, self._memory)
 
     @property
     def has_sample(self) -> bool:
-        """Whether one has come."""
+        """Whether there is a sample."""
         return bool(self._memory[native.GIVEN + SEQUENCE] > 0.0)
 
     @property
     def is_closing(self) -> bool:
-        """Whether whoever speaks to the device is to end."""
+        """Whether the device driver must end."""
         return bool(self._memory[native.CLOSING])
 
     def close(self) -> None:
-        """Tell whoever speaks to the device to end."""
+        """Request the end of the device driver."""
         self._memory[native.CLOSING] = 1.0
 
     def put(self, position: Vector, orientation: Vector, buttons: float = 0.0) -> None:
-        """A new sample: where the handle is [m], its orientation (a unit quaternion w, x, y, z), buttons as bits."""
+        """Write a sample: position [m], orientation (unit quaternion w, x, y, z), and buttons as bits."""
         sample = np.zeros(SAMPLE)
         sample[SEQUENCE] = self._memory[native.GIVEN + SEQUENCE] + 1.0
         sample[POSITION : POSITION + 3], sample[ORIENTATION : ORIENTATION + 4] = position, orientation
@@ -61,7 +61,7 @@ class Slot:
         self._guards[native.SAID] += 1
 
     def force(self) -> Vector:
-        """The force to be passed on [N], (3,); zero where it was not renewed for 20 ms."""
+        """Return the force for the device [N], (3,); zero unless it was renewed within 20 ms."""
         for _ in range(ATTEMPTS):
             before = int(self._guards[native.TOLD])
             self._fence()

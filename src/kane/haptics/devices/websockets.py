@@ -1,4 +1,4 @@
-"""A client's side of a WebSocket, by the library websockets (extra ``haptics``)."""
+"""WebSocket client, by the library websockets (extra ``haptics``)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-# No message of a device is longer [bytes]; a first one comes within so long [s].
+# Largest message of a device [bytes]; time to open a connection [s].
 LONGEST, FIRST = 65536, 5.0
 
 
 def converse(url: str, answer: Callable[[str | None], str], goes_on: Callable[[], bool], patience: float) -> None:
-    """Answer each message, and silence too, until told not to go on or the other side ends.
+    """Answer each message, or the lack of one, until ``goes_on`` returns False or the connection ends.
 
     Args:
-        url: of the service.
-        answer: what is said to a message; to None where none has come for ``patience`` seconds.
-        goes_on: whether to go on.
-        patience: see above [s].
+        url: address of the service.
+        answer: function that returns the reply to a message, or to None if no message came in time.
+        goes_on: function that returns whether to continue.
+        patience: time to wait for a message [s].
     """
     try:
         with connect(url, max_size=LONGEST, open_timeout=FIRST, compression=None) as connection:
@@ -30,4 +30,4 @@ def converse(url: str, answer: Callable[[str | None], str], goes_on: Callable[[]
                 connection.send(answer(message if isinstance(message, str) else None))
             connection.send(answer(None))
     except (OSError, WebSocketException):
-        return  # whoever waits for samples sees that none come
+        return  # the loop detects that no more samples come
