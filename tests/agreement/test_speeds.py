@@ -24,7 +24,7 @@ from oracles.numbers import (
 import kane
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.functions import cos, sin
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
 from kane.formulation.search.candidates import candidates, own_speeds
@@ -65,7 +65,7 @@ def drawn(model, seed):
 def spans(model, system, chosen):
     """Whether definitions, each in the place of a column, determine the joints' own speeds at some state."""
     definitions = [chosen.get(j, d).expression() for j, d in enumerate(own_speeds(system))]
-    resolved = substitute(definitions, images(system, definitions))
+    resolved = substitute_nodes(definitions, images(system, definitions))
     rows, _ = linear_coefficients(resolved, system.speeds.u)
     entries = probe_of(model)([x for row in rows for x in row])
     return np.linalg.cond(entries.reshape(len(rows), -1)) < 100.0
@@ -81,7 +81,7 @@ class Pair:
         chosen.speeds(**choose(chosen, seed))
         self.chosen = kane.formulate(chosen)
         speeds = self.own.system.speeds
-        resolved = substitute(list(definitions.values()), images(self.own.system, list(definitions.values())))
+        resolved = substitute_nodes(list(definitions.values()), images(self.own.system, list(definitions.values())))
         changes = dict(zip(speeds.q, speeds.kinematics, strict=True)) | {self.own.t: self.own.t.arena.one}
         changes |= dict(zip(speeds.u, speeds.udot, strict=True))
         random = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """Operations of derivatives of inverse dynamics: of the UR5, and of the ways to have each column.
 
-What they cost is counted by ``cost`` here, by sets of operations in ``cheapest``. That the derivatives are right is for
-tests/agreement/test_derivatives.py.
+What they cost is counted by ``cost`` here, by sets of operations in ``cheapest_alternatives``. That the derivatives
+are right is for tests/agreement/test_derivatives.py.
 """
 
 from __future__ import annotations

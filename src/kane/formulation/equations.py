@@ -11,7 +11,7 @@ from typing import Any
 from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute as replace_leaves
+from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.candidates import CandidateEquations, candidate_equations
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.rows import Equation, constraint_equations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.geometry.inertia import checked_inertia, inertia_matrix, shift_from_mass_centre, six
-from kane.geometry.scalars import Matrix, Triple, is_zero
+from kane.geometry.scalars import NumberMatrix, Triple, is_zero
 from kane.model.body import triple
 from kane.model.checks import require_fixed
 from kane.model.requirements import INERTIA, MASS, require_of_parameters
@@ -50,12 +50,12 @@ def mass_properties(
     return m, centre, rows, given
 
 
-def _inertia(model: Model, inertia: Any, who: str) -> Matrix:
+def _inertia(model: Model, inertia: Any, who: str) -> NumberMatrix:
     rows = inertia_matrix(inertia, f"the inertia of {who}")
     return tuple(triple(model, row, f"the inertia of {who}") for row in rows)
 
 
-def _moments(model: Model, moments: Any, who: str) -> tuple[Triple, Matrix]:
+def _moments(model: Model, moments: Any, who: str) -> tuple[Triple, NumberMatrix]:
     try:
         first, inertia = moments
     except (TypeError, ValueError):
@@ -65,7 +65,7 @@ def _moments(model: Model, moments: Any, who: str) -> tuple[Triple, Matrix]:
     return triple(model, first, f"the first moment of {who}"), _inertia(model, inertia, who)
 
 
-def _about_mass_centre(who: str, m: Any, first: Triple, about_origin: Matrix) -> tuple[Triple, Matrix]:
+def _about_mass_centre(who: str, m: Any, first: Triple, about_origin: NumberMatrix) -> tuple[Triple, NumberMatrix]:
     """Return mass centre and central inertia; a body without mass gets its origin as mass centre."""
     if is_zero(m):
         if not all(map(is_zero, first)):

@@ -18,7 +18,7 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
-from kane.geometry.inertia import TOLERANCE
+from kane.geometry.inertia import INERTIA_TOLERANCE
 
 if TYPE_CHECKING:
     from kane.model.model import Model
@@ -93,7 +93,7 @@ def _least_moment(six: Sequence[Array]) -> Array:
     known = np.asarray(np.isfinite(matrix).all(axis=(-1, -2)))
     moments = np.linalg.eigvalsh(np.where(known[..., None, None], matrix, 0.0))
     least = moments[..., 0]
-    rounded = np.where(least < -TOLERANCE * np.abs(moments).max(axis=-1), least, np.abs(least))
+    rounded = np.where(least < -INERTIA_TOLERANCE * np.abs(moments).max(axis=-1), least, np.abs(least))
     return np.where(known, rounded, np.nan)
 
 

@@ -24,7 +24,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.tree.probe import Probe
@@ -93,7 +93,7 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
     speeds, arena = e.system.speeds, e.system.arena
     at_rest = dict.fromkeys(speeds.u, arena.zero)
     used = [e.constraints[i] for i in rows]
-    given = [LinearRow(c.name, dict(c.coefficients), substitute([c.motion], at_rest)[0]) for c in used]
+    given = [LinearRow(c.name, dict(c.coefficients), substitute_nodes([c.motion], at_rest)[0]) for c in used]
     known = eliminate(given, range(len(speeds.u)), Probe(e.defaults)).values()
     Y, y_t = linear_coefficients(speeds.kinematics, speeds.u)
 
@@ -169,7 +169,7 @@ def _crossed(e: Equations, rows: Sequence[int], fields: Sequence[Field], place: 
     Y, y_t = linear_coefficients(speeds.kinematics, speeds.u)
     at_rest = dict.fromkeys(speeds.u, e.system.arena.zero)
     chosen = [e.constraints[i] for i in rows]
-    rest = substitute([c.motion for c in chosen], at_rest)
+    rest = substitute_nodes([c.motion for c in chosen], at_rest)
     entries = [c.coefficients.get(j, e.system.arena.zero) for c in chosen for j in range(n)]
     flat = [*(x for row in Y for x in row), *y_t, *entries, *rest]
     values = np.array(interpret(e.unconstrained.baked_in(flat), place), float)

@@ -21,7 +21,7 @@ from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import RATE
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
@@ -79,8 +79,8 @@ class Declared:
         eqs, found = self.equations.unconstrained, [self.own.system.arena.lift(x) for x in expressions]
         if eqs.model.speed_choice.definitions:
             w, wdot = own_speeds(eqs)
-            found = substitute(found, dict(zip((*self.own.u, *self.own.udot), (*w, *wdot), strict=True)))
-        return eqs.baked_in(substitute(found, eqs.controllers))
+            found = substitute_nodes(found, dict(zip((*self.own.u, *self.own.udot), (*w, *wdot), strict=True)))
+        return eqs.baked_in(substitute_nodes(found, eqs.controllers))
 
     @cached_property
     def at_balances(self) -> RandomStates:

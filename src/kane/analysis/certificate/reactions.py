@@ -26,7 +26,7 @@ from kane.formulation.recursive.kinematics import angular_velocities, orientatio
 from kane.formulation.recursive.measures import position_in_K
 from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Triple, cross
+from kane.geometry.scalars import NumberMatrix, Triple, cross
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 
@@ -157,7 +157,9 @@ def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:
     return np.array([x.max(initial=b.scale[0]) for b, x in zip(declared.balances, known, strict=True)])
 
 
-def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
+def _needed_by_bodies(
+    system: System, R: Sequence[NumberMatrix], p: Sequence[Triple], loads: Sequence[Load]
+) -> list[Any]:
     """Return by link d/dt of linear and angular momentum minus weight and loads, about the origin of N along N."""
     w, mass = angular_velocities(system), system.masses
     v = origin_velocities(system, w)
@@ -172,7 +174,9 @@ def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], 
     return [x - y for x, y in zip(rates, _loads_on_bodies(system, R, p, loads), strict=True)]
 
 
-def _loads_on_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
+def _loads_on_bodies(
+    system: System, R: Sequence[NumberMatrix], p: Sequence[Triple], loads: Sequence[Load]
+) -> list[Any]:
     """Return weight and loads by link, about the origin of N along N."""
     wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
@@ -184,7 +188,7 @@ def _loads_on_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], l
     return found
 
 
-def _joint_frame(system: System, R: Sequence[Matrix], p: Sequence[Triple], joint: Connection) -> list[Any]:
+def _joint_frame(system: System, R: Sequence[NumberMatrix], p: Sequence[Triple], joint: Connection) -> list[Any]:
     """Return the entries of R_NM by rows, and the position of Mo in N."""
     place = system.places[joint.child.index]
     R_KM = system.steps[place.link].R_LK.inverse() @ place.R_LB @ joint.R_CM

@@ -16,7 +16,7 @@ from kane.analysis.identification.random_motion import random_motion
 from kane.analysis.identification.regression import Regression, regressor
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, number, positive
+from kane.expression.arguments import list_argument, number, positive
 from kane.model.named_vector import position
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ def _sizes(given: Any, names: Sequence[str], what: str) -> Array:
 
 
 def _pair(given: Any, name: str) -> tuple[float, float]:
-    ends = [number(x, f"a limit of {name}") for x in listed(given, f"the limits of {name}", "two numbers")]
+    ends = [number(x, f"a limit of {name}") for x in list_argument(given, f"the limits of {name}", "two numbers")]
     if len(ends) != 2 or not ends[0] < ends[1]:
         raise ModelError(f"the limits of {name} are {shown(given)}; give the least and the largest value")
     return ends[0], ends[1]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from kane.analysis.margins.along import along
 from kane.analysis.margins.ground_wrench import ground_wrench, motion, moved_moment
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, require
+from kane.expression.arguments import list_argument, require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute, maximum, sqrt
 from kane.expression.node import Expr, Scalar
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
@@ -162,7 +162,7 @@ def checked_wheels(equations: Equations, wheels: Any) -> list[Wheel]:
         ModelError: the arguments are not equations and wheels of the same model.
     """
     require(equations, Equations, "the margins take Equations, which kane.formulate(model) returns")
-    given: list[Wheel] = listed(wheels, "wheels", "kane.Wheel(joint, radius)")
+    given: list[Wheel] = list_argument(wheels, "wheels", "kane.Wheel(joint, radius)")
     for wheel in given:
         if not isinstance(wheel, Wheel) or wheel.turn not in equations.model.connections:
             raise ModelError(f"{shown(wheel)} is not a kane.Wheel of {equations.name!r}")
@@ -174,7 +174,7 @@ def stand_of(equations: Equations, wheel: Wheel) -> Stand:
     ground = equations.model.ground
     along_N = (ground.x, ground.y, ground.z)
     given = [of.dot(axis) for of in (wheel.centre.position, wheel.axle) for axis in along_N]
-    values = equations.baked_in(substitute(given, images(equations.system, given)))
+    values = equations.baked_in(substitute_nodes(given, images(equations.system, given)))
     centre, axle = tuple(values[:3]), tuple(values[3:])
     heading = cross(axle, UP)
     return Stand(minus(centre, times(wheel.radius, UP)), heading, cross(UP, heading))
@@ -230,7 +230,7 @@ def _traction(equations: Equations, wheel: Wheel) -> Expr:
     """Return X = (tau - I d(w . axle)/dt) / r."""
     system = equations.system
     spin = [wheel.turn.child.angular_velocity.dot(wheel.own_axle)]
-    w = equations.baked_in(substitute(spin, images(system, spin)))
+    w = equations.baked_in(substitute_nodes(spin, images(system, spin)))
     rate = total_time_derivative(w, motion(equations))[0]
     effort = equations.baked_in([equations.applied.efforts[system.speeds.first[wheel.turn]]])[0]
     return equations.baked_in([(effort - wheel.moment * rate) / wheel.radius])[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.integrals import integral
 from kane.formulation.constraints.point_rows import PointRows
 from kane.formulation.constraints.rows import ROUNDING, Equation
@@ -103,7 +103,7 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
     friction = (0.0, 0.0) if c.friction is None else (c.friction.static, c.friction.kinetic)
     lift = system.arena.lift
     given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]
-    numbers = tuple(substitute(given, images(system, given, f"the constraint {c.name!r}")))
+    numbers = tuple(substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
     return CandidateEquations(c, normal, moving, numbers)
 
 

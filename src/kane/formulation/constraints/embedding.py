@@ -12,7 +12,7 @@ from kane.codegen.programs.factor import factor
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.traverse import count
+from kane.expression.traverse import count_operations
 from kane.formulation.recursive.coriolis import Entries, both_triangles, congruent
 from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
@@ -194,7 +194,7 @@ class OnGraph(Embedding):
     def mass(self, free: Sparse) -> Sparse:
         present = {place: x for place, x in free.items() if not is_zero(x)}
         ways = [self._at_once(present), self._by_halves(present)]
-        counts = [count(factor([x for x in way.values() if isinstance(x, Expr)])) for way in ways]
+        counts = [count_operations(factor([x for x in way.values() if isinstance(x, Expr)])) for way in ways]
         return ways[all(counts[1][kind] <= counts[0][kind] for kind in ("mul", "add"))]
 
     def _at_once(self, free: Sparse) -> Sparse:

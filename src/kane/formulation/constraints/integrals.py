@@ -17,7 +17,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE, PARAMETER, RATE, TIME
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.rows import ROUNDING, Equation, row_equation
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
@@ -69,7 +69,7 @@ def _of_leaves(motion: Expr, system: System) -> Expr:
             found = found + factor * coordinates.get(speeds.rates[leaf], arena.zero)
         elif leaf.data.kind == VELOCITY:
             found = found + factor * arena.leaf(MEASURE, replace(leaf.data, kind=POSITION))
-    rest = substitute([motion], dict.fromkeys(moving, arena.zero))[0]
+    rest = substitute_nodes([motion], dict.fromkeys(moving, arena.zero))[0]
     return found + rest * arena.leaf(TIME, "t") if _is_constant(rest) else found
 
 

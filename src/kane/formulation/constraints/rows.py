@@ -11,7 +11,7 @@ from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
-from kane.expression.traverse import count, substitute
+from kane.expression.traverse import count_operations, substitute_nodes
 from kane.formulation.constraints.angle_sums import gathered
 from kane.formulation.recursive.measures import images, measure_rates
 from kane.formulation.tree.probe import Probe
@@ -110,14 +110,14 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
 def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:
     """Return the equation with nodes replaced by their images."""
     given = [*equation.coefficients.values(), equation.motion, equation.remainder]
-    *coefficients, motion, remainder = substitute(given, images)
+    *coefficients, motion, remainder = substitute_nodes(given, images)
     columns = dict(zip(equation.coefficients, coefficients, strict=True))
     return replace(equation, coefficients=columns, motion=motion, remainder=remainder)
 
 
 def operations(equations: Sequence[Equation]) -> int:
     """Return the number of operations that the coefficients and remainders of rows take together."""
-    return sum(count([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
+    return sum(count_operations([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
 
 
 def row_equation(row: Row, name: str, system: System) -> Equation:
@@ -150,7 +150,7 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
     given = [x for x in (row.configuration, row.motion) if x is not None]
     found = images(system, given, f"the constraint {name!r}")
     try:
-        values = iter(substitute(given, found))
+        values = iter(substitute_nodes(given, found))
     except ExpressionError as error:
         raise ModelError(f"{name!r} has no equation where its bodies move by these joints: {error}") from error
     configuration = None if row.configuration is None else next(values)
@@ -159,7 +159,7 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
     assert row.configuration is not None
     speeds, measures = system.speeds, [x for x in found if x.op == MEASURE]
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True)) | measure_rates(system, measures)
-    return configuration, substitute(total_time_derivative([row.configuration], rates), found)[0]
+    return configuration, substitute_nodes(total_time_derivative([row.configuration], rates), found)[0]
 
 
 def _require_idle(equation: Equation, probe: Probe, residuals: Sequence[Expr | None]) -> None:

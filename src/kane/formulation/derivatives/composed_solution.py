@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kane.codegen.programs.composed import MASKS, MEMORY, RESULT, Routine, Sweep
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.blocks import LinkBlock, Place, is_composable
 from kane.formulation.derivatives.composed import ComposedTerms, Composition, Entry, composed_terms, in_memory
 from kane.formulation.derivatives.composed_inverse import InverseFactor, read_factor
@@ -75,7 +75,7 @@ class Solution(Composition):
         self._arrange(patterns, loads)
         entries = self._solved(L, patterns)
         still = dict.fromkeys(self.equations.udot, self.system.arena.zero)
-        whole = substitute([self._lifted(x) for x in self.layout.values], still)
+        whole = substitute_nodes([self._lifted(x) for x in self.layout.values], still)
         name = f"derivatives of forward by {', '.join(self._words)}"
         return ComposedTerms(self._program(name, whole, self.equations.inputs), values, entries)
 

@@ -12,7 +12,7 @@ from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.forces import force_entries
 from kane.formulation.derivatives.implicit import acceleration_entries, accelerations
 from kane.formulation.derivatives.variables import Direction, Variable, variables
@@ -81,7 +81,7 @@ def asked(equations: Equations, of: Derivable) -> tuple[str, Quantity, bool]:
     for x in given:
         if x.arena is not equations.system.arena:
             raise ModelError(f"{shown(x)} is not an expression of the model {equations.name!r}; give expressions of it")
-    found = substitute(given, {**images(equations.system, given, "an output"), **equations.controllers})
+    found = substitute_nodes(given, {**images(equations.system, given, "an output"), **equations.controllers})
     names = [f"output {i + 1}" for i in range(len(given))]
     return "outputs", Quantity(names, equations.baked_in(found), equations.inputs), single
 
@@ -120,7 +120,7 @@ def _at_accelerations(
         directions[j][equations.udot[i]] = rate
     entries = jacobian(outputs, directions)
     at = dict(zip(equations.udot, udot, strict=True))
-    values = substitute([*outputs, *entries.values()], at)
+    values = substitute_nodes([*outputs, *entries.values()], at)
     return tuple(values[: len(outputs)]), dict(zip(entries, values[len(outputs) :], strict=True))
 
 

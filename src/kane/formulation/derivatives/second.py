@@ -22,7 +22,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient, jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.derivatives.constrained import ConstrainedTerms
 from kane.formulation.derivatives.derivative import Derivative
@@ -103,7 +103,7 @@ def _of_accelerations(
                     second[place] = second.get(place, arena.zero) + term
     mu = solved(mass_factor(equations), list(weights), order)
     at = dict(zip(equations.udot, udot, strict=True)) | dict(zip(held, map(arena.lift, mu), strict=True))
-    values = dict(zip(second, substitute(list(second.values()), at), strict=True))
+    values = dict(zip(second, substitute_nodes(list(second.values()), at), strict=True))
     return {place: x for place, x in values.items() if x is not arena.zero}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.formulation.explicit.velocity_forms import Velocities, turned
 from kane.formulation.tree.spatial import ZERO, plus, times
-from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, is_zero
 
 
 class Accelerations:
@@ -41,7 +41,7 @@ class Accelerations:
             self._turning[k, basis] = plus(plus(carried, turning), own)
         return self._turning[k, basis]
 
-    def field(self, k: int, basis: int) -> Matrix:
+    def field(self, k: int, basis: int) -> NumberMatrix:
         """Return [alpha x] + [w x][w x] of a member: the change of its points' accelerations with their position."""
         x, y, z = self.velocities.angular(k, basis).whole
         ax, ay, az = self.angular(k, basis)

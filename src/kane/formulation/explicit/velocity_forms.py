@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.spatial import ZERO, minus, plus, times
 from kane.formulation.tree.speeds import Speeds
@@ -149,7 +149,7 @@ class Velocities:
     def _free(self) -> list[Any]:
         """Return the parts of the natural speeds that are free of u: prescribed motion."""
         zero = {u: u.arena.zero for u in self.speeds.u}
-        return substitute(self.speeds.natural, zero) if self.speeds.natural else []
+        return substitute_nodes(self.speeds.natural, zero) if self.speeds.natural else []
 
     def angular(self, k: int, basis: int) -> VelocityForm:
         """Return w_NB of a member, along the axes of ``basis``: the member itself, a preceding or a following one."""

@@ -17,7 +17,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, RATE, SPEED
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.elimination import NEGLIGIBLE
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
@@ -183,7 +183,7 @@ def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -
         if part.point is None:
             rows[part.row] = rows.get(part.row, 0.0) + dot(part.vector, w)
     powers = [system.arena.lift(x) for x in rows.values()]
-    found = probe_of(bodies[0].model)(substitute(powers, images(system, powers)))
+    found = probe_of(bodies[0].model)(substitute_nodes(powers, images(system, powers)))
     return bool(np.abs(np.asarray(found, float)).max(initial=0.0) > NEGLIGIBLE)
 
 
@@ -223,7 +223,7 @@ def _resolved(equations: Equations, name: str, groups: Iterable[list[_Share]], r
     for parts in groups:
         found += [_joined(system, parts, body, count) for body in sorted({part.body for part in parts} - {0})]
     flat = [system.arena.lift(x) for part in found for v in (*part.forces, *part.torques) for x in v]
-    entries = iter(equations.baked_in(substitute(flat, images(system, flat, name))))
+    entries = iter(equations.baked_in(substitute_nodes(flat, images(system, flat, name))))
 
     def read(vectors: tuple[Triple, ...]) -> tuple[Triple, ...]:
         return tuple((next(entries), next(entries), next(entries)) for _ in vectors)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import reveal_reactions
@@ -59,7 +59,7 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         raise ModelError(f"loads that depend on the reactions {', '.join(names)} cancel them; correct those loads")
     values = {leaf: solved[i].rest for i, leaf in enumerate(reactions)}
     given = equations.controllers
-    controllers = dict(zip(given, substitute(list(given.values()), values), strict=True))
+    controllers = dict(zip(given, substitute_nodes(list(given.values()), values), strict=True))
     return replace(
         equations,
         tree=equations.tree.replaced(values),

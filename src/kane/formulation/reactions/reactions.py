@@ -26,7 +26,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, SPEED
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import NEGLIGIBLE, Elimination, LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation, every_equation, row_equation
 from kane.formulation.equations import Equations
@@ -181,7 +181,7 @@ class Reactions:
         """
         eqs = self.equations
         udot = dict(zip(eqs.udot, eqs.forward, strict=True))
-        found = eqs.baked_in(substitute(list(self.expressions.values()), udot))
+        found = eqs.baked_in(substitute_nodes(list(self.expressions.values()), udot))
         return dict(zip(self.expressions, found, strict=True))
 
     def program(self) -> Program:
@@ -342,16 +342,16 @@ def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equ
     """Return expressions of the joints' own speeds in terms of the generalized speeds; auxiliary speeds are zero."""
     arena, speeds = system.arena, equations.system.speeds
     still = {leaf: arena.zero for leaf in (*system.speeds.u, *system.speeds.udot) if leaf.data.startswith(PREFIX)}
-    found = substitute([arena.lift(x) for x in expressions], still)
+    found = substitute_nodes([arena.lift(x) for x in expressions], still)
     if equations.model.speed_choice.definitions:
         leaves = [leaf for leaf in system.speeds.u if leaf not in still]
         own = [speeds.rates[leaf] for leaf in leaves]
         changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
         rates = total_time_derivative(own, changes | {equations.t: arena.one})
         images = dict(zip(leaves, own, strict=True)) | dict(zip(system.speeds.udot, rates, strict=False))
-        found = substitute(found, images)
+        found = substitute_nodes(found, images)
     if equations.controllers:
-        found = substitute(found, equations.controllers)
+        found = substitute_nodes(found, equations.controllers)
     return equations.unconstrained.baked_in(found)
 
 

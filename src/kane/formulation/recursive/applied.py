@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
@@ -39,7 +39,7 @@ class Applied:
     def replaced(self, values: Mapping[Expr, Expr]) -> Applied:
         """Return the same loads with leaves replaced."""
         keys = list(self.wrenches)
-        new = substitute(self.expressions, values)
+        new = substitute_nodes(self.expressions, values)
         n = len(self.efforts)
         triples = [tuple(new[i : i + 3]) for i in range(n + 1, len(new), 3)]
         wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}

@@ -10,7 +10,7 @@ from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotate_square, six_plus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Six, Triple, cross, is_zero
+from kane.geometry.scalars import NumberMatrix, Six, Triple, cross, is_zero
 
 # A wrench or acceleration as six scalars: moment or angular part first.
 Spatial = list[Any]
@@ -28,7 +28,7 @@ class Articulated:
 
     __slots__ = ("A", "H", "I", "p")
 
-    def __init__(self, I: Six, H: Matrix, A: Six, p: tuple[Triple, Triple]) -> None:
+    def __init__(self, I: Six, H: NumberMatrix, A: Six, p: tuple[Triple, Triple]) -> None:
         self.I, self.H, self.A, self.p = I, H, A, p
 
     @classmethod

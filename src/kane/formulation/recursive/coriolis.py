@@ -37,7 +37,7 @@ from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
 from kane.formulation.tree.spatial import ZERO, minus, plus, rotate_square, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, is_zero
 
 
 class Twist(NamedTuple):
@@ -62,11 +62,11 @@ class Twist(NamedTuple):
 class Stirred(NamedTuple):
     """Moment P of a subtree about O_K in K: its 3 x 3 part by rows, and the momentum p."""
 
-    P: Matrix
+    P: NumberMatrix
     p: Triple
 
     @property
-    def Q(self) -> Matrix:
+    def Q(self) -> NumberMatrix:
         """Return tr P - P."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.P
         return (yy + zz, -xy, -xz), (-yx, xx + zz, -yz), (-zx, -zy, xx + yy)

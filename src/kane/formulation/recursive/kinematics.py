@@ -9,7 +9,7 @@ from typing import Any
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.spatial import ZERO, minus, plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, is_zero
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Acceleration:
     """
 
     alpha: Triple
-    W: Matrix
+    W: NumberMatrix
     a: Triple
     squares: Triple
 
@@ -155,7 +155,7 @@ def _declared(system: System, index: int, w: Sequence[Triple], alpha: Triple, ud
     return system.carried(known.frame, index, plus(known.mixed(ZERO, udot), turn))
 
 
-def acceleration_field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
+def acceleration_field(w: Triple, alpha: Triple) -> tuple[NumberMatrix, Triple]:
     """Return W = [alpha x] + [w x][w x] by rows, and the squares of w."""
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -167,20 +167,20 @@ def acceleration_field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
     return rows, (xx, yy, zz)
 
 
-def _times(W: Matrix, p: Triple) -> Triple:
+def _times(W: NumberMatrix, p: Triple) -> Triple:
     return ZERO if p is ZERO else (dot(W[0], p), dot(W[1], p), dot(W[2], p))
 
 
-def orientations(system: System) -> list[Matrix]:
+def orientations(system: System) -> list[NumberMatrix]:
     """Return R_NK of every link, by rows."""
-    R: list[Matrix] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    R: list[NumberMatrix] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     for index in range(1, len(system.links)):
         rows = R[system.links[index].parent]
         R.append(tuple(system.steps[index].R.apply_inverse(row) for row in rows))
     return R
 
 
-def origins(system: System, R: Sequence[Matrix]) -> list[Triple]:
+def origins(system: System, R: Sequence[NumberMatrix]) -> list[Triple]:
     """Return p_NO of every frame K, in N."""
     p: list[Triple] = [ZERO]
     for index in range(1, len(system.links)):

@@ -10,7 +10,7 @@ from typing import Any
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import TIME
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.applied import Applied
 from kane.formulation.recursive.articulated import articulated_forward
 from kane.formulation.recursive.composite import mass_matrix, natural_mass_matrix, unit_columns
@@ -137,7 +137,7 @@ class RecursiveRoute(Route):
         changes = dict(zip(w.q, w.kinematics, strict=True)) | {own.arena.leaf(TIME, "t"): own.arena.one}
         wdot = RecursiveRoute(own, self._applied, self._inputs).forward()
         changes |= dict(zip(w.u, map(lift, wdot), strict=True))
-        return list(substitute(total_time_derivative(self._declared.definitions, changes), rates))
+        return list(substitute_nodes(total_time_derivative(self._declared.definitions, changes), rates))
 
     def composite(self) -> list[Any]:
         """Return udot by composite inertias and a sparse solve, for any speeds."""

@@ -21,7 +21,7 @@ from kane.formulation.recursive.kinematics import accelerations, angular_velocit
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.spatial import ZERO, inertia_of, minus, plus, rotated
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Six, Triple, cross, dot, is_zero
+from kane.geometry.scalars import NumberMatrix, Six, Triple, cross, dot, is_zero
 
 # Products of which a sum is made, and such sums for each of three components.
 Pair: TypeAlias = tuple[Any, Any]
@@ -46,7 +46,7 @@ class Frames:
         self.rate = Twist(own.alpha, minus(own.a, cross(*self.V)))
         lifted = minus(ZERO, system.gravity) if system.gravity is not ZERO else ZERO
         self.ground = steps[1].R.apply_inverse(lifted) if reference else lifted
-        self.R: dict[int, Matrix] = {reference: ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))}
+        self.R: dict[int, NumberMatrix] = {reference: ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))}
         self.p: dict[int, Triple] = {reference: ZERO}
         for index in range(reference + 1, len(links)):
             step, parent = steps[index], links[index].parent
@@ -65,7 +65,7 @@ class Whole(NamedTuple):
     """Of a link, or of all beyond it: sigma, T = tr P - P, the momentum p, and F."""
 
     sigma: MassParameters
-    T: Matrix
+    T: NumberMatrix
     p: Triple
     force: LinkWrench
 
@@ -335,7 +335,7 @@ def _scaled(s: Any, v: Triple) -> Terms:
     return [[(s, x)] for x in v]
 
 
-def _through(M: Matrix, v: Triple) -> Terms:
+def _through(M: NumberMatrix, v: Triple) -> Terms:
     """M v."""
     return [[*zip(row, v, strict=True)] for row in M]
 
@@ -361,13 +361,13 @@ def _brackets(*pairs: tuple[Twist, Twist]) -> Twist:
     return Twist(w, _added(*(term for A, B in pairs for term in (_crossed(A.w, B.v), _crossed(A.v, B.w)))))
 
 
-def _symmetric(S: Six) -> Matrix:
+def _symmetric(S: Six) -> NumberMatrix:
     """By rows."""
     xx, yy, zz, xy, xz, yz = S
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
-def _rows(x: Sequence[Any]) -> Matrix:
+def _rows(x: Sequence[Any]) -> NumberMatrix:
     return tuple(tuple(x[k : k + 3]) for k in (0, 3, 6))
 
 
@@ -375,5 +375,5 @@ def _twist(x: Sequence[Any]) -> Twist:
     return Twist(tuple(x[:3]), tuple(x[3:6]))
 
 
-def _turned(R: Matrix, v: Sequence[Any]) -> Triple:
+def _turned(R: NumberMatrix, v: Sequence[Any]) -> Triple:
     return tuple(dot(row, v) for row in R)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import COST_CLASSES, MUL, NEG
-from kane.expression.traverse import count, leaves
+from kane.expression.traverse import count_operations, leaves
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.quantities.programs import program
@@ -222,7 +222,7 @@ def _are_own(definitions: Sequence[Definition], model: Model) -> bool:
 
 
 def _operations(equations: Equations, name: str) -> dict[str, int]:
-    return count(program(equations, name).outputs)
+    return count_operations(program(equations, name).outputs)
 
 
 def where_zero(divisor: Expr) -> str:

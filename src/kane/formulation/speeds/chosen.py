@@ -11,7 +11,7 @@ from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import SPEED
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.recursive.measures import images
@@ -87,7 +87,9 @@ def _solved(rows: Sequence[LinearRow], u: Sequence[Expr], n: int, probe: Probe) 
 
 def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr]:
     """Return the definitions as expressions in coordinates, time and the joints' own speeds."""
-    return {name: substitute([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()}
+    return {
+        name: substitute_nodes([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()
+    }
 
 
 def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[LinearRow]:
@@ -156,7 +158,7 @@ def _completing(
     for c in constraints:
         if rank == len(w):
             break
-        row = LinearRow(c.name, dict(c.coefficients), substitute([c.motion], still)[0])
+        row = LinearRow(c.name, dict(c.coefficients), substitute_nodes([c.motion], still)[0])
         if c.linear and np.linalg.matrix_rank(_matrix([*chosen, row], len(w), probe)) > rank:
             chosen, rank = [*chosen, row], rank + 1
     if rank == len(w):

@@ -9,7 +9,7 @@ from kane.errors import ExpressionError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import RATE
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.tree.spatial import ZERO, plus, times
 from kane.formulation.tree.system import System
 from kane.geometry.factor import Elementary
@@ -83,7 +83,7 @@ def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int
             axis = system.carried(link, frame, w_u)
             for j, c in system.speeds.C[k].items():
                 axes[j] = plus(axes.get(j, ZERO), times(c, axis))
-            prescribed = substitute([system.speeds.natural[k]], still)[0]
+            prescribed = substitute_nodes([system.speeds.natural[k]], still)[0]
             if not is_zero(prescribed):
                 rest = plus(rest, times(prescribed, axis))
     return axes, rest

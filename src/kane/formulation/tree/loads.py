@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.model.loads.load import Effect, Load
 
 TitledLoads: TypeAlias = tuple[tuple[str, Effect], ...]
@@ -44,7 +44,7 @@ def forces_in(loads: TitledLoads) -> list[Expr]:
 def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
     """Return the same loads with leaves replaced."""
     found = forces_in(loads) + [e.potential for _, e in loads if isinstance(e.potential, Expr)]
-    image = dict(zip(found, substitute(found, values), strict=True))
+    image = dict(zip(found, substitute_nodes(found, values), strict=True))
 
     def changed(x: object) -> object:
         return image[x] if isinstance(x, Expr) else x

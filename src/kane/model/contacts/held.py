@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, require
+from kane.expression.arguments import list_argument, require
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import row_of
@@ -25,7 +25,7 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
         for row in rows:
             require(row, Row, f"the constraint that {who} holds has rows of type kane.Row")
         return tuple(Row(row.name, row.configuration, row.motion) for row in rows)
-    given = (held,) if isinstance(held, Expr) else listed(held, f"the list that {who} holds", EXPRESSIONS)
+    given = (held,) if isinstance(held, Expr) else list_argument(held, f"the list that {who} holds", EXPRESSIONS)
     for x in given:
         if not isinstance(x, Expr):
             raise ModelError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import list_argument
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
@@ -51,7 +51,9 @@ class CustomJoint(Joint):
                 raise ModelError(
                     f"the {word} of the custom joint {shown(self.q)} is {shown(getattr(self, word))}; give a function"
                 )
-        units = (self.units,) if isinstance(self.units, str) else listed(self.units, "units", 'words such as "rad"')
+        units = (
+            (self.units,) if isinstance(self.units, str) else list_argument(self.units, "units", 'words such as "rad"')
+        )
         count = len(self.q) if isinstance(self.q, tuple) else 1
         object.__setattr__(self, "units", tuple(units) or ("rad",) * count)
         if not count or len(self.units) != count:

@@ -58,4 +58,4 @@ class Free(Joint):
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         moved = quaternion.rotate(quaternion.conjugate(q0[..., :4]), q1[..., 4:] - q0[..., 4:])
-        return np.concatenate([quaternion.difference(q0[..., :4], q1[..., :4]), moved], axis=-1)
+        return np.concatenate([quaternion.rotation_vector_between(q0[..., :4], q1[..., :4]), moved], axis=-1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, number
+from kane.expression.arguments import list_argument, number
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
@@ -175,7 +175,7 @@ def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
         components["xyz".index(letter)] = unit
     else:
         try:
-            components = [number(c, "a component") for c in listed(axis, "the axis", "three numbers")]
+            components = [number(c, "a component") for c in list_argument(axis, "the axis", "three numbers")]
         except ModelError:
             raise ModelError(f"the axis {shown(axis)} must be three finite numbers") from None
         length = math.hypot(*components) if len(components) == 3 else 0.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kane.expression.derivative import forward
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, cross, dot, settled
@@ -60,7 +60,7 @@ def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p
     """Return the motion with its coordinates replaced by expressions; R_FM and p_FM already contain these."""
 
     def moved(v: Triple) -> Triple:
-        return settled(substitute([arena.lift(x) for x in v], images))
+        return settled(substitute_nodes([arena.lift(x) for x in v], images))
 
     arena = next(iter(images)).arena
     w_u, v_u = tuple(map(moved, motion.w_FM_u)), tuple(map(moved, motion.v_FM_u))

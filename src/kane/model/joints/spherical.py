@@ -50,4 +50,4 @@ class Spherical(Joint):
         return quaternion.integrate(q, du, 1.0)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return quaternion.difference(q0, q1)
+        return quaternion.rotation_vector_between(q0, q1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.expression.construct import spline
+from kane.expression.construct import build_spline
 from kane.expression.node import Expr, Scalar
 from kane.expression.spline import PiecewiseCubic
 from kane.geometry.scalars import Triple, dot
@@ -120,4 +120,4 @@ class HeightField(Shape):
 def orders(table: PiecewiseCubic, at: Expr) -> tuple[Expr, Expr, Expr]:
     """Return a piecewise polynomial and its first two derivatives at a place."""
     first = table.derivative()
-    return spline(at, table), spline(at, first), spline(at, first.derivative())
+    return build_spline(at, table), build_spline(at, first), build_spline(at, first.derivative())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kane.expression.construct import spline
+from kane.expression.construct import build_spline
 from kane.expression.functions import minimum, select
 from kane.expression.node import Expr, Scalar
 from kane.expression.spline import PiecewiseCubic
@@ -24,7 +24,7 @@ def least(values: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
 
 def looked_up(number: Scalar, values: Sequence[float]) -> Scalar:
     """Return values[number]."""
-    return spline(number, PiecewiseCubic.steps(values)) if isinstance(number, Expr) else values[int(number)]
+    return build_spline(number, PiecewiseCubic.steps(values)) if isinstance(number, Expr) else values[int(number)]
 
 
 def row_of(number: Scalar, rows: Sequence[Sequence[float]]) -> Triple:

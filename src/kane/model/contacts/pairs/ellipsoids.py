@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Matrix, Triple, cross, dot
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import numbers, position
 from kane.model.constraints.rolling.carrier import carried
@@ -49,7 +49,7 @@ def disk_on_cylinder(disk: Disk, cylinder: Cylinder) -> Sequence[Touch]:
     return [_touch(disk.centre.body, C, cylinder, G)]
 
 
-def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
+def _touch(A: Body, C: Point, surface: Round, G: NumberMatrix) -> Touch:
     E = C.body
     project = projection(surface, E)
     away = position(surface.origin, C, E)
@@ -68,7 +68,7 @@ def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
     return Touch("", A, C, surface.origin, E, dot(away, n) - h - surface.radius, n, scaled(-1.0 / h, reach))
 
 
-def _towards(G: Matrix, x: Triple) -> Triple:
+def _towards(G: NumberMatrix, x: Triple) -> Triple:
     """Return z, along the normal of the ellipsoid at its nearest point to x.
 
     f(l) = z . G z decreases with l, and 1 / sqrt(f) is concave, so that Newton's method approaches the root from below.
@@ -86,7 +86,7 @@ def _towards(G: Matrix, x: Triple) -> Triple:
     return z
 
 
-def _solve(G: Matrix, level: Scalar, b: Triple) -> Triple:
+def _solve(G: NumberMatrix, level: Scalar, b: Triple) -> Triple:
     """Return (G + level 1)^-1 b by Cramer's rule; G is symmetric."""
     rows = [tuple(G[i][j] + level if i == j else G[i][j] for j in range(3)) for i in range(3)]
     minors = (cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1]))
@@ -94,6 +94,6 @@ def _solve(G: Matrix, level: Scalar, b: Triple) -> Triple:
     return tuple(sum(minors[k][i] * b[k] for k in range(3)) / determinant for i in range(3))
 
 
-def _of_six(six: Sequence[Scalar]) -> Matrix:
+def _of_six(six: Sequence[Scalar]) -> NumberMatrix:
     xx, yy, zz, xy, xz, yz = six
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
