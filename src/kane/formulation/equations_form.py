@@ -24,7 +24,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.formulate import ROUTES, formulate, recursive_route, resubstituted
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer, taken
-from kane.model.reaction import PREFIX
+from kane.model.reaction import REACTION_PREFIX
 
 FORMAT = Format("kane equations", 1)
 
@@ -88,7 +88,9 @@ def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equation
     numbers, controllers = (dict(read(taken(content, key, list))) for key in ("numbers", "controllers"))
     parameters, inputs = (taken(content, key, list) for key in ("left_parameters", "left_inputs"))
     _require_all("parameter", [*parameters, *numbers], model.parameters)
-    _require_all("input", [*inputs, *(name for name in controllers if not name.startswith(PREFIX))], model.inputs)
+    _require_all(
+        "input", [*inputs, *(name for name in controllers if not name.startswith(REACTION_PREFIX))], model.inputs
+    )
     if not all(isinstance(x, Expr) for x in (*numbers.values(), *controllers.values())):
         raise ImportFileError("a substituted value is not an expression")
     found = resubstituted(

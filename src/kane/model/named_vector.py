@@ -30,7 +30,7 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     vector = np.array(default, dtype=float)
     if isinstance(values, Mapping):
         for name, value in values.items():
-            place = position(name, names, what)
+            place = index_of_name(name, names, what)
             vector[place] = number(value, f"the {what} {name!r}")
     elif values is not None:
         vector = _array(values, names, what)
@@ -40,7 +40,7 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     return vector
 
 
-def position(name: Any, names: Sequence[str], what: str) -> int:
+def index_of_name(name: Any, names: Sequence[str], what: str) -> int:
     """Return the index of a name; raise ModelError with similar names if it is unknown."""
     if isinstance(name, str) and name in names:
         return names.index(name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kane.model.model import Model
 
 Array = NDArray[np.float64]
-POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, MASS, INERTIA = (
+POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, NONNEGATIVE_MASS, NONNEGATIVE_INERTIA = (
     "positive",
     "not negative",
     "not zero",
@@ -51,8 +51,8 @@ REQUIRED: Mapping[str, Kind] = {
     NOT_NEGATIVE: Kind("not negative", lambda x: x < 0.0),
     NOT_ZERO: Kind("not zero", lambda x: x == 0.0),
     FRACTION: Kind("from 0 to 1", lambda x: (x < 0.0) | (x > 1.0)),
-    MASS: Kind("not negative", lambda x: x < 0.0),
-    INERTIA: Kind("not negative", lambda x: x < 0.0),
+    NONNEGATIVE_MASS: Kind("not negative", lambda x: x < 0.0),
+    NONNEGATIVE_INERTIA: Kind("not negative", lambda x: x < 0.0),
 }
 
 
@@ -78,7 +78,7 @@ class Requirement:
     def quantity(self, values: Mapping[Expr, Array | float]) -> Array:
         """Return the value that the condition restricts; for an inertia its smallest principal moment [kg m^2]."""
         found = np.broadcast_arrays(*(np.asarray(x, float) for x in interpret(self.expressions, values)))
-        return _least_moment(found) if self.kind == INERTIA else found[0]
+        return _least_moment(found) if self.kind == NONNEGATIVE_INERTIA else found[0]
 
     def fault(self, value: float, given: Mapping[str, float]) -> str:
         """Return the error message for a refused value, with the parameters that gave it."""

@@ -12,7 +12,7 @@ from kane.analysis.certificate.contacts import LENGTH, METHOD, ContactRuns
 from kane.analysis.certificate.embedding import Declared
 from kane.analysis.sensitivities.sensitivities import sensitivities
 from kane.errors import KaneError, ModelError, SimulationError
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
@@ -43,7 +43,7 @@ class Directions:
         e, given = declared.equations, tuple(names)
         known = [leaf.name for leaf in (*e.parameters, *e.q, *e.u, *e.inputs)]
         for name in given:
-            position(name, known, "parameter, coordinate, speed or input")
+            index_of_name(name, known, "parameter, coordinate, speed or input")
         return cls(declared, given)
 
     def agree(self) -> Found:

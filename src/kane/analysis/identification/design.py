@@ -17,7 +17,7 @@ from kane.analysis.identification.regression import Regression, regressor
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import list_argument, number, positive
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
 # Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
@@ -56,7 +56,7 @@ def _each(given: Any, names: Sequence[str], what: str) -> list[Any]:
     if not isinstance(given, Mapping):
         return [given] * len(names)
     for name in given:
-        position(name, names, f"limit of {what}")
+        index_of_name(name, names, f"limit of {what}")
     missing = [name for name in names if name not in given]
     if missing:
         raise ModelError(f"the limits of {what} have no entry for {', '.join(missing)}; give all")

@@ -13,7 +13,7 @@ from kane.analysis.identification.design import Design, fourier, limits_of
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.arguments import numbers, positive, require, whole, words
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
 # Number of random motions, of which the best one is improved, and number of these improvement steps.
@@ -95,7 +95,7 @@ def excitation(
     if not names:
         raise ModelError("name at least one parameter")
     for name in names:
-        position(name, known, "parameter")
+        index_of_name(name, known, "parameter")
     if e.constraints or tuple(e.kinematics) != tuple(e.u):
         raise ModelError(f"{e.name!r} has constraints, or speeds that are not the rates of its coordinates")
     limits = limits_of([leaf.name for leaf in e.q], [leaf.name for leaf in e.u], (q, u, udot))

@@ -26,7 +26,7 @@ from kane.expression.arguments import numbers, require, words
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.geometry.inertia import six
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
 # Number of random states that show the identifiable parameters: about ten rows per parameter.
@@ -85,7 +85,7 @@ def identify(
     require(data, Measurements, "identify takes kane.Measurements(time, q, u, udot, forces=tau)")
     known = [leaf.name for leaf in dyn.equations.parameters]
     names = tuple(words(parameters, "parameters", "names"))
-    places = [position(name, known, "parameter") for name in names]
+    places = [index_of_name(name, known, "parameter") for name in names]
     if not names or len(set(names)) < len(names):
         raise ModelError(f"parameters={shown(list(names))}; name at least one, and each once")
     fitted = Regression(dyn, names, data.of(dyn))

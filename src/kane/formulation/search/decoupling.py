@@ -20,7 +20,7 @@ from kane.formulation.search.candidates import own_speeds
 from kane.formulation.tree.sparse import Sparse, triangular_factor
 from kane.formulation.tree.system import System
 from kane.model.model import Model
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 
 def decoupling_speeds(
@@ -75,7 +75,7 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
     names = [leaf.name for leaf in system.speeds.q]
     if isinstance(q, Mapping):
         for name in q:
-            position(name, names, "coordinate")
+            index_of_name(name, names, "coordinate")
         missing = [name for name in names if name not in q]
         if missing:
             raise ModelError(f"q has no value for {', '.join(missing)}; give every coordinate, or leave q out")

@@ -9,7 +9,7 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import list_argument, require
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint, Row
-from kane.model.constraints.constraint import row_of
+from kane.model.constraints.constraint import row_from_expression
 
 EXPRESSIONS = "expressions of velocities, such as [joint.qdot]"
 
@@ -32,7 +32,9 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
                 f"{who} holds {shown(x)} among others; give only expressions of velocities in a list, such as "
                 "[joint.qdot], and declare each constraint by itself"
             )
-    rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
+    rows = tuple(
+        row_from_expression(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1)
+    )
     for row in rows:
         if row.motion is None:
             raise ModelError(

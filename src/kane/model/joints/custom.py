@@ -13,7 +13,7 @@ from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, triple
-from kane.model.joints.joint import ZERO, Joint, JointMotion, default_speed_name
+from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion, default_speed_name
 from kane.model.joints.pose_check import require_joint
 from kane.model.joints.pose_motion import motion_of_pose, moved_to, own_leaves
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
@@ -112,7 +112,7 @@ class CustomJoint(Joint):
                 f"the orientation of the custom joint {shown(self.q)} is {shown(R_FM)}; return a kane.Rotation"
             )
         if self.position is None:
-            return R_FM, ZERO
+            return R_FM, ZERO_VECTOR
         return R_FM, triple(self.position(*q), f"the position of the custom joint {self.q!r}")
 
     def check(self, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:

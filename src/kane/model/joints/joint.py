@@ -16,7 +16,7 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.joints.chart import Chart
 
-ZERO: Triple = (0.0, 0.0, 0.0)
+ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)

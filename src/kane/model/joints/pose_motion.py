@@ -12,7 +12,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, cross, dot, settled
-from kane.model.joints.joint import ZERO, JointMotion
+from kane.model.joints.joint import ZERO_VECTOR, JointMotion
 
 VectorColumns = tuple[Triple, ...]
 
@@ -34,8 +34,8 @@ def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[
         q: coordinate leaves, at least one.
         u: their rates.
     """
-    w_u: VectorColumns = (ZERO,) * len(q)
-    alpha_t = ZERO
+    w_u: VectorColumns = (ZERO_VECTOR,) * len(q)
+    alpha_t = ZERO_VECTOR
     for factor in R_FM.factors:
         w_u = tuple(factor.apply_inverse(column) for column in w_u)
         alpha_t = factor.apply_inverse(alpha_t)

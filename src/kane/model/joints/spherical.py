@@ -11,9 +11,9 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry import quaternion
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO, Joint, JointMotion
+from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion
 
-UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class Spherical(Joint):
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         rates = tuple(quaternion.kinematics(tuple(q), tuple(u)))
-        return JointMotion(Rotation.quaternion(*q), ZERO, UNITS, (ZERO,) * 3, ZERO, ZERO, rates)
+        return JointMotion(
+            Rotation.quaternion(*q), ZERO_VECTOR, UNIT_VECTORS, (ZERO_VECTOR,) * 3, ZERO_VECTOR, ZERO_VECTOR, rates
+        )
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
         return quaternion.integrate(q, du, 1.0)

@@ -19,14 +19,14 @@ from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
 from kane.model.body import Body, Point
-from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection, scaled
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Cylinder, Disk, Ellipsoid
 
 # Newton steps from below; a test shows that they are enough for semi-axes that differ by a factor of ten.
-STEPS = 7
+ELLIPSOID_NEWTON_STEPS = 7
 
 
 def ellipsoid_on_round(ellipsoid: Ellipsoid, surface: Round) -> Sequence[Touch]:
@@ -56,7 +56,7 @@ def _touch(A: Body, C: Point, surface: Round, G: NumberMatrix) -> Touch:
     shadow = G
     if isinstance(surface, Cylinder):
         columns = tuple(project(tuple(project(row)[i] for row in G)) for i in range(3))
-        k = numbers(surface.unit_axle, E)
+        k = measure_numbers(surface.unit_axle, E)
         # The thickness along the axis has no effect on the result, but it must not be zero.
         shadow = tuple(
             tuple(columns[j][i] + surface.radius * surface.radius * k[i] * k[j] for j in range(3)) for i in range(3)
@@ -77,7 +77,7 @@ def _towards(G: NumberMatrix, x: Triple) -> Triple:
     trace = G[0][0] + G[1][1] + G[2][2]
     level = maximum(sqrt(dot(x, Gx)) - trace, 0.0)
     z = _solve(G, level, x)
-    for _ in range(STEPS):
+    for _ in range(ELLIPSOID_NEWTON_STEPS):
         f = dot(z, tuple(dot(row, z) for row in G))
         w = _solve(G, level, z)
         steepness = dot(w, tuple(dot(row, z) for row in G))  # -f' / 2

@@ -18,7 +18,7 @@ from kane.model.joints.gimbal.speeds import AngleRates, GimbalSpeeds
 from kane.model.joints.joint import Joint, JointMotion
 from kane.model.joints.rate_joint import RateJoint
 
-_AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
+AXIS_NUMBERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Gimbal(RateJoint):
         Raises:
             ModelError: the sequence is not valid.
         """
-        axes = tuple(_AXES.get(letter, -1) for letter in self.sequence) if isinstance(self.sequence, str) else ()
+        axes = tuple(AXIS_NUMBERS.get(letter, -1) for letter in self.sequence) if isinstance(self.sequence, str) else ()
         if not 1 <= len(axes) <= 3 or -1 in axes or not (self.sequence.isdigit() or self.sequence.isalpha()):
             raise ModelError(
                 f"{shown(self.sequence)} is not a sequence of axes of a gimbal; "
