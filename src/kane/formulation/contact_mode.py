@@ -31,14 +31,14 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.responses import Responses, direction_of, left_of
 from kane.formulation.tree.sparse import eliminated
-from kane.formulation.tree.sparse_vectors import Vector, added, eliminated_system, inner, products
+from kane.formulation.tree.sparse_vectors import SparseVector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
 from kane.native.settle import ROUNDED
 
 # Stands for an infinite ratio if a pivot is not positive.
-LOST = 1e300
+INFINITE_RATIO = 1e300
 
 
 class Accelerated(NamedTuple):
@@ -289,12 +289,12 @@ class ContactMode:
             )
 
     @cached_property
-    def _responses(self) -> tuple[list[Vector], list[Vector]]:
+    def _responses(self) -> tuple[list[SparseVector], list[SparseVector]]:
         """y of the active rows, and D^-1 y."""
         Y, inverses = [self._response(row) for row in self._solved.rows], self.tree.factors[1]
         return Y, [{i: x * inverses[i] for i, x in y.items()} for y in Y]
 
-    def _shares(self, X: Sequence[Vector], forces: Sequence[Any]) -> list[list[Any]]:
+    def _shares(self, X: Sequence[SparseVector], forces: Sequence[Any]) -> list[list[Any]]:
         """Return the contributions of each force to L^-T times the generalized forces, by place."""
         found: list[list[Any]] = [[] for _ in self.open.u]
         for x, force in zip(X, forces, strict=True):
@@ -302,7 +302,7 @@ class ContactMode:
                 found[i].append(entry * force)
         return found
 
-    def _pushes(self, Y: Sequence[Vector], z: list[Any]) -> tuple[list[Vector], bool]:
+    def _pushes(self, Y: Sequence[SparseVector], z: list[Any]) -> tuple[list[SparseVector], bool]:
         """Return x of each row, with kinetic friction as part of its normal force, and whether any x differs from y.
 
         Friction that does not depend on a normal force is added to z.
@@ -323,20 +323,20 @@ class ContactMode:
         return X, slides
 
     def _over(self, square: Any, inverse: Any) -> Expr:
-        """Return a square times the inverse of its pivot, or LOST unless the pivot is positive."""
+        """Return a square times the inverse of its pivot, or INFINITE_RATIO unless the pivot is positive."""
         inverse = self._lift(inverse)
-        return build_select(build_less(self._lift(0.0), inverse), square * inverse, self._lift(LOST))
+        return build_select(build_less(self._lift(0.0), inverse), square * inverse, self._lift(INFINITE_RATIO))
 
-    def _response(self, row: Equation) -> Vector:
+    def _response(self, row: Equation) -> SparseVector:
         """Return y of a row."""
         n = len(self.open.u)
         y = eliminated(self.tree.factors[0], [row.coefficients.get(j, 0.0) for j in range(n)], self.tree.order)
         return {i: x for i, x in enumerate(y) if not is_zero(x)}
 
-    def _friction(self, c: CandidateEquations) -> Vector:
+    def _friction(self, c: CandidateEquations) -> SparseVector:
         """Return L^-T times kinetic friction against the slip; per newton of normal force if friction depends on it."""
         x, y = self._slip(c)
-        found: Vector = {}
+        found: SparseVector = {}
         for share, row in zip((x, y), c.tangents, strict=False):
             found = added(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
         return found

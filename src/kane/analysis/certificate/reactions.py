@@ -24,7 +24,7 @@ from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import ZERO_VECTOR, inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import NumberMatrix, Triple, cross
 from kane.model.connection import Connection
@@ -181,7 +181,7 @@ def _loads_on_bodies(
     wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
     for i, mass in enumerate(system.masses):
-        f, n = (rotated(R[i], x) for x in wrenches.get(i, (ZERO, ZERO)))
+        f, n = (rotated(R[i], x) for x in wrenches.get(i, (ZERO_VECTOR, ZERO_VECTOR)))
         force = plus(f, times(mass.m, system.gravity))
         about_K = plus(n, cross(rotated(R[i], mass.mc), system.gravity))
         found += [*force, *plus(about_K, cross(p[i], force))]

@@ -12,7 +12,7 @@ from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.integrals import integral
 from kane.formulation.constraints.point_rows import PointRows
-from kane.formulation.constraints.rows import ROUNDING, Equation
+from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
@@ -109,4 +109,4 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
 
 def _moves(row: Equation, probe: Probe) -> bool:
     """Return whether some speed changes the row's residual."""
-    return not np.all(np.abs(probe.anywhere(list(row.coefficients.values()))) <= ROUNDING)
+    return not np.all(np.abs(probe.anywhere(list(row.coefficients.values()))) <= ROW_TOLERANCE)

@@ -13,7 +13,7 @@ from kane.formulation.constraints.base_velocity import Based, least_base
 from kane.formulation.constraints.elimination import Elimination, LinearRow, eliminate
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.near_state import NearState
-from kane.formulation.constraints.rows import ROUNDING, Equation, shortest
+from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, shortest
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
 from kane.formulation.tree.system import System
@@ -165,7 +165,7 @@ def _redundant(
     """Return the names of redundant rows, which have no unknowns; None if a row still restricts a speed."""
     implied = []
     for row in left:
-        others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROUNDING]
+        others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROW_TOLERANCE]
         if others and not dependent:
             return None
         if others:
@@ -173,7 +173,7 @@ def _redundant(
                 f"the speeds {', '.join(dependent)} are too few dependent speeds: the constraint "
                 f"{row.name!r} still restricts {', '.join(names[j] for j in others)}; name one of these, too"
             )
-        if abs(probe([row.rest])[0]) > ROUNDING:
+        if abs(probe([row.rest])[0]) > ROW_TOLERANCE:
             raise ModelError(
                 f"the constraint {row.name!r} contradicts the others: no speeds satisfy all of them; take one out, or "
                 "correct its right-hand side"

@@ -14,8 +14,8 @@ from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.forces import force_entries
-from kane.formulation.derivatives.implicit import acceleration_entries, accelerations
-from kane.formulation.derivatives.variables import Direction, Variable, variables
+from kane.formulation.derivatives.implicit import acceleration_entries, solve_accelerations
+from kane.formulation.derivatives.variables import LeafRates, Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity, quantity
 from kane.formulation.reactions.reactions import Reactions
@@ -113,7 +113,7 @@ def _at_accelerations(
     equations: Equations, outputs: Sequence[Expr], varied: Sequence[Variable]
 ) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
     """Differentiate outputs that contain udot, where udot follows from the state and the inputs."""
-    udot = accelerations(equations)
+    udot = solve_accelerations(equations)
     found = acceleration_entries(equations, udot, varied)
     directions: list[dict[Expr, Expr]] = [dict(d) for variable in varied for d in variable.directions]
     for (i, j), rate in found.items():
@@ -130,7 +130,7 @@ def _with_accelerations(
     """Differentiate outputs that end with udot: the other outputs by graph, udot by the implicit rule."""
     n = len(equations.u)
     first = len(outputs) - n
-    udot = accelerations(equations)
+    udot = solve_accelerations(equations)
     directions = [d for variable in varied for d in variable.directions]
     entries: dict[tuple[int, int], Any] = dict(jacobian(outputs[:first], directions))
     found = acceleration_entries(equations, udot, varied)
@@ -138,7 +138,7 @@ def _with_accelerations(
     return (*outputs[:first], *udot), entries
 
 
-def _masses(equations: Equations, directions: Sequence[Direction]) -> dict[tuple[int, int], Expr]:
+def _masses(equations: Equations, directions: Sequence[LeafRates]) -> dict[tuple[int, int], Expr]:
     """Return M in the columns of udot, by composite inertias: shorter than the forces of unit accelerations."""
     places = {leaf: k for k, leaf in enumerate(equations.udot)}
     columns = {j: places[leaf] for j, leaf in enumerate(next(iter(d), None) for d in directions) if leaf in places}

@@ -45,7 +45,7 @@ def needed_forces(equations: Equations, udot: Sequence[Any]) -> list[Expr]:
     return list(equations.baked_in(needed))
 
 
-def accelerations(equations: Equations) -> tuple[Expr, ...]:
+def solve_accelerations(equations: Equations) -> tuple[Expr, ...]:
     """Return udot of all speeds, by the factor of M that the derivatives use, too."""
     n, order = len(equations.u), independent_speeds(equations)
     needed = needed_forces(equations, [0.0] * n)

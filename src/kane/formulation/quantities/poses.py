@@ -36,7 +36,7 @@ def poses(system: System, frames: Iterable[FixedFrame]) -> list[Any]:
     return out
 
 
-def jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list[Any]:
+def point_jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list[Any]:
     """Return partial angular velocities and partial velocities of a point Q given in a frame P, measured in N.
 
     w_NP = sum w_NP_u[r] u[r] + w_NP_t and v_NQ = sum v_NQ_u[r] u[r] + v_NQ_t.

@@ -10,7 +10,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
-from kane.formulation.tree.spatial import ZERO, plus
+from kane.formulation.tree.spatial import ZERO_VECTOR, plus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import Triple, cross
 from kane.model.loads.load import Effect, Wrench
@@ -80,7 +80,7 @@ def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
         for wrench in effect.wrenches:
             link, f, n = _on_link(system, wrench)
             if link:
-                old = wrenches.get(link, (ZERO, ZERO))
+                old = wrenches.get(link, (ZERO_VECTOR, ZERO_VECTOR))
                 wrenches[link] = plus(old[0], f), plus(old[1], n)
         potential = potential + effect.potential
     found = Applied(tuple(efforts), wrenches, arena.lift(potential))

@@ -15,12 +15,12 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.recursive.measures import images
-from kane.formulation.speeds.declared_velocities import declarations, declared_angular_velocities
+from kane.formulation.speeds.declared_velocities import declared_angular_velocities, declared_measures
 from kane.formulation.speeds.turning_axes import turning_axes
 from kane.formulation.tree.cost import cost
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import ZERO
+from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import is_zero
 
@@ -191,7 +191,7 @@ def _structured(
     """
     done: set[int] = set()
     found: list[LinearRow] = []
-    for link, known in declared_angular_velocities(declarations(definitions), system).items():
+    for link, known in declared_angular_velocities(declared_measures(definitions), system).items():
         speeds = {r for row in known.rows for r in row or {}}
         if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
             continue
@@ -204,7 +204,7 @@ def _structured(
 def _along_best_axes(
     system: System, link: int, known: DeclaredVelocity, u: Sequence[Expr], names: Sequence[str]
 ) -> Iterator[LinearRow]:
-    best = min(turning_axes(system, link, known.frame, known.mixed(ZERO, u)), key=lambda found: found.complexity)
+    best = min(turning_axes(system, link, known.frame, known.mixed(ZERO_VECTOR, u)), key=lambda found: found.complexity)
     for i, name in enumerate(names):
         entries = {j: v[i] for j, v in best.axes.items() if not is_zero(v[i])}
         yield LinearRow(name, entries, best.rest[i] - best.value[i])

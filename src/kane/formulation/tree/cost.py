@@ -23,7 +23,7 @@ def cost(expressions: Sequence[Any]) -> int:
     return sum(totals[word] * price for word, price in PRICES.items())
 
 
-def cheapest(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[int]]) -> list[int]:
+def cheapest_alternatives(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[int]]) -> list[int]:
     """Choose one alternative for each of several quantities so that the total cost is least.
 
     The search begins with the cheapest of ``starts`` and exchanges one alternative at a time as long as this saves

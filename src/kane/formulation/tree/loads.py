@@ -14,7 +14,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.model.loads.load import Effect, Load
 
 TitledLoads: TypeAlias = tuple[tuple[str, Effect], ...]
-T = TypeVar("T")
+Replaced = TypeVar("Replaced")
 
 
 def titled(loads: Sequence[Load]) -> Iterator[tuple[str, Effect]]:
@@ -60,7 +60,7 @@ def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
     return tuple((title, after(effect)) for title, effect in loads)
 
 
-def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], T], inputs: Sequence[Expr]) -> T:
+def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], Replaced], inputs: Sequence[Expr]) -> Replaced:
     """Return loads with all inputs set to zero; ``replaced`` substitutes leaves in these loads.
 
     Raises:

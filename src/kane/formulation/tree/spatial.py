@@ -11,22 +11,22 @@ from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import NumberMatrix, Six, Triple, dot, is_zero
 
-ZERO: Triple = (0.0, 0.0, 0.0)
+ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
 ZERO_SIX: Six = (0.0,) * 6
 
 
 def plus(a: Triple, b: Triple) -> Triple:
     """Return a + b."""
-    if a is ZERO:
+    if a is ZERO_VECTOR:
         return b
-    if b is ZERO:
+    if b is ZERO_VECTOR:
         return a
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 def minus(a: Triple, b: Triple) -> Triple:
     """Return a - b."""
-    return a if b is ZERO else (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+    return a if b is ZERO_VECTOR else (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def times(s: Any, v: Triple) -> Triple:
@@ -40,7 +40,7 @@ def times(s: Any, v: Triple) -> Triple:
 
 def rotated(R: NumberMatrix, v: Triple) -> Triple:
     """Return R v, with R by rows."""
-    return ZERO if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
+    return ZERO_VECTOR if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
 
 
 def six_times(S: Six, v: Triple) -> Triple:
