@@ -11,7 +11,7 @@ from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 
 import kane
 from kane.analysis.certificate.claims import CLAIMS, digits
-from kane.analysis.random_states import AWAY, RandomStates
+from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, RandomStates
 from kane.library import random_tree
 from kane.library.random_tree import JOINTS
 
@@ -172,7 +172,7 @@ def test_states_keep_away_from_the_singularities_of_gimbals():
     model = random_tree(3, 2, joints=(lambda name, axis: kane.Gimbal(name, "zxz"),))
     equations = kane.formulate(model)
     q = RandomStates(equations, 200, 0).q
-    assert np.abs(np.sin(q[[1, 4]])).min() > np.sin(AWAY)
+    assert np.abs(np.sin(q[[1, 4]])).min() > np.sin(LEAST_SINGULARITY_DISTANCE)
 
 
 def test_the_same_seed_gives_the_same_certificate_and_another_another():

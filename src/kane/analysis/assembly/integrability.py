@@ -30,16 +30,16 @@ from kane.formulation.equations import Equations
 from kane.formulation.tree.probe import Probe
 
 # Largest number of rounds of brackets; closures of mechanisms are complete after two or three.
-ROUNDS = 6
+MAX_BRACKET_ROUNDS = 6
 # Number and distance of random places around the state at which fields are compared; at the state itself a bracket may
 # vanish by symmetry.
 PLACES = 3
-AWAY = 0.3
-SEED = 1877
+NEIGHBOUR_OFFSET = 0.3
+NEIGHBOUR_SEED = 1877
 # Number of results, one for each set of rows and parameter values, that are stored with the Dynamics.
 KEPT = 64
 # Relative singular value, or relative component of a bracket along a constraint, below which it is round-off.
-NEGLIGIBLE = 1e-9
+BRACKET_TOLERANCE = 1e-9
 
 
 class Field(NamedTuple):
@@ -78,14 +78,14 @@ def _integrable(terms: ConstraintTerms, q: Array, motion: Sequence[int], indepen
     with collector_paused():
         fields = _fields(e, independent)
         places = _places(terms, q)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_BRACKET_ROUNDS):
             bases = [_values(fields, place) for place in places]
             more = _closed_further(e, fields, bases, places)
             if len(more) == len(fields):
                 break
             fields = more
         crossed = np.max([_crossed(e, motion, fields, place) for place in places], axis=0)
-    return tuple(e.constraints[i].name for i, share in zip(motion, crossed, strict=True) if share < NEGLIGIBLE)
+    return tuple(e.constraints[i].name for i, share in zip(motion, crossed, strict=True) if share < BRACKET_TOLERANCE)
 
 
 def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
@@ -112,12 +112,14 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
 
 def _places(terms: ConstraintTerms, q: Array) -> list[dict[Expr, float]]:
     """Return values of the leaves at random places near the state."""
-    e, random = terms.equations, np.random.default_rng(SEED)
+    e, random = terms.equations, np.random.default_rng(NEIGHBOUR_SEED)
     parameters = dict(zip(e.parameters, terms.parameters, strict=True))
     found = []
     for _ in range(PLACES):
-        near = terms.at(q).moved(random.uniform(-AWAY, AWAY, size=len(e.u)))
-        found.append({**parameters, **dict(zip(e.q, near, strict=True)), e.t: terms.t + random.uniform(0.0, AWAY)})
+        near = terms.at(q).moved(random.uniform(-NEIGHBOUR_OFFSET, NEIGHBOUR_OFFSET, size=len(e.u)))
+        found.append(
+            {**parameters, **dict(zip(e.q, near, strict=True)), e.t: terms.t + random.uniform(0.0, NEIGHBOUR_OFFSET)}
+        )
     return found
 
 
@@ -132,7 +134,7 @@ def _values(fields: Sequence[Field], place: dict[Expr, float]) -> Array:
 
 def _rank(columns: Array) -> int:
     values = np.linalg.svd(columns, compute_uv=False)
-    return int((values > NEGLIGIBLE * values[0]).sum())
+    return int((values > BRACKET_TOLERANCE * values[0]).sum())
 
 
 def _closed_further(

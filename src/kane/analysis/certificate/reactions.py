@@ -31,9 +31,9 @@ from kane.model.connection import Connection
 from kane.model.loads.load import Load
 
 # Number of joints that are cut; larger models are sampled evenly from the first to the last joint.
-JOINTS = 6
+MAX_CUT_JOINTS = 6
 # Expressions of order one with smaller divisors have lost half of their digits.
-VANISHING = 1e-8
+LEAST_DIVISOR = 1e-8
 
 
 def joints_hold_bodies(declared: Declared) -> Found:
@@ -127,7 +127,7 @@ def routes_agree(declared: Declared) -> Found:
     revealed = reveal_reactions(declared.equations, *places)
     if set(revealed.indeterminate) == {name for name, k in zip(revealed.names, known, strict=True) if not k}:
         divisors = np.abs(declared.at_balances(revealed.fails_where))
-        good = (divisors > VANISHING).all(axis=0)
+        good = (divisors > LEAST_DIVISOR).all(axis=0)
         symbolic = first.copy()
         symbolic[np.ix_(good, known)] = declared.at_balances(revealed.expressions.values()).T[good]
         others.append(symbolic)
@@ -140,7 +140,7 @@ def routes_agree(declared: Declared) -> Found:
 def _some(declared: Declared) -> list[Connection]:
     connections = declared.own.model.connections
     last = len(connections) - 1
-    return [connections[i] for i in sorted({round(k * last / (JOINTS - 1)) for k in range(JOINTS)})]
+    return [connections[i] for i in sorted({round(k * last / (MAX_CUT_JOINTS - 1)) for k in range(MAX_CUT_JOINTS)})]
 
 
 def _values(declared: Declared, places: Sequence[ReactionPlace], route: ReactionRoute | None = None) -> np.ndarray:

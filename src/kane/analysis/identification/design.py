@@ -22,7 +22,7 @@ from kane.model.named_vector import index_of_name
 Array = NDArray[np.float64]
 # Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
 SAMPLES, FINE = 16, 8
-PROBES = 300
+PROBE_STATES = 300
 
 
 class MotionLimits(NamedTuple):
@@ -151,7 +151,7 @@ class Design:
         e = self.dyn.equations
         still = np.zeros((2, len(e.u)))
         like = Measurements([0.0, 1.0], np.zeros((2, len(e.q))), still, still, forces=still)
-        motion = random_motion(self.dyn, PROBES, self.dyn.parameters, like)
+        motion = random_motion(self.dyn, PROBE_STATES, self.dyn.parameters, like)
         found = Regression(self.dyn, self.names, motion).at(self.dyn.parameters)[1]
         base = combinations_of(found.reshape(-1, len(self.names)))
         if not base.independent:

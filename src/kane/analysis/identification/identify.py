@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.assembly.outside import TOUCHING, gaps_at
+from kane.analysis.assembly.outside import SEARCH_GAP_TOLERANCE, gaps_at
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle, triangles
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
@@ -30,7 +30,7 @@ from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
 # Number of random states that show the identifiable parameters: about ten rows per parameter.
-PROBES = 300
+PROBE_STATES = 300
 # Largest noise; the squares of larger values overflow.
 SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"
@@ -109,7 +109,7 @@ def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] 
                 "use a load instead, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
             )
     names, gaps = gaps_at(dyn, data.q, data.time, start)
-    closed = gaps <= TOUCHING
+    closed = gaps <= SEARCH_GAP_TOLERANCE
     rows, columns = np.flatnonzero(closed.any(axis=1)), np.flatnonzero(closed.any(axis=0))
     if len(rows):
         shut = f"{', '.join(repr(names[k]) for k in columns)} {'is' if len(columns) == 1 else 'are'} closed"
@@ -158,7 +158,7 @@ def _settled(
 
 def _structure(fitted: Regression, values: Array) -> Combinations:
     """Return the base parameters that any motion can show, at given values of the parameters."""
-    motion = random_motion(fitted.dyn, PROBES, values, fitted.data)
+    motion = random_motion(fitted.dyn, PROBE_STATES, values, fitted.data)
     J = triangles(replace(fitted, data=motion).at(values)[1]).reshape(-1, len(fitted.names))
     if fitted.data.udot is None:
         J = np.vstack([J, _of_contacts(fitted) * (np.abs(J).max() or 1.0)])

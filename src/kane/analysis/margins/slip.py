@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from kane.simulation.recorded.trajectory import Trajectory
 
-UP = (0.0, 0.0, 1.0)
+VERTICAL = (0.0, 0.0, 1.0)
 # Lengths [m] and cosines below this are round-off.
-ROUND_OFF = 1e-9
+GEOMETRY_ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ def stand_of(equations: Equations, wheel: Wheel) -> Stand:
     given = [of.dot(axis) for of in (wheel.centre.position, wheel.axle) for axis in along_N]
     values = equations.baked_in(substitute_nodes(given, images(equations.system, given)))
     centre, axle = tuple(values[:3]), tuple(values[3:])
-    heading = cross(axle, UP)
-    return Stand(minus(centre, times(wheel.radius, UP)), heading, cross(UP, heading))
+    heading = cross(axle, VERTICAL)
+    return Stand(minus(centre, times(wheel.radius, VERTICAL)), heading, cross(VERTICAL, heading))
 
 
 def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> None:
@@ -185,19 +185,19 @@ def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequenc
     probe = probe_of(equations.model)
     heights = probe([s.contact[2] for s in stands])
     for wheel, stand, height in zip(wheels, stands, heights, strict=True):
-        if abs(height - heights[0]) > ROUND_OFF:
+        if abs(height - heights[0]) > GEOMETRY_ROUND_OFF:
             raise ModelError(
                 f"wheel {wheel.name!r} touches the ground {height - heights[0]:.6g} m above {wheels[0].name!r}; "
                 "correct radii and axles so that all wheels touch one plane"
             )
         upright = probe([dot(stand.heading, stand.heading)])[0]
-        if abs(upright - 1.0) > ROUND_OFF:
+        if abs(upright - 1.0) > GEOMETRY_ROUND_OFF:
             raise ModelError(f"the axle of wheel {wheel.name!r} is not level; give upright wheels")
 
 
 def _require_triangle(equations: Equations, stands: Sequence[Stand]) -> None:
     a, b = (minus(s.contact, stands[2].contact) for s in stands[:2])
-    if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < ROUND_OFF:
+    if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < GEOMETRY_ROUND_OFF:
         raise ModelError(
             "the three wheels touch the ground on one line, about which it exerts no moment; give wheels that "
             "span a triangle"
@@ -223,7 +223,7 @@ def _in_line(A: Wheel, B: Wheel) -> bool:
     probe = probe_of(A.turn.parent.model)
     apart = minus(B.centre.position_in_body, A.centre.position_in_body)
     across = (*cross(A.axle.components, B.axle.components), *cross(A.axle.components, apart))
-    return bool(abs(probe(across)).max() < ROUND_OFF)
+    return bool(abs(probe(across)).max() < GEOMETRY_ROUND_OFF)
 
 
 def _traction(equations: Equations, wheel: Wheel) -> Expr:
