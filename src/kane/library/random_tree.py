@@ -58,12 +58,12 @@ _EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubcl
 # Joints with one coordinate or a quaternion, which every program for multibody dynamics has.
 PLAIN_JOINTS: tuple[JointMaker, ...] = tuple(maker for kind in _FIRST[:4] for maker in _makers(kind))
 # All joint classes with speeds.
-JOINTS: tuple[JointMaker, ...] = tuple(
+JOINT_MAKERS: tuple[JointMaker, ...] = tuple(
     maker for kind in dict.fromkeys((*_FIRST, *_EXPORTED)) for maker in _makers(kind)
 )
 
 
-def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] = JOINTS) -> Model:
+def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] = JOINT_MAKERS) -> Model:
     """Return a tree of bodies, each connected to an earlier body or the ground by a random joint with random poses.
 
     Args:
