@@ -26,9 +26,9 @@ from kane.formulation.recursive.coriolis import coriolis_matrix, weight_bias
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.cuts import sharing_inertia
-from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.body import BodyFrame
 from kane.model.model import Model
 

@@ -17,6 +17,11 @@ Triple: TypeAlias = "tuple[Number, ...]"
 NumberMatrix: TypeAlias = "tuple[tuple[Number, ...], ...]"
 Six: TypeAlias = "tuple[Number, ...]"
 
+AXIS_LETTERS = "xyz"
+UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+# ``plus`` and ``minus`` of ``formulation.tree.spatial`` recognize this object.
+ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
+
 
 def scalar(value: Any, what: str) -> Number:
     """``value`` as a float where it is known, else the expression itself.

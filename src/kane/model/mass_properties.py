@@ -15,6 +15,7 @@ from kane.model.requirements import NONNEGATIVE_INERTIA, NONNEGATIVE_MASS, requi
 if TYPE_CHECKING:
     from kane.model.model import Model
 
+# Default of positions and inertias. The identity of this object shows that an argument was not given.
 DEFAULT_ORIGIN = (0.0, 0.0, 0.0)
 
 

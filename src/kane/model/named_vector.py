@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, numbers
 from kane.model.checks import near
-
-Vector = NDArray[np.float64]
+from kane.native.arrays import Vector
 
 
 def named_vector(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> Vector:

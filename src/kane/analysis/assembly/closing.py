@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kane.analysis.inverse_kinematics import FIRST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.errors import ModelError, shown
 
@@ -14,9 +15,6 @@ from kane.errors import ModelError, shown
 CLOSING_STARTS = 40
 CLOSING_SEED = 5
 MAX_CLOSING_ITERATIONS = 200
-# Damping factor: first, smallest and largest value. It multiplies the squared residual, so that the last steps are
-# undamped Newton steps.
-FIRST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR = 1e-2, 1e-10, 1e10
 # Relative singular value below which a row is redundant.
 REDUNDANT_SINGULAR_VALUE = 1e-10
 # Largest step [rad or m]: loop equations are nearly linear only over such distances.

@@ -24,9 +24,9 @@ from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO_VECTOR, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import NumberMatrix, Triple, cross
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import combinations_of, triangle
 from kane.analysis.identification.measurements import Measurements
-from kane.analysis.identification.random_motion import random_motion
+from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression, regressor
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -22,7 +22,6 @@ from kane.model.named_vector import index_of_name
 Array = NDArray[np.float64]
 # Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
 SAMPLES, FINE = 16, 8
-PROBE_STATES = 300
 
 
 class MotionLimits(NamedTuple):

@@ -17,7 +17,7 @@ from kane.analysis.identification.estimate import Estimate, estimate_by_forces
 from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.no_effect import no_effect
-from kane.analysis.identification.random_motion import random_motion
+from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
 from kane.dynamics.dynamics import Dynamics
@@ -29,8 +29,6 @@ from kane.geometry.inertia import six
 from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
-# Number of random states that show the identifiable parameters: about ten rows per parameter.
-PROBE_STATES = 300
 # Largest noise; the squares of larger values overflow.
 SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from kane.native.arrays import Matrix
+
 # Relative error of A in its norm: derivatives and least-squares solutions have errors of a few hundred roundings.
 MATRIX_ERROR = 1e-13
 # Relative singular value below which it counts as zero: ten times the error of A.

@@ -24,10 +24,9 @@ from kane.formulation.recursive.kinematics import angular_velocities, origin_vel
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.frames import computational_frames
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.speeds import speeds_of
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 from kane.model.model import Model
 
 # A matrix Q counts as a rotation if the entries of Q Q^T - 1 are below this value.

@@ -18,7 +18,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.recursive import side_by_side as beside
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.route import RecursiveRoute
-from kane.formulation.tree.spatial import ZERO_VECTOR
+from kane.geometry.scalars import ZERO_VECTOR
 
 # An entry: "q", "u" or "udot", the speed whose force, and the column.
 Entry = tuple[str, int, int]

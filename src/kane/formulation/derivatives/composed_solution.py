@@ -19,7 +19,8 @@ from kane.formulation.recursive import side_by_side as beside
 from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist, both_wrenches
 from kane.formulation.tree.sparse import TriangularFactor, solved, triangular_factor
-from kane.formulation.tree.spatial import ZERO_VECTOR, times
+from kane.formulation.tree.spatial import times
+from kane.geometry.scalars import ZERO_VECTOR
 
 # So many operations of single numbers take as long as one of links side by side: 1.1 to 1.7 in arms of 5 to 7 joints.
 WORTH_SIDES = 1.4

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.formulation.explicit.velocity_forms import Velocities, turned
-from kane.formulation.tree.spatial import ZERO_VECTOR, plus, times
-from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, is_zero
+from kane.formulation.tree.spatial import plus, times
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 
 class Accelerations:

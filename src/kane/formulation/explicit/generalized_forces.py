@@ -19,8 +19,8 @@ from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm, turned
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.loads import forces_in
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus, plus, times
-from kane.geometry.scalars import Triple, cross, dot
+from kane.formulation.tree.spatial import minus, plus, times
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 

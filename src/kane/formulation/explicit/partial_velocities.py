@@ -21,10 +21,9 @@ from kane.formulation.explicit.table_text import Table, format_tables, html_of
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.system import System
 from kane.geometry.frame import Frame
-from kane.geometry.scalars import dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, dot, is_zero
 from kane.geometry.vector import Vector
 
 GRAVITY_TITLE, INERTIA_TITLE = "gravity", "inertia"

@@ -14,10 +14,10 @@ from typing import Any
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, cross, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, is_zero
 
 # Size relative to the largest component below which a component of a constant direction is round-off of rotations.
 DIRECTION_ROUND_OFF = 1e-14

@@ -8,9 +8,9 @@ from typing import Any
 from kane.expression.functions import sqrt
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import ZERO_VECTOR, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot
 
 
 def momentum(system: System) -> tuple[Any, ...]:

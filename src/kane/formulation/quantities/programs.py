@@ -21,9 +21,9 @@ from kane.formulation.quantities.momentum import momentum
 from kane.formulation.quantities.poses import FixedFrame, point_jacobian, poses
 from kane.formulation.recursive.applied import Applied
 from kane.formulation.route import Route
-from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.checks import near
 from kane.progress import stage
 

@@ -22,9 +22,9 @@ from kane.formulation.constraints.elimination import ZERO_COEFFICIENT_TOLERANCE
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import from_body, images
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, cross, dot, is_zero
 from kane.model.body import ANGULAR_VELOCITY, CONFIGURATION_KINDS, DIRECTION, POSITION, VELOCITY, Body, Measure
 from kane.model.checks import near
 from kane.model.connection import Connection
@@ -33,8 +33,6 @@ from kane.model.constraints.relative import angular_velocity_in
 from kane.model.constraints.rolling.carrier import in_child
 from kane.model.loads.load import Effect
 from kane.model.model import Model
-
-UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)

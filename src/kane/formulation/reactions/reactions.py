@@ -34,9 +34,9 @@ from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.inverse import along_u, inverse_dynamics
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus
+from kane.formulation.tree.spatial import minus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, cross, dot, is_zero
 from kane.model.body import Point
 from kane.model.checks import near
 from kane.model.connection import Connection
@@ -48,7 +48,6 @@ AUXILIARY_SPEED_PREFIX = " auxiliary "
 # Sums of reactions that are determinate at this many random states are determinate at almost all states, because their
 # coefficients are analytic functions of the state.
 DETERMINACY_STATES = 3
-UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)

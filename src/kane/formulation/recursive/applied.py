@@ -10,9 +10,9 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
-from kane.formulation.tree.spatial import ZERO_VECTOR, plus
+from kane.formulation.tree.spatial import plus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross
 from kane.model.loads.load import Effect, Wrench
 
 

@@ -6,9 +6,9 @@ from kane.formulation.recursive.inverse import generalized_forces
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
-from kane.formulation.tree.spatial import ZERO_VECTOR, inertia_of, plus, shifted_moment, six_plus, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, shifted_moment, six_plus, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, is_zero
 
 
 def natural_mass_matrix(system: System) -> Sparse:

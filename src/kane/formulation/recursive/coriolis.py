@@ -35,9 +35,9 @@ from kane.formulation.recursive.inverse import LinkWrench, generalized_forces, i
 from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus, plus, rotate_square, times
+from kane.formulation.tree.spatial import minus, plus, rotate_square, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 
 class Twist(NamedTuple):

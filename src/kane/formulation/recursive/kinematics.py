@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 
 @dataclass(frozen=True)

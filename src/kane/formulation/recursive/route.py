@@ -22,8 +22,9 @@ from kane.formulation.tree.cost import cost
 from kane.formulation.tree.loads import without_inputs
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.sparse import Sparse, solve
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus
+from kane.formulation.tree.spatial import minus
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import ZERO_VECTOR
 
 # Largest number of natural speeds for which composite inertias, with O(n^2) operations or more, are tried.
 MAX_COMPOSITE_INERTIA_SPEEDS = 60

@@ -19,9 +19,9 @@ from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
-from kane.formulation.tree.spatial import ZERO_VECTOR, inertia_of, minus, plus, rotated
+from kane.formulation.tree.spatial import inertia_of, minus, plus, rotated
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import NumberMatrix, Six, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, dot, is_zero
 
 # Products of which a sum is made, and such sums for each of three components.
 Pair: TypeAlias = tuple[Any, Any]

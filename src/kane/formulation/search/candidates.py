@@ -9,14 +9,11 @@ from functools import partial
 import numpy as np
 
 from kane.expression.node import Expr
+from kane.formulation.speeds.declared_velocities import ALIGNED_COSINE_TOLERANCE
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, is_zero
+from kane.geometry.scalars import AXIS_LETTERS, Triple, is_zero
 from kane.model.body import Body, Direction, VectorMeasure
 from kane.model.connection import Connection
-
-# Tolerance within which the cosine between a direction and an axis counts as 1 or -1.
-ALIGNED_COSINE_TOLERANCE = 1e-12
-AXIS_LETTERS = "xyz"
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from kane.formulation.speeds.turning_axes import turning_axes
 from kane.formulation.tree.cost import cost
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 
 
 @dataclass(frozen=True)

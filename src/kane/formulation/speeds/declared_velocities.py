@@ -11,9 +11,8 @@ from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.formulation.recursive.measures import position_in_K
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
-from kane.formulation.tree.spatial import ZERO_VECTOR
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple
+from kane.geometry.scalars import ZERO_VECTOR, Triple
 from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
 
 # Tolerance within which the cosine between a direction and an axis counts as 0, 1 or -1, because rotations leave

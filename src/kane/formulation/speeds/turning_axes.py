@@ -10,15 +10,14 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import RATE
 from kane.expression.traverse import substitute_nodes
-from kane.formulation.tree.spatial import ZERO_VECTOR, plus, times
+from kane.formulation.tree.spatial import plus, times
 from kane.formulation.tree.system import System
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, is_zero
 
 # Cost of an expression, relative to a number, as a coefficient of the equations to be solved.
 EXPRESSION = 4
-UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)

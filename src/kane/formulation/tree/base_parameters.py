@@ -8,17 +8,8 @@ from typing import Any
 
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import (
-    ZERO_SIX,
-    ZERO_VECTOR,
-    plus,
-    shifted_moment,
-    six_plus,
-    square_of,
-    symmetric_product,
-    times,
-)
-from kane.geometry.scalars import Six, Triple, is_zero
+from kane.formulation.tree.spatial import ZERO_SIX, plus, shifted_moment, six_plus, square_of, symmetric_product, times
+from kane.geometry.scalars import ZERO_VECTOR, Six, Triple, is_zero
 
 # Round-off of an exact zero after a change of frame, relative to the largest moment: about ten roundings. Real moments
 # can be small too: the moment of a long thin body about its axis may be 1e-12 of the others.

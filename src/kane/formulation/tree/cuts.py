@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from kane.formulation.tree.base_parameters import mass_parameters
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import ZERO_SIX, ZERO_VECTOR, minus, plus, shifted_moment
+from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 from kane.model.connection import Connection
 from kane.model.constraints.welded import WeldedPose, welded_pose
 from kane.model.model import Model

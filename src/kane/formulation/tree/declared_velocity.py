@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.formulation.tree.spatial import ZERO_VECTOR
-from kane.geometry.scalars import Triple, dot
+from kane.geometry.scalars import ZERO_VECTOR, Triple, dot
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import ZERO_VECTOR, minus, plus
+from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, is_zero
 from kane.model.joints.joint import JointMotion
 
 # A distance or first moment across an axis must exceed LEAST_AXIS_DISTANCE to define the direction of x. Lengths below

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError
-from kane.formulation.tree.spatial import ZERO_SIX, ZERO_VECTOR, minus, plus, shifted_moment, six_plus, square_of, times
+from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment, six_plus, square_of, times
 from kane.geometry.inertia import second_moment, six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Six, Triple
+from kane.geometry.scalars import ZERO_VECTOR, Six, Triple
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.model import Model

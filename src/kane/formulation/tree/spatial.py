@@ -9,9 +9,8 @@ from typing import Any
 
 from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import NumberMatrix, Six, Triple, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, dot, is_zero
 
-ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
 ZERO_SIX: Six = (0.0,) * 6
 
 

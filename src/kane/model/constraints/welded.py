@@ -11,11 +11,9 @@ from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.geometry.factor import General
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple
+from kane.geometry.scalars import AXIS_LETTERS, UNIT_VECTORS, Triple
 from kane.model.body import POSITION, Body, Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
-
-AXIS_LETTERS = "xyz"
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,6 @@ class Welded(Constraint):
             turn = self.B.angular_velocity.dot(a[i]) - self.A.angular_velocity.dot(a[i])
             found.append(Row(f"turn about {axis}", configuration=_twist(a, m, i), motion=turn))
         return found
-
-
-UNIT_VECTORS: tuple[Triple, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def _twist(a: Sequence[Direction], m: Sequence[Direction], i: int) -> Expr:

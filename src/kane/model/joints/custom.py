@@ -12,8 +12,8 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, triple
-from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion, default_speed_name
+from kane.geometry.scalars import ZERO_VECTOR, Triple, triple
+from kane.model.joints.joint import Joint, JointMotion, default_speed_name
 from kane.model.joints.pose_check import require_joint
 from kane.model.joints.pose_motion import motion_of_pose, moved_to, own_leaves
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition

@@ -11,8 +11,8 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry import quaternion
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion
-from kane.model.joints.spherical import UNIT_VECTORS
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR
+from kane.model.joints.joint import Joint, JointMotion
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.joints.chart import Chart
 
-ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
-
 
 @dataclass(frozen=True)
 class JointMotion:

@@ -10,8 +10,8 @@ import numpy as np
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple
-from kane.model.joints.joint import ZERO_VECTOR, JointMotion, axis_components
+from kane.geometry.scalars import ZERO_VECTOR, Triple
+from kane.model.joints.joint import JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 

@@ -11,8 +11,8 @@ from kane.expression.operations import COORDINATE
 from kane.expression.traverse import substitute_nodes
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, cross, dot, settled
-from kane.model.joints.joint import ZERO_VECTOR, JointMotion
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, settled
+from kane.model.joints.joint import JointMotion
 
 VectorColumns = tuple[Triple, ...]
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.joints.axis_joint import AxisJoint
-from kane.model.joints.joint import ZERO_VECTOR, JointMotion, axis_components
+from kane.model.joints.joint import JointMotion, axis_components
 
 
 @dataclass(frozen=True)

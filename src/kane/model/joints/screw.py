@@ -11,9 +11,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Number, scalar
+from kane.geometry.scalars import ZERO_VECTOR, Number, scalar
 from kane.model.joints.axis_joint import AxisJoint
-from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion, axis_components
+from kane.model.joints.joint import Joint, JointMotion, axis_components
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry import quaternion
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion
-
-UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR
+from kane.model.joints.joint import Joint, JointMotion
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import cross
-from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion, axis_components
+from kane.geometry.scalars import ZERO_VECTOR, cross
+from kane.model.joints.joint import Joint, JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 # Largest cosine of the angle between axes that count as perpendicular; axes typed as decimals are not exact.

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO_VECTOR, Joint, JointMotion
+from kane.geometry.scalars import ZERO_VECTOR
+from kane.model.joints.joint import Joint, JointMotion
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,8 @@ from kane.expression.functions import sqrt
 from kane.geometry.scalars import cross, settled
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import angular_velocity_in, measure_numbers, position, scalar_product, velocity_in
-from kane.model.constraints.rolling.carrier import carried, kept_lean
+from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, carried, kept_lean
 from kane.model.shapes import Disk, Plane
-
-# A disk counts as flat if 1 - |a . n| is at most this.
-FLAT_TILT_TOLERANCE = 1e-12
 
 
 def disk_rolling_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:

@@ -20,16 +20,14 @@ from itertools import product
 
 from kane.expression.functions import absolute, maximum, select, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot, is_zero
 from kane.model.constraints.relative import measure_numbers, position
-from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE, scaled
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box
 
-# Tolerance at the limits of faces and edges [m]. It keeps contacts of flush boxes from switching by rounding.
-FLUSH_TOLERANCE = 1e-9
-# Squared sine below which edges count as parallel [rad^2]. Distance assigned to features that do not count [m].
-PARALLEL_SQUARED_SINE, IGNORED_DISTANCE = 1e-10, 1e3
+# Distance assigned to features that do not count [m].
+IGNORED_DISTANCE = 1e3
 AXIS_INDICES = range(3)
 SIGNS = (1.0, -1.0)
 
@@ -144,7 +142,6 @@ class _Pair:
         return made
 
 
-UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _SIGN = {1.0: "+", -1.0: "-"}
 
 

@@ -15,14 +15,14 @@ from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, cross, dot
 from kane.model.constraints.relative import position, subtract_vectors
 from kane.model.contacts.pairs.choice import look_up_row, select_least
-from kane.model.contacts.pairs.on_capsule import (
+from kane.model.contacts.pairs.on_capsule import OVERSHOOT_PER_ANGLE, SQUARED_SINE_REGULARIZATION, distance_past_ends
+from kane.model.contacts.pairs.on_round import (
     FLUSH_TOLERANCE,
-    OVERSHOOT_PER_ANGLE,
+    NO_LENGTH,
     PARALLEL_SQUARED_SINE,
-    SQUARED_SINE_REGULARIZATION,
-    distance_past_ends,
+    scaled,
+    sphere_on_solid,
 )
-from kane.model.contacts.pairs.on_round import NO_LENGTH, scaled, sphere_on_solid
 from kane.model.contacts.pairs.polyhedra import polyhedron_of
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Polyhedron, Sphere

@@ -13,14 +13,18 @@ from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Point
 from kane.model.constraints.relative import measure_numbers, position
-from kane.model.contacts.pairs.on_round import NO_LENGTH, length_and_direction, scaled
+from kane.model.contacts.pairs.on_round import (
+    FLUSH_TOLERANCE,
+    NO_LENGTH,
+    PARALLEL_SQUARED_SINE,
+    length_and_direction,
+    scaled,
+)
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Capsule, Cylinder, Sphere
 
-# Tolerance at the ends of lines [m]. It keeps contacts of flush capsules from switching by rounding.
-FLUSH_TOLERANCE = 1e-9
-# Squared sine below which lines count as parallel [rad^2], its regularization, and overshoot per missing angle [m/rad].
-PARALLEL_SQUARED_SINE, SQUARED_SINE_REGULARIZATION, OVERSHOOT_PER_ANGLE = 1e-10, 1e-30, 1e3
+# Regularization of the squared sine between lines [rad^2], and overshoot per missing angle [m/rad].
+SQUARED_SINE_REGULARIZATION, OVERSHOOT_PER_ANGLE = 1e-30, 1e3
 
 
 def point_on_capsule(point: Point, surface: Capsule) -> Sequence[Touch]:

@@ -23,11 +23,11 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.functions import absolute, maximum, minimum, select, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot
+from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot
 from kane.model.constraints.relative import measure_numbers, position, subtract_vectors
-from kane.model.contacts.pairs.boxes import FLUSH_TOLERANCE, IGNORED_DISTANCE, PARALLEL_SQUARED_SINE, UNIT_VECTORS
+from kane.model.contacts.pairs.boxes import IGNORED_DISTANCE
 from kane.model.contacts.pairs.choice import look_up_row, looked_up, select_least
-from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE, scaled
 from kane.model.contacts.pairs.polyhedra import polyhedron_of
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Polyhedron

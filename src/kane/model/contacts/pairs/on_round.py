@@ -13,12 +13,17 @@ from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
-from kane.model.contacts.pairs.polyhedra import nearest_point
+from kane.model.contacts.pairs.polyhedra import LARGE_SQUARED_DISTANCE, nearest_point
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Cylinder, Disk, Polyhedron, Sphere
 
 Round = Sphere | Cylinder
 Projection = Callable[[Triple], Triple]
+
+# Tolerance at the limits of faces, edges and lines [m]. It keeps contacts of flush features from switching by rounding.
+FLUSH_TOLERANCE = 1e-9
+# Squared sine below which edges and lines count as parallel [rad^2].
+PARALLEL_SQUARED_SINE = 1e-10
 
 
 def point_on_round(point: Point, surface: Round) -> Sequence[Touch]:
@@ -118,9 +123,6 @@ def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
             y = _sum(scaled(end, half) for end, half in zip(ends, halves, strict=True))
             nearest = tuple(select(nearer, *pair) for pair in zip(y, nearest, strict=True))
     return [_nearest(C.body, C, cylinder, (x, nearest))]
-
-
-LARGE_SQUARED_DISTANCE = 1e30  # m^2, more than any distance
 
 
 def _sum(vectors: Iterable[Triple]) -> Triple:

@@ -15,7 +15,7 @@ from kane.model.contacts.pairs.choice import look_up_row, select_least
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Plane, Polyhedron
 
-LARGE_SQUARED_DISTANCE = 1e30  # m^2, more than any distance
+LARGE_SQUARED_DISTANCE = 1e30  # m^2, more than the square of any distance
 
 
 def polyhedron_of(solid: Box | Polyhedron) -> Polyhedron:

@@ -25,7 +25,7 @@ from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, dot
 from kane.model.arguments import normals
 from kane.model.body import Direction
-from kane.model.constraints.rolling.carrier import kept_lean
+from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, kept_lean
 from kane.model.shapes.rim import Rim
 
 # Relative to the radius; TILT_SMOOTHING and LIFT_TILT are sines of the tilt. TILT_SMOOTHING < RIM_LIFT keeps the lowest
@@ -34,8 +34,6 @@ from kane.model.shapes.rim import Rim
 TILT_SMOOTHING, RIM_LIFT, LIFT_TILT, FOOT_INSET = 1e-9, 1e-8, 1e-3, 1e-3
 # The feet carry any load up to cos(180 degrees / FEET) r = 0.92 r from the axle.
 FEET = 8
-# A rim counts as flat if 1 - |a . n| is at most this; s is then 1.4e-6.
-FLAT_TILT_TOLERANCE = 1e-12
 
 
 def feet(rim: Rim) -> Sequence[Triple]:

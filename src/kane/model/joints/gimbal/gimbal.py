@@ -12,13 +12,12 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
+from kane.geometry.rotation import AXIS_NUMBERS
 from kane.model.joints.chart import Chart
 from kane.model.joints.gimbal.chart import GimbalChart, other_sequence
 from kane.model.joints.gimbal.speeds import AngleRates, GimbalSpeeds
 from kane.model.joints.joint import Joint, JointMotion
 from kane.model.joints.rate_joint import RateJoint
-
-AXIS_NUMBERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from kane.expression.functions import atan2, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.joints.gimbal.angles import GIMBAL_LOCK_SINE, angular_velocity_matrix
-from kane.model.joints.joint import ZERO_VECTOR, JointMotion, default_speed_name
+from kane.model.joints.joint import JointMotion, default_speed_name
 from kane.model.joints.pose_motion import motion_of_pose
 
 # Three axes, and angles of shape (..., 3).
