@@ -19,7 +19,7 @@ from kane.codegen.programs.factor import factor
 from kane.codegen.programs.parameter_sums import shortened
 from kane.codegen.programs.program import Program
 from kane.expression.interpret import interpret
-from kane.library.random_tree import JOINTS, random_tree
+from kane.library.random_tree import JOINT_MAKERS, random_tree
 
 TREE_SEED = 7
 
@@ -67,13 +67,13 @@ def _state(n: int) -> Any:
 
 def certificate(bodies: int) -> dict[str, Any]:
     """kane.certify of a random tree whose joints are of every kind in turn."""
-    kinds = iter([JOINTS[i % len(JOINTS)] for i in range(bodies)])
+    kinds = iter([JOINT_MAKERS[i % len(JOINT_MAKERS)] for i in range(bodies)])
     model = random_tree(TREE_SEED, bodies, joints=[lambda name, axis: next(kinds)(name, axis)])
     watch = Stopwatch()
     found = kane.certify(model)
     watch.lap("certify")
     digits = [finding.digits for finding in found if finding.digits is not None]
-    size = {"kinds": min(bodies, len(JOINTS)), "speeds": len(kane.formulate(model).u), "claims": len(digits)}
+    size = {"kinds": min(bodies, len(JOINT_MAKERS)), "speeds": len(kane.formulate(model).u), "claims": len(digits)}
     return {**watch.laps, **size, "digits": min(digits), "holds": found.holds}
 
 

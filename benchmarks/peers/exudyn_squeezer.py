@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.peers.toolchain import PeerMissingError
-from kane.library.andrews_squeezer import ANDREWS_START, BODIES, JOINTS, MEET, SC, SD, C, D
+from kane.library.andrews_squeezer import ANDREWS_START, MEET, SC, SD, SQUEEZER_BODIES, SQUEEZER_JOINTS, C, D
 
 Array = npt.NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class ExudynSqueezer:
         self._nodes: dict[str, int] = {}
         self._angles = {"ground": 0.0}
         self._origins = {"ground": np.zeros(2)}
-        for name, (parent, coordinate, at) in JOINTS.items():
+        for name, (parent, coordinate, at) in SQUEEZER_JOINTS.items():
             self._add(name, parent, ANDREWS_START[coordinate], np.array(at[:2]))
         for name, at in MEET.items():
             self._pin(name, np.array(at[:2]), "K2", np.array([-D, 0.0]))
@@ -51,7 +51,7 @@ class ExudynSqueezer:
         self._start = self._mbs.systemData.GetSystemState()
 
     def _add(self, name: str, parent: str, turn: float, at: Array) -> None:
-        mass, moment, com = BODIES[name]
+        mass, moment, com = SQUEEZER_BODIES[name]
         angle = self._angles[parent] + turn
         origin = self._origins[parent] + _turned(self._angles[parent], at)
         self._angles[name], self._origins[name] = angle, origin
@@ -64,11 +64,11 @@ class ExudynSqueezer:
         self._pin(name, np.zeros(2), parent, at)
 
     def _marker(self, name: str, at: Array) -> int:
-        """A marker at a point of a body, in its frame of ``BODIES``."""
+        """A marker at a point of a body, in its frame of ``SQUEEZER_BODIES``."""
         if name == "ground":
             body, local = self._ground, at
         else:
-            body, local = self._bodies[name], at - np.array(BODIES[name][2][:2])
+            body, local = self._bodies[name], at - np.array(SQUEEZER_BODIES[name][2][:2])
         return int(self._mbs.AddMarker(self._items.MarkerBodyRigid(bodyNumber=body, localPosition=[*local, 0.0])))
 
     def _pin(self, name: str, at: Array, other: str, there: Array) -> None:
@@ -86,7 +86,9 @@ class ExudynSqueezer:
         settings.solutionSettings.writeSolutionToFile = False
         self._mbs.SolveDynamic(settings, solverType=self._exu.DynamicSolverType.TrapezoidalIndex2)
         absolute = {name: self._turn(name) for name in self._nodes} | {"ground": 0.0}
-        found = {coordinate: absolute[name] - absolute[parent] for name, (parent, coordinate, _) in JOINTS.items()}
+        found = {
+            coordinate: absolute[name] - absolute[parent] for name, (parent, coordinate, _) in SQUEEZER_JOINTS.items()
+        }
         return np.array([found[coordinate] for coordinate in ANDREWS_START])
 
     def _turn(self, name: str) -> float:

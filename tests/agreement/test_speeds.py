@@ -24,10 +24,10 @@ from oracles.numbers import (
 import kane
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.functions import cos, sin
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
-from kane.formulation.search.candidates import candidates, own_speeds
+from kane.formulation.search.candidates import candidates, own_speed_definitions
 from kane.library import chain, random_tree, stanford_arm
 
 # Some hundred products of numbers of order one on each route; what is divided by Y is so twice.
@@ -49,7 +49,7 @@ def drawn(model, seed):
         if wanted and spans(model, system, {**chosen, **dict(zip(offer.columns, offer.definitions, strict=True))}):
             used.update(offer.columns)
             chosen.update(zip(offer.columns, offer.definitions, strict=True))
-    own = [d.expression() for d in own_speeds(system)]
+    own = [d.expression() for d in own_speed_definitions(system)]
     definitions = {d.name: d.expression() for d in chosen.values()}
     left = [j for j in range(len(own)) if j not in used]
     for place, j in enumerate(left):
@@ -64,8 +64,8 @@ def drawn(model, seed):
 
 def spans(model, system, chosen):
     """Whether definitions, each in the place of a column, determine the joints' own speeds at some state."""
-    definitions = [chosen.get(j, d).expression() for j, d in enumerate(own_speeds(system))]
-    resolved = substitute(definitions, images(system, definitions))
+    definitions = [chosen.get(j, d).expression() for j, d in enumerate(own_speed_definitions(system))]
+    resolved = substitute_nodes(definitions, images(system, definitions))
     rows, _ = linear_coefficients(resolved, system.speeds.u)
     entries = probe_of(model)([x for row in rows for x in row])
     return np.linalg.cond(entries.reshape(len(rows), -1)) < 100.0
@@ -81,7 +81,7 @@ class Pair:
         chosen.speeds(**choose(chosen, seed))
         self.chosen = kane.formulate(chosen)
         speeds = self.own.system.speeds
-        resolved = substitute(list(definitions.values()), images(self.own.system, list(definitions.values())))
+        resolved = substitute_nodes(list(definitions.values()), images(self.own.system, list(definitions.values())))
         changes = dict(zip(speeds.q, speeds.kinematics, strict=True)) | {self.own.t: self.own.t.arena.one}
         changes |= dict(zip(speeds.u, speeds.udot, strict=True))
         random = np.random.default_rng(seed)

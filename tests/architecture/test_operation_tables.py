@@ -30,7 +30,7 @@ def test_every_operation_has_a_meaning_and_a_known_cost():
 
 
 def test_every_operation_can_be_printed():
-    assert set(text.ROWS) == COMPUTED
+    assert set(text.TYPED_SPELLINGS) == COMPUTED
 
 
 def test_there_are_emitters():

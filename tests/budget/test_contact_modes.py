@@ -12,7 +12,7 @@ import pytest
 
 import kane
 from benchmarks.tables.contacts import ten_speeds
-from kane.expression.traverse import count
+from kane.expression.traverse import count_operations
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.quantities.responses import Responses
 from kane.native.contacts.header import HELD, OPEN, SLIDING
@@ -39,7 +39,7 @@ def equations():
 def test_programs_of_a_mode_take_as_many_operations_as_before(statuses):
     mode = ContactMode(equations(), Responses(equations()), statuses)
     programs = mode.accelerations(), mode.guards(), mode.missed(), mode.step(), mode.settled()
-    found = [count(quantity.outputs) for quantity in programs]
+    found = [count_operations(quantity.outputs) for quantity in programs]
     assert [(each["mul"], each["add"], each["div"]) for each in found] == COUNTS[statuses]
 
 

@@ -19,8 +19,8 @@ import kane
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.parameter_sums import shortened
 from kane.expression.operations import PARAMETER
-from kane.expression.traverse import count
-from kane.formulation.quantities.programs import written
+from kane.expression.traverse import count_operations
+from kane.formulation.quantities.programs import written_quantity
 from kane.library import (
     andrews_squeezer,
     chain,
@@ -158,8 +158,8 @@ def test_counts_are_under_those_of_pinocchio_traced_to_straight_line_code(cell, 
 @pytest.mark.parametrize("n", SYMPY)
 def test_pendulums_with_angles_to_the_vertical_need_no_more_operations_than_sympys(n):
     equations = kane.formulate(n_link_pendulum_to_vertical(n))
-    outputs = [*written(equations, "mass_matrix").outputs, *written(equations, "bias").outputs]
-    found = count(shortened(factor(outputs)), free=(PARAMETER,))
+    outputs = [*written_quantity(equations, "mass_matrix").outputs, *written_quantity(equations, "bias").outputs]
+    found = count_operations(shortened(factor(outputs)), free=(PARAMETER,))
     assert (found["mul"] <= SYMPY[n][0], found["add"] <= SYMPY[n][1]) == (True, True), found
 
 

@@ -1,7 +1,7 @@
 """Operations of derivatives of inverse dynamics: of the UR5, and of the ways to have each column.
 
-What they cost is counted by ``cost`` here, by sets of operations in ``cheapest``. That the derivatives are right is for
-tests/agreement/test_derivatives.py.
+What they cost is counted by ``cost`` here, by sets of operations in ``cheapest_alternatives``. That the derivatives
+are right is for tests/agreement/test_derivatives.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kane.expression.arena import Arena
 from kane.expression.derivative import jacobian
 from kane.expression.operations import SPEED
 from kane.formulation.derivatives.derivative import derivative, derivative_program
-from kane.formulation.tree.cost import cheapest, cost
+from kane.formulation.tree.cost import cheapest_alternatives, cost
 
 # Of the function itself 152 and 118.
 UR5 = {"mul": 658, "add": 530}
@@ -45,8 +45,8 @@ def test_what_ways_have_in_common_is_paid_for_once():
     shared = (x + y) * (x + z) * (y + z)
     first = [[shared * x], [x * y * z]]
     second = [[shared * y], [y * y * z * z]]
-    assert cheapest((), [first, second], [(0, 0), (1, 1)]) == [1, 1]
-    assert cheapest((shared,), [first, second], [(0, 0), (1, 1)]) == [0, 0]
+    assert cheapest_alternatives((), [first, second], [(0, 0), (1, 1)]) == [1, 1]
+    assert cheapest_alternatives((shared,), [first, second], [(0, 0), (1, 1)]) == [0, 0]
 
 
 def test_no_exchange_of_one_way_costs_less():
@@ -57,7 +57,7 @@ def test_no_exchange_of_one_way_costs_less():
     def total(chosen):
         return cost([x for ways, k in zip(choices, chosen, strict=True) for x in ways[k]])
 
-    found = cheapest((), choices, starts)
+    found = cheapest_alternatives((), choices, starts)
     assert total(found) <= min(map(total, starts))
     near = [k for k in product((0, 1), repeat=3) if sum(a != b for a, b in zip(k, found, strict=True)) == 1]
     assert total(found) <= min(map(total, near))

@@ -7,7 +7,7 @@ from oracles.general_arm import general_arm
 
 import kane
 from kane.expression.operations import PARAMETER
-from kane.expression.traverse import count
+from kane.expression.traverse import count_operations
 from kane.library import chain
 
 # The axes of the chain repeat after three joints: three joints more cost the same wherever they are added.
@@ -16,7 +16,7 @@ KINDS = ("mul", "add", "div", "trig")
 
 
 def totals(expressions):
-    found = count(expressions, free=(PARAMETER,))
+    found = count_operations(expressions, free=(PARAMETER,))
     return {kind: found[kind] for kind in KINDS}
 
 

@@ -111,7 +111,7 @@ def test_operations_inside_others_keep_their_order(tmp_path):
 
 def test_the_piece_of_a_spline_that_holds_is_the_interpreters(tmp_path):
     x = Arena().leaf(COORDINATE, "x")
-    case = Case(Program("f", [construct.spline(x, TABLE)], state=[x], rest=[], parameters=[]))
+    case = Case(Program("f", [construct.build_spline(x, TABLE)], state=[x], rest=[], parameters=[]))
     library = Library(tmp_path, emit_c([case.program], name="t"), "-ffp-contract=off")
     for at in (*np.linspace(-2, 3.5, 56), *TABLE.knots, *np.nextafter(TABLE.knots, -math.inf), math.nan):
         np.testing.assert_array_equal(case.by_c(library, [at]), [TABLE.value(at)])

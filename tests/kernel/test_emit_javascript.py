@@ -153,6 +153,6 @@ give(forward.state);
 def test_a_spline_holds_its_piece():
     x = Arena().leaf(COORDINATE, "x")
     table = PiecewiseCubic.through([-1.0, 0.0, 0.5, 2.0], [1.0, -2.0, 0.25, 3.0])
-    program = Program("f", [construct.spline(x, table)], state=[x], rest=[], parameters=[])
+    program = Program("f", [construct.build_spline(x, table)], state=[x], rest=[], parameters=[])
     at = [*np.linspace(-2, 3.5, 56), *table.knots, *np.nextafter(table.knots, -math.inf), math.nan]
     np.testing.assert_array_equal(values(program, [[x] for x in at])[:, 0], [table.value(x) for x in at])

@@ -68,7 +68,7 @@ def test_outputs_that_do_not_move_fill_the_batch():
 def test_the_piece_of_a_spline_that_holds_is_the_interpreters():
     x = Arena().leaf(COORDINATE, "x")
     table = PiecewiseCubic.through([-1.0, 0.0, 0.5, 2.0], [1.0, -2.0, 0.25, 3.0])
-    twice = [construct.spline(x, table), construct.spline(x * x, table)]
+    twice = [construct.build_spline(x, table), construct.build_spline(x * x, table)]
     source = emit_numpy([Program("f", twice, state=[x], rest=[], parameters=[])], name="t")
     assert source.count("np.array(") == 1
     at = np.array([*np.linspace(-2, 3.5, 56), *table.knots, *np.nextafter(table.knots, -math.inf), math.nan])

@@ -8,11 +8,11 @@ import pytest
 
 from kane.expression import construct
 from kane.expression.arena import Arena
-from kane.expression.check import check
+from kane.expression.check import check_arena
 from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE
-from kane.expression.traverse import count, leaves, reachable, substitute
+from kane.expression.traverse import count_operations, leaves, reachable, substitute_nodes
 
 LENGTH = 100_000
 
@@ -35,7 +35,7 @@ def multiplications(arena, x, y):
 def sines(arena, x, y):
     node = x
     for _ in range(LENGTH):
-        node = construct.sin(node)
+        node = construct.build_sin(node)
     return node
 
 
@@ -53,10 +53,10 @@ def chain(request):
 
 def test_a_chain_of_100000_operations_can_be_walked_counted_and_evaluated(chain):
     name, root, x, y = chain
-    check(root.arena)
+    check_arena(root.arena)
     assert len(reachable([root])) >= LENGTH
     assert leaves([root])[0] is x
-    assert sum(count([root]).values()) >= LENGTH
+    assert sum(count_operations([root]).values()) >= LENGTH
     value = interpret([root], {x: 1.0, y: 1.0})[0]
     # Sums and products of ones are exact; sin iterated n times goes as sqrt(3/n), with a relative error of ln(n)/n.
     expected = {"additions": LENGTH + 1.0, "multiplications": 1.0, "sines": math.sqrt(3 / LENGTH)}
@@ -67,7 +67,7 @@ def test_a_chain_of_100000_operations_can_be_walked_counted_and_evaluated(chain)
 def test_a_chain_of_100000_operations_can_be_substituted_and_differentiated(chain):
     name, root, x, y = chain
     z = root.arena.leaf(COORDINATE, "z")
-    (other,) = substitute([root], {x: z})
+    (other,) = substitute_nodes([root], {x: z})
     assert leaves([other]) == ([z] if name == "sines" else [y, z])
     one = root.arena.one
     (slope,) = forward([root], {x: one})

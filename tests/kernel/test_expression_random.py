@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from kane.errors import ExpressionError
 from kane.expression import derivative
 from kane.expression.arena import Arena
-from kane.expression.check import check
+from kane.expression.check import check_arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import (
     ABS,
@@ -46,7 +46,7 @@ from kane.expression.operations import (
     SUB,
 )
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.traverse import CONSTRUCTORS, leaves, reachable, substitute
+from kane.expression.traverse import CONSTRUCTORS, leaves, reachable, substitute_nodes
 
 EPS = 2.0**-53
 TABLE = PiecewiseCubic.through([-2.0, -0.5, 0.25, 1.0, 3.0], [0.5, -1.0, 2.0, 1.0, 1.5])
@@ -139,7 +139,7 @@ def build(recipe, point):
         chosen = [len(nodes) - 1 - pick % len(nodes) for pick in picks[: OPERATIONS[op].arity]]
         truth.append(oracle(op, [truth[i] for i in chosen]))
         nodes.append(constructed(op, [nodes[i] for i in chosen], truth[-1]))
-    check(arena)
+    check_arena(arena)
     return nodes, truth, dict(zip(xs, point, strict=True))
 
 
@@ -202,7 +202,7 @@ def test_every_operation_on_every_pair_of_patterns_keeps_its_value(op):
             picks = itertools.product(patterns[:6], patterns[:6], patterns[:6])
         results = [written(op, *args) for args in picks]
         assert_values([(r.node, r.truth) for r in results], values)
-    check(arena)
+    check_arena(arena)
 
 
 @settings(max_examples=150, deadline=None)
@@ -226,7 +226,7 @@ def test_substituting_numbers_folds_to_the_value_of_the_interpreter(recipe, poin
         nodes, truth, values = build(recipe, point)
         node, t = next((n, t) for n, t in zip(reversed(nodes), reversed(truth)) if n is not None and t is not None)
     try:
-        (folded,) = substitute([node], {leaf: node.arena.constant(value) for leaf, value in values.items()})
+        (folded,) = substitute_nodes([node], {leaf: node.arena.constant(value) for leaf, value in values.items()})
     except ExpressionError:  # an inner branch that the value does not depend on is undefined at this point
         assert any(n.op == SELECT for n in reachable([node]))
         return
@@ -256,7 +256,7 @@ def test_forward_and_reverse_derivatives_of_random_expressions_match_differences
         except (ExpressionError, ZeroDivisionError, ValueError, TypeError):
             assume(False)  # the derivative does not exist here, or an untaken branch is undefined
         assume(all(not isinstance(v, mpmath.mpc) and mpmath.isfinite(v) and abs(v) < 1e3 for v in everything))
-        check(node.arena)
+        check_arena(node.arena)
         for x, f, b, (left, central, right) in zip(values, forward, backward, slopes, strict=True):
             assume(abs(left - right) < 1e-6)  # else a kink or a jump: there is no derivative to compare
             # Constants of the derivative are folded in double precision: 1e-16, times values and slopes of at most 1e3

@@ -10,7 +10,7 @@ from kane.expression.arena import Arena
 from kane.expression.functions import absolute, equal, maximum, minimum, select, sign, sin, spline
 from kane.expression.interpret import evaluate, interpret
 from kane.expression.operations import ACCELERATION, COORDINATE, INPUT, OPERATIONS, RATE, SPEED, SPLINE
-from kane.expression.text import SHOWN
+from kane.expression.text import SHOWN_OPERATIONS
 from kane.expression.traverse import CONSTRUCTORS
 
 ARENA = Arena()
@@ -78,11 +78,11 @@ def test_values_are_given_by_the_names_that_are_printed():
 
 def test_a_long_expression_prints_its_outermost_operations():
     long = q1
-    for _ in range(2 * SHOWN):
+    for _ in range(2 * SHOWN_OPERATIONS):
         long = sin(long)
-    assert repr(long) == "sin(" * SHOWN + "..." + ")" * SHOWN
+    assert repr(long) == "sin(" * SHOWN_OPERATIONS + "..." + ")" * SHOWN_OPERATIONS
     doubled = q1
     for _ in range(100):  # 2^100 occurrences of q1
         doubled = sin(doubled) * (doubled + 1)
     assert repr(doubled).count("...") > 0
-    assert len(repr(doubled)) < 20 * SHOWN
+    assert len(repr(doubled)) < 20 * SHOWN_OPERATIONS

@@ -77,7 +77,7 @@ def one_operation(op):
     """A program of one operation on coordinates x, y, z."""
     arena = Arena()
     x = [arena.leaf(COORDINATE, f"q{i}") for i in range(3)]
-    node = construct.spline(x[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*x[: OPERATIONS[op].arity])
+    node = construct.build_spline(x[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*x[: OPERATIONS[op].arity])
     return Program(OPERATIONS[op].name, [node], state=x, rest=[], parameters=[])
 
 
@@ -104,7 +104,7 @@ def test_a_huge_angle_leaves_the_sines_beside_it_as_they_are(width):
     arena = Arena()
     q = [arena.leaf(COORDINATE, f"q{i}") for i in range(3)]
     program = Program(
-        "trig", [f(x) for x in q for f in (construct.sin, construct.cos)], state=q, rest=[], parameters=[]
+        "trig", [f(x) for x in q for f in (construct.build_sin, construct.build_cos)], state=q, rest=[], parameters=[]
     )
     scalar, lanes = compiler.compile_program(program, lanes=False), in_lanes(program, width)
     state = np.random.default_rng(0).uniform(-900_000, 900_000, (width, 3))

@@ -134,7 +134,7 @@ def test_a_nan_that_enters_any_operation_but_a_choice_comes_out():
     arena = Arena()
     state, _, _ = leaves_of(arena)
     x, y = state[1:3]
-    nodes = [construct.spline(x, TABLE)]
+    nodes = [construct.build_spline(x, TABLE)]
     for op in set(OPERATION_CODES) - {LESS, LESS_EQUAL, EQUAL, SELECT, SPLINE}:
         nodes += [CONSTRUCTORS[op](*args) for args in ([(x,)] if OPERATIONS[op].arity == 1 else [(x, y), (y, x)])]
     function = compile_program(Program("nan", nodes, state=state, rest=[], parameters=[]))
@@ -150,7 +150,12 @@ def test_comparisons_with_nan_are_false_and_a_nan_condition_holds():
     arena = Arena()
     state, _, _ = leaves_of(arena)
     x, y, z = state[1:4]
-    nodes = [construct.less(x, y), construct.less_equal(x, y), construct.equal(x, y), construct.select(x, y, z)]
+    nodes = [
+        construct.build_less(x, y),
+        construct.build_less_equal(x, y),
+        construct.build_equal(x, y),
+        construct.build_select(x, y, z),
+    ]
     function = compile_program(Program("choices", nodes, state=state, rest=[], parameters=[]))
     cases = [
         (math.nan, 2.0, [0, 0, 0, 2]),
@@ -168,7 +173,7 @@ def test_splines_find_their_piece_at_between_and_beyond_the_knots(points):
     table = PiecewiseCubic.through(xs, np.sin(3 * xs))
     arena = Arena()
     q = arena.leaf(COORDINATE, "q")
-    function = compile_program(Program("spline", [construct.spline(q, table)], state=[q], rest=[], parameters=[]))
+    function = compile_program(Program("spline", [construct.build_spline(q, table)], state=[q], rest=[], parameters=[]))
     near = [np.nextafter(xs, np.inf), np.nextafter(xs, -np.inf)]
     where = np.concatenate([xs, *near, np.linspace(xs[0] - 2, xs[-1] + 2, 101), [math.nan]])
     # Horner's rule with and without fused multiply-add: a few ulp of the largest term, of order 10 here.
@@ -180,7 +185,7 @@ def test_the_piece_that_begins_at_a_knot_holds_at_the_knot():
     jumps = TABLE.derivative().derivative().derivative()
     arena = Arena()
     q = arena.leaf(COORDINATE, "q")
-    function = compile_program(Program("jumps", [construct.spline(q, jumps)], state=[q], rest=[], parameters=[]))
+    function = compile_program(Program("jumps", [construct.build_spline(q, jumps)], state=[q], rest=[], parameters=[]))
     where = np.array(TABLE.knots)
     np.testing.assert_array_equal(function(where[:, None], [], [])[:, 0], jumps.value(where))
 

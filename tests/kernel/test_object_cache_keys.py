@@ -48,7 +48,7 @@ class Rebuilt:
         if node.op == CONSTANT:
             return self.arena.constant(node.data)
         args = [self.nodes[a] for a in node.args] if args is None else args
-        return construct.spline(*args, node.data) if node.op == SPLINE else CONSTRUCTORS[op or node.op](*args)
+        return construct.build_spline(*args, node.data) if node.op == SPLINE else CONSTRUCTORS[op or node.op](*args)
 
 
 def another_digit(new, node):
@@ -58,7 +58,7 @@ def another_digit(new, node):
         rows = [list(row) for row in node.data.coefficients]
         rows[1][2] = np.nextafter(rows[1][2], np.inf)
         table = PiecewiseCubic(node.data.knots, tuple(map(tuple, rows)))
-        return construct.spline(new.nodes[node.args[0]], table)
+        return construct.build_spline(new.nodes[node.args[0]], table)
     return new.again(node)
 
 

@@ -43,8 +43,8 @@ def leaves():
 
 
 def test_every_instruction_comes_after_its_arguments_and_once(leaves):
-    s, c = construct.sin(leaves.q), construct.cos(leaves.q)
-    program = leaves.program(s * leaves.u + c, construct.sin(s + leaves.t) * leaves.mass * leaves.length, s - c)
+    s, c = construct.build_sin(leaves.q), construct.build_cos(leaves.q)
+    program = leaves.program(s * leaves.u + c, construct.build_sin(s + leaves.t) * leaves.mass * leaves.length, s - c)
     ready = {*program.state, *program.rest, *program.stage_outputs}
     for node in program.instructions:
         assert node not in ready
@@ -54,10 +54,10 @@ def test_every_instruction_comes_after_its_arguments_and_once(leaves):
 
 
 def test_sines_and_cosines_of_independent_angles_come_first_and_side_by_side(leaves):
-    inner = construct.sin(leaves.q)
-    late = construct.cos(inner + leaves.t)
+    inner = construct.build_sin(leaves.q)
+    late = construct.build_cos(inner + leaves.t)
     shifted = leaves.t * 3.0
-    program = leaves.program(leaves.u * leaves.tau + late + construct.cos(shifted), inner)
+    program = leaves.program(leaves.u * leaves.tau + late + construct.build_cos(shifted), inner)
     assert program.angles == (leaves.q, shifted)
     words = [node.op for node in program.instructions]
     assert words[0] == shifted.op
@@ -67,16 +67,20 @@ def test_sines_and_cosines_of_independent_angles_come_first_and_side_by_side(lea
 
 def test_what_depends_on_parameters_alone_is_the_parameter_stage(leaves):
     inertia = leaves.mass * leaves.length * leaves.length
-    program = leaves.program(inertia * leaves.u + leaves.mass, construct.sin(leaves.length))
+    program = leaves.program(inertia * leaves.u + leaves.mass, construct.build_sin(leaves.length))
     assert program.stage_nodes[0] is leaves.length * leaves.length or inertia in program.stage_nodes
-    assert set(program.stage_outputs) == {inertia, leaves.mass, construct.sin(leaves.length)}
+    assert set(program.stage_outputs) == {inertia, leaves.mass, construct.build_sin(leaves.length)}
     assert leaves.length not in program.stage_outputs
     assert len(program.instructions) == 2
     assert program.angles == ()
 
 
 def test_counts_are_those_of_the_main_part(leaves):
-    x = leaves.mass * leaves.length * leaves.q + construct.sin(leaves.q) / leaves.u - construct.sqrt(leaves.q)
+    x = (
+        leaves.mass * leaves.length * leaves.q
+        + construct.build_sin(leaves.q) / leaves.u
+        - construct.build_sqrt(leaves.q)
+    )
     assert leaves.program(x).count() == {"mul": 1, "add": 2, "div": 1, "trig": 1, "other": 1}
     assert leaves.program(leaves.mass * leaves.length).count() == dict.fromkeys(COST_CLASSES, 0)
 

@@ -9,7 +9,7 @@ from kane.codegen.programs.factor import factor
 from kane.expression.arena import Arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, PARAMETER
-from kane.expression.traverse import count
+from kane.expression.traverse import count_operations
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def leaves():
 
 
 def operations(*outputs):
-    costs = count(outputs, free=(PARAMETER,))
+    costs = count_operations(outputs, free=(PARAMETER,))
     return costs["mul"], costs["add"]
 
 

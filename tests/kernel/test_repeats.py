@@ -176,7 +176,11 @@ def test_sines_and_cosines_of_other_angles_are_not_alike():
     x, steps = [arena.leaf(COORDINATE, f"x{i}") for i in range(4)], []
     for k, turned in enumerate((False, True)):
         a, b = x[2 * k : 2 * k + 2]
-        nodes = (construct.sin(a), construct.cos(b)) if turned else (construct.sin(b), construct.cos(a))
+        nodes = (
+            (construct.build_sin(a), construct.build_cos(b))
+            if turned
+            else (construct.build_sin(b), construct.build_cos(a))
+        )
         steps.append(EmittedStep(nodes, (a, b), (a, b)))
     words = _words(steps)
     assert words[0] != words[1]

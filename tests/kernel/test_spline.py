@@ -8,7 +8,7 @@ from scipy.interpolate import CubicSpline
 
 from kane.errors import ExpressionError
 from kane.expression.arena import Arena
-from kane.expression.construct import spline as construct_spline
+from kane.expression.construct import build_spline as construct_spline
 from kane.expression.derivative import forward, gradient
 from kane.expression.functions import PiecewiseCubic, spline
 from kane.expression.interpret import interpret

@@ -22,7 +22,7 @@ def sines_and_cosines(angles, fused=True):
     """Native function of ``angles`` coordinates whose outputs are all sines, then all cosines."""
     arena = Arena()
     q = [arena.leaf(COORDINATE, f"q{i}") for i in range(angles)]
-    outputs = [construct.sin(x) for x in q] + [construct.cos(x) for x in q]
+    outputs = [construct.build_sin(x) for x in q] + [construct.build_cos(x) for x in q]
     program = Program("trig", outputs, state=q, rest=[], parameters=[])
     function = compiler._load(program, emit_llvm(program, fused=fused), compiler._target_machine())
     return lambda x: np.split(function(x, [], []), 2, axis=-1)
@@ -101,7 +101,7 @@ def test_angles_are_loaded_one_by_one_since_they_may_have_just_been_stored_so():
     """A vector loaded over numbers that were stored one by one waits until the last of them is in the cache."""
     arena = Arena()
     q = [arena.leaf(COORDINATE, f"q{i}") for i in range(6)]
-    text = emit_llvm(Program("trig", [construct.sin(x) for x in q], state=q, rest=[], parameters=[])).text
+    text = emit_llvm(Program("trig", [construct.build_sin(x) for x in q], state=q, rest=[], parameters=[])).text
     text = text.split("@kane_main(")[1].split("\n}")[0]
     packed = set(re.findall(r"insertelement <\d x double> \S+, double (\S+),", text))
     loads = re.findall(r"(\S+) = load (volatile )?double, ptr", text)

@@ -11,9 +11,9 @@ from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 
 import kane
 from kane.analysis.certificate.claims import CLAIMS, digits
-from kane.analysis.random_states import AWAY, RandomStates
+from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, RandomStates
 from kane.library import random_tree
-from kane.library.random_tree import JOINTS
+from kane.library.random_tree import JOINT_MAKERS
 
 ENERGY, MOMENTUM, ARTICULATED, ADVANCE = (
     next(claim for claim in CLAIMS if word in claim) for word in ("energy", "momentum", "articulated", "advance")
@@ -42,7 +42,7 @@ def gimbal(axes):
 
 
 KINDS = {
-    **{f"library {k}": joint for k, joint in enumerate(JOINTS)},
+    **{f"library {k}": joint for k, joint in enumerate(JOINT_MAKERS)},
     **{f"tests {k}": joint for k, joint in enumerate(EVERY_JOINT[4:])},
     "gimbal zxz, rates": lambda name, axis: kane.Gimbal(name, "zxz"),
     **{f"gimbal {axes}, measure numbers": gimbal(axes) for axes in ("131", "32", "yx", "z")},
@@ -70,7 +70,7 @@ def test_every_library_model_has_its_certificate(name):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_joint_has_its_certificate_on_a_tree(kind):
-    revolute = JOINTS[0]
+    revolute = JOINT_MAKERS[0]
     kinds = iter([revolute, KINDS[kind], KINDS[kind]])
     model = random_tree(1, 3, joints=(lambda name, axis: next(kinds)(name, axis),))
     assert require(model, seed=1)[ENERGY].digits is not None
@@ -140,7 +140,7 @@ def test_twenty_bodies_with_every_joint_are_certified():
 
 def iter_all(bodies):
     """One maker that goes through every kind in turn."""
-    kinds = iter([JOINTS[k % len(JOINTS)] for k in range(bodies)])
+    kinds = iter([JOINT_MAKERS[k % len(JOINT_MAKERS)] for k in range(bodies)])
     return (lambda name, axis: next(kinds)(name, axis),)
 
 
@@ -172,7 +172,7 @@ def test_states_keep_away_from_the_singularities_of_gimbals():
     model = random_tree(3, 2, joints=(lambda name, axis: kane.Gimbal(name, "zxz"),))
     equations = kane.formulate(model)
     q = RandomStates(equations, 200, 0).q
-    assert np.abs(np.sin(q[[1, 4]])).min() > np.sin(AWAY)
+    assert np.abs(np.sin(q[[1, 4]])).min() > np.sin(LEAST_SINGULARITY_DISTANCE)
 
 
 def test_the_same_seed_gives_the_same_certificate_and_another_another():

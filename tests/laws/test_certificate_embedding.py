@@ -3,11 +3,11 @@
 import pytest
 
 import kane
-from kane.analysis.certificate.embedding import OF_CONSTRAINTS, OF_SPEEDS
+from kane.analysis.certificate.embedding import OF_CONSTRAINTS, SPEED_CLAIMS
 from kane.formulation.constraints.embedding import OnGraph
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 
-(SPEEDS,) = OF_SPEEDS
+(SPEEDS,) = SPEED_CLAIMS
 MULTIPLIERS, PERSIST, WORKLESS = OF_CONSTRAINTS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
-from kane.library.stanford_arm import BODIES, GRAVITY, LENGTHS
+from kane.library.stanford_arm import LENGTHS, STANFORD_BODIES, STANFORD_GRAVITY
 
 
 def intermediate_quantities(q: Any, u: Any) -> dict[str, float]:
@@ -17,9 +17,11 @@ def intermediate_quantities(q: Any, u: Any) -> dict[str, float]:
     (_, q2, q3, q4, q5, q6), (u1, u2, u3, u4, u5, u6) = q, u
     (s2, c2), (s3, c3), (s4, c4), (s5, c5) = ((sin(x), cos(x)) for x in (q2, q3, q4, q5))
     L1, L2, L3, L4, L5, L6 = LENGTHS.values()
-    _, mB, mC, mD, mE, mF = (mass for mass, _ in BODIES.values())
-    (_, A2, _), (B1, B2, B3), (C1, C2, C3), (D1, D2, D3), (E1, E2, E3), (F1, F2, F3) = (I for _, I in BODIES.values())
-    g = GRAVITY
+    _, mB, mC, mD, mE, mF = (mass for mass, _ in STANFORD_BODIES.values())
+    (_, A2, _), (B1, B2, B3), (C1, C2, C3), (D1, D2, D3), (E1, E2, E3), (F1, F2, F3) = (
+        I for _, I in STANFORD_BODIES.values()
+    )
+    g = STANFORD_GRAVITY
     C11, C12, C13, C22, C23, C31, C32, C33 = c3, s3 * s4, s3 * c4, c4, -s4, -s3, c3 * s4, c3 * c4
     Z1 = (u1 * s3 - u3 * c3) / s2
     Z2 = u1 * c3 + u3 * s3

@@ -10,7 +10,7 @@ import pinocchio as pin
 from kane.expression.derivative import gradient, total_time_derivative
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, RATE
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
 from kane.model.joints import Free, Gimbal, Prismatic, Revolute, Screw, Spherical, Universal, Weld
 from kane.model.joints.joint import axis_components
@@ -115,7 +115,7 @@ class PinocchioTwin:
         rates = {x: q.arena.leaf(RATE, x.data) for x in own}
         values = self._values(state) | {rate: state.u[column[speed[x.data]]] for x, rate in rates.items()}
         first = total_time_derivative([q], rates)
-        at_rest = substitute(first, dict.fromkeys(rates.values(), q.arena.zero))
+        at_rest = substitute_nodes(first, dict.fromkeys(rates.values(), q.arena.zero))
         second = total_time_derivative(first, rates)
         row = np.zeros(len(e.u))
         if own:

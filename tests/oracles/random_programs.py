@@ -33,7 +33,7 @@ def random_program(seed, operations):
         args = [source.choice(pool[-60:]) for _ in range(OPERATIONS[op].arity)]
         if len(args) == 2 and source.random() < 0.15:
             args[source.randrange(2)] = arena.constant(source.uniform(-2, 2))
-        pool.append(construct.spline(args[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*args))
+        pool.append(construct.build_spline(args[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*args))
     outputs = [n for n in reachable(pool) if n.op != CONSTANT]
     return Program("random", outputs, state=state, rest=rest, parameters=parameters)
 
@@ -49,9 +49,9 @@ def smooth_program(*, terms=300, seed=5):
     source = random.Random(seed)
     arena = Arena()
     state, rest, parameters = leaves_of(arena)
-    pool = [*state, *rest, *parameters, *(f(x) for x in state for f in (construct.sin, construct.cos))]
+    pool = [*state, *rest, *parameters, *(f(x) for x in state for f in (construct.build_sin, construct.build_cos))]
     for _ in range(terms):
         a, b, c = (source.choice(pool[-40:]) for _ in range(3))
-        pool.append(construct.tanh(a * b - c) if source.random() < 0.05 else (a * b + c) * 0.5)
+        pool.append(construct.build_tanh(a * b - c) if source.random() < 0.05 else (a * b + c) * 0.5)
     outputs = [*pool[-6:], state[1], parameters[2], arena.constant(2.5), pool[-1], parameters[0] * parameters[1]]
     return Program("smooth", outputs, state=state, rest=rest, parameters=parameters)

@@ -11,7 +11,7 @@ from oracles.kane_levinson import intermediate_quantities
 from oracles.numbers import State, close, input_matrix
 
 import kane
-from kane.expression.traverse import count
+from kane.expression.traverse import count_operations
 from kane.formulation.quantities.programs import program
 from kane.library import stanford_arm, stanford_arm_feedback, wrist, wrist_measure_numbers
 
@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 
 def strict(equations, name):
     """Operations as Table 3 counts them: parameters are symbols like others, nothing is computed beforehand."""
-    found = count(program(equations, name).outputs)
+    found = count_operations(program(equations, name).outputs)
     return found["mul"] + found["div"], found["add"], found["trig"]
 
 

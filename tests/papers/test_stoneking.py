@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import kane
-from kane.library.spacecraft_tree import BODIES, JOINTS
+from kane.library.spacecraft_tree import SPACECRAFT_BODIES, SPACECRAFT_JOINTS
 
 # Some thousand products of numbers of the size of the largest entry: 1e4 roundings of 1.1e-16.
 ROUNDING = 1e-12
 GRAVITY = np.array([0.3, -0.2, -1.7])  # so that F is not zero; uniform, as none is in the paper
-NAMES = list(BODIES)
+NAMES = list(SPACECRAFT_BODIES)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ class Tree:
         B5 = B3 @ about(0, g4[0]) @ about(1, g4[1])
         self.C = [B1, B2, B3, B4, B5]
         self.inner, self.outer = [0, 0, 2, 2], [1, 2, 3, 4]
-        self.r_in = [self.C[i] @ JOINTS[f"G{k + 1}"][2] for k, i in enumerate(self.inner)]
-        self.r_out = [self.C[o] @ JOINTS[f"G{k + 1}"][3] for k, o in enumerate(self.outer)]
+        self.r_in = [self.C[i] @ SPACECRAFT_JOINTS[f"G{k + 1}"][2] for k, i in enumerate(self.inner)]
+        self.r_out = [self.C[o] @ SPACECRAFT_JOINTS[f"G{k + 1}"][3] for k, o in enumerate(self.outer)]
 
     def omega_and_v(self):
         """Omega, 15 x 15 in body axes, and V in N, by the printed tables."""
@@ -119,7 +119,7 @@ class Tree:
 
 
 def inertia(name):
-    xx, yy, zz, xy, xz, yz = BODIES[name][1]
+    xx, yy, zz, xy, xz, yz = SPACECRAFT_BODIES[name][1]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
@@ -156,7 +156,7 @@ def test_coef_and_rhs_are_the_printed_ones(dyn, seed):
     tree = Tree(q, u)
     omega, V = tree.omega_and_v()
     w, alpha, a = tree.remainders()
-    moments, masses = [inertia(name) for name in NAMES], [BODIES[name][0] for name in NAMES]
+    moments, masses = [inertia(name) for name in NAMES], [SPACECRAFT_BODIES[name][0] for name in NAMES]
     COEF = omega.T @ block_diagonal(moments) @ omega + V.T @ block_diagonal([m * np.eye(3) for m in masses]) @ V
     couples, forces = [], []
     for R, I, m, w_k, alpha_k, a_k in zip(tree.C, moments, masses, w, alpha, a, strict=True):

@@ -10,8 +10,8 @@ import kane
 from kane.expression.derivative import linear_coefficients
 from kane.expression.interpret import interpret
 from kane.expression.operations import PARAMETER
-from kane.expression.traverse import count, leaves
-from kane.formulation.quantities.programs import written
+from kane.expression.traverse import count_operations, leaves
+from kane.formulation.quantities.programs import written_quantity
 from kane.library import whipple_bicycle
 
 LEANT = {"roll": 0.1, "steer": 0.2}
@@ -66,9 +66,9 @@ def test_m_and_bias_of_a_bicycle_are_free_of_where_it_heads_and_take_few_operati
     """SymPy's M and f take 1489 multiplications and 953 additions together."""
     model = whipple_bicycle()
     near = kane.formulate(model, near=kane.assemble(kane.formulate(model), q=LEANT, fixed=["roll", "steer"]))
-    outputs = [*written(near, "mass_matrix").outputs, *written(near, "bias").outputs]
+    outputs = [*written_quantity(near, "mass_matrix").outputs, *written_quantity(near, "bias").outputs]
     assert {"x", "y", "yaw", "heave"}.isdisjoint(leaf.name for leaf in leaves(outputs))
-    found = count(outputs, free=(PARAMETER,))
+    found = count_operations(outputs, free=(PARAMETER,))
     assert (found["mul"] < 600, found["add"] < 400, found["div"] <= 8) == (True,) * 3, found
 
 

@@ -8,7 +8,7 @@ import pytest
 import kane
 from kane.expression.derivative import total_time_derivative
 from kane.expression.interpret import interpret
-from kane.model.contacts.pairs.rims import INSET, LIFT, NEAR
+from kane.model.contacts.pairs.rims import FOOT_INSET, LIFT_TILT, RIM_LIFT
 
 G, R, H, M = 9.81, 0.05, 0.02, 0.3
 TILTS = (0.0, 1e-9, 1e-6, 1e-3, 0.1, 0.5, np.pi / 2 - 1e-6, np.pi / 2)
@@ -82,7 +82,9 @@ def test_the_least_gap_of_a_rim_is_that_of_its_lowest_place_at_every_tilt(kind, 
     """Who vouches: the circle's lowest place in closed form."""
     e = evaluated(kind, ground)
     gaps = e.values([c.numbers[0] for c in e.candidates], tilt, np.zeros(6))
-    assert gaps.min() == pytest.approx(0.7 - standing(kind, tilt), abs=1.01 * LIFT * R if 0 < tilt < 0.01 else 1e-13)
+    assert gaps.min() == pytest.approx(
+        0.7 - standing(kind, tilt), abs=1.01 * RIM_LIFT * R if 0 < tilt < 0.01 else 1e-13
+    )
 
 
 @pytest.mark.parametrize(("kind", "ground"), GROUNDS)
@@ -97,7 +99,7 @@ def test_each_row_of_a_rim_is_the_rate_of_its_gap_and_the_velocity_of_a_place_of
     assert found == pytest.approx(derived, abs=1e-8)
     columns = np.array([e.values(motions, tilt, axis) for axis in np.eye(6)])  # p x n and n along the body's axes
     assert np.linalg.norm(columns[3:], axis=0) == pytest.approx(np.ones(len(motions)), abs=1e-12)
-    assert (np.linalg.norm(columns[:3], axis=0) <= np.hypot(R, half(kind)) * (1 + 1.1 * LIFT / NEAR)).all()
+    assert (np.linalg.norm(columns[:3], axis=0) <= np.hypot(R, half(kind)) * (1 + 1.1 * RIM_LIFT / LIFT_TILT)).all()
     remainders = e.values([row.remainder for c in e.candidates for row in c.rows], tilt, np.zeros(6))
     assert np.isfinite(remainders).all()
 
@@ -124,7 +126,7 @@ def test_what_is_dropped_at_any_tilt_stays_on_the_floor_and_comes_to_rest(kind, 
     """
     start = tilted(tilt, b_z=standing(kind, tilt) + 0.05)
     run = kane.simulate(built(kind, e, mu), until=1.0, q=start, **integrator)
-    assert heights(run, kind).min() > -1.01 * LIFT * R
+    assert heights(run, kind).min() > -1.01 * RIM_LIFT * R
     assert np.diff(run.energy).max() < 1e-6 * M * G * R
     on_edge = tilt > 1.5 and (kind == "can" or tilt == np.pi / 2 or mu > 0)
     if not (on_edge or (kind == "can" and tilt > 0 and mu > 0)):
@@ -140,7 +142,7 @@ def test_fixed_steps_through_the_flat_position_gain_no_energy(kind, e, mu, tilt,
     start = tilted(tilt, b_z=standing(kind, tilt) + 0.05)
     run = kane.simulate(built(kind, e, mu), until=1.0, q=start, **integrator)
     rises = np.diff(run.energy)
-    assert heights(run, kind).min() > -1.01 * LIFT * R
+    assert heights(run, kind).min() > -1.01 * RIM_LIFT * R
     assert rises[rises > 0].sum() < 2e-3 * M * G * R
 
 
@@ -160,7 +162,7 @@ def test_an_elastic_bounce_keeps_the_energy_at_every_tilt(kind, tilt):
     run = kane.simulate(built(kind, 1.0, 0.0), until=0.3, q=start, u={"b_wz": 3.0})
     assert any(event.cause == "bounces" for event in run.events)
     assert run.energy == pytest.approx(np.full(len(run), run.energy[0]), rel=1e-8)
-    assert heights(run, kind).min() > -1.01 * LIFT * R
+    assert heights(run, kind).min() > -1.01 * RIM_LIFT * R
 
 
 @cache
@@ -207,15 +209,15 @@ def test_a_can_tips_over_where_its_load_passes_the_rim(azimuth):
 def test_a_load_between_two_feet_and_the_rim_is_borne():
     """By a rocking too small to see, and by tens of thousands of events a second."""
     run = inclined(np.arctan(0.99 * R / (0.5 * TALL)), 3.0, np.pi / 8, until=0.05)
-    assert np.linalg.norm(run.q[:, 1:3], axis=1).max() < 100 * LIFT
+    assert np.linalg.norm(run.q[:, 1:3], axis=1).max() < 100 * RIM_LIFT
 
 
 def test_a_coin_that_spins_flat_is_braked_at_its_rim():
-    """C w' = -mu m g r (1 - INSET), C = m r^2 / 2. Who vouches: Coulomb, the pressure at the feet."""
+    """C w' = -mu m g r (1 - FOOT_INSET), C = m r^2 / 2. Who vouches: Coulomb, the pressure at the feet."""
     mu, w = 0.2, 20.0
     run = kane.simulate(built("coin", 0.0, mu), until=2.0, u={"b_wz": w})
     end = next(event.time for event in run.events if event.cause == "sticks")
-    assert end == pytest.approx(w * R / (2 * mu * G * (1 - INSET)), rel=1e-8)
+    assert end == pytest.approx(w * R / (2 * mu * G * (1 - FOOT_INSET)), rel=1e-8)
     assert abs(run.u[-1]).max() < 1e-9
 
 
@@ -232,7 +234,7 @@ def test_a_coin_that_rolls_on_its_rim_with_its_centre_at_rest_goes_round_as_fast
     )
     w, x, y, z = (run[f"b_q{k}"] for k in "wxyz")
     axle = np.array([2 * (x * z + w * y), 2 * (y * z - w * x)]) / np.sin(tilt)
-    close = 1e-6 if tilt > 10 * NEAR else 30 * LIFT / NEAR
+    close = 1e-6 if tilt > 10 * LIFT_TILT else 30 * RIM_LIFT / LIFT_TILT
     assert axle[0] == pytest.approx(np.sin(W * run.time), abs=close)
     assert axle[1] == pytest.approx(-np.cos(W * run.time), abs=close)
     assert run["b_z"] == pytest.approx(np.full(len(run), R * np.sin(tilt)), abs=1e-8)
@@ -248,7 +250,7 @@ def test_a_coin_that_spins_down_on_a_rough_floor_comes_to_rest_or_goes_on_above_
     W = np.sqrt(4 * G / (R * np.sin(tilt)))
     start = tilted(tilt, azimuth=0.0, b_z=R * np.sin(tilt))
     run = kane.simulate(kane.build(kane.formulate(m)), until=3.0, q=start, u={"b_wy": W * np.sin(tilt)})
-    assert heights(run, "coin").min() > -1.01 * LIFT * R
+    assert heights(run, "coin").min() > -1.01 * RIM_LIFT * R
     assert np.diff(run.energy).max() < 1e-9
 
 

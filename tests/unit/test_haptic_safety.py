@@ -17,7 +17,7 @@ import pytest
 from oracles.waiting import until
 
 import kane
-from kane.geometry.quaternion import exponential, product
+from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
 from kane.haptics.recording import Recording
@@ -81,7 +81,9 @@ def inject(kind, k, data, rng):
         x[k, rng.integers(3)] += math.copysign(rng.uniform(0.02, 0.15), rng.normal())
     elif kind == "turned":
         turn = exponential(rng.choice([-1, 1]) * np.roll([rng.uniform(0.2, 2.0), 0.0, 0.0], rng.integers(3)))
-        samples[k, ORIENTATION : ORIENTATION + 4] = product(turn, samples[k, ORIENTATION : ORIENTATION + 4])
+        samples[k, ORIENTATION : ORIENTATION + 4] = multiply_quaternions(
+            turn, samples[k, ORIENTATION : ORIENTATION + 4]
+        )
     elif kind == "no unit":
         samples[k, ORIENTATION : ORIENTATION + 4] *= rng.choice([0.0, 0.5, 1.01, 3.0])
     elif kind == "outside":

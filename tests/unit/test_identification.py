@@ -250,7 +250,7 @@ def test_long_motions_are_taken_in_pieces_and_give_the_same(monkeypatch):
     dyn, names = pendulum()
     data = measured(dyn, 0.05)
     whole = kane.identify(dyn, data, names)
-    monkeypatch.setattr("kane.analysis.identification.regression.MOST_STATES", 70)
+    monkeypatch.setattr("kane.analysis.identification.regression.STATES_IN_MEMORY", 70)
     pieces = kane.identify(dyn, data, names)
     assert pieces.values == pytest.approx(whole.values, rel=1e-9)
     np.testing.assert_allclose(pieces.residuals, whole.residuals, atol=1e-9)

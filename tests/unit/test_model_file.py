@@ -17,7 +17,7 @@ from oracles.robots import talos
 import kane
 from kane import library
 from kane.files.json_file import _checksum
-from kane.library.random_tree import JOINTS, random_tree
+from kane.library.random_tree import JOINT_MAKERS, random_tree
 from kane.model import joints, loads
 from kane.model.joints import Joint
 from kane.model.loads.load import Effect, Load
@@ -28,7 +28,10 @@ MODELS = {
     "chain": lambda: library.chain(8),
     "n_four_bar": lambda: library.n_four_bar(2),
     "n_link_pendulum": lambda: library.n_link_pendulum(3),
-    **{f"tree of joint {k}": (lambda k=k: random_tree(k, 4, joints=JOINTS[k : k + 1])) for k in range(len(JOINTS))},
+    **{
+        f"tree of joint {k}": (lambda k=k: random_tree(k, 4, joints=JOINT_MAKERS[k : k + 1]))
+        for k in range(len(JOINT_MAKERS))
+    },
     "large tree": lambda: random_tree(3, 25),
     "Talos": talos,
 }
@@ -148,7 +151,7 @@ def test_a_loaded_model_is_a_model_like_any_other(tmp_path):
 
 @pytest.mark.parametrize("change", ["as formulated", "substituted", "explicit", "constrained", "with a reaction"])
 def test_equations_come_back_with_what_was_substituted(tmp_path, change):
-    model = random_tree(1, 5, joints=JOINTS[:2])
+    model = random_tree(1, 5, joints=JOINT_MAKERS[:2])
     if change == "with a reaction":
         joint = model.connections[0]
         model.load(kane.Motor(model.connections[1], 0.1 * joint.reaction_force.dot(model.ground.x)))
@@ -171,7 +174,7 @@ def test_equations_come_back_with_what_was_substituted(tmp_path, change):
 
 def test_an_input_whose_controller_uses_another_input_can_be_constrained_after_that_one_is_substituted_too():
     # The earlier controller kept the later input, which the equations no longer have.
-    model = random_tree(1, 3, joints=JOINTS[:1])
+    model = random_tree(1, 3, joints=JOINT_MAKERS[:1])
     eqs = kane.formulate(model)
     eqs = kane.substitute(kane.substitute(eqs, tau1=2 * eqs.inputs[1]), tau2=5.0)
     held = kane.constrain(eqs, model.connections[2].q - 0.1)

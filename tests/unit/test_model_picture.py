@@ -8,7 +8,7 @@ import pytest
 import kane
 from kane import Model, Revolute, library
 from kane.model.picture.kinematic_graph import loops, restrictions
-from kane.model.picture.picture import CONSTRAINT, draw
+from kane.model.picture.picture import CONSTRAINT_COLOUR, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = 1000.0  # pixels; what a notebook and a page of a paper are wide
@@ -49,7 +49,7 @@ def lines(picture):
             place = [float(word) for word in rest.split()]
             after = {"M": place, "H": [place[0], y], "V": [x, place[-1]]}[letter]
             if letter != "M":
-                yield (x, y), tuple(after), path.get("stroke") == CONSTRAINT
+                yield (x, y), tuple(after), path.get("stroke") == CONSTRAINT_COLOUR
             x, y = after
 
 
@@ -142,7 +142,7 @@ def test_wheels_that_roll_stand_on_a_hatched_line():
         ("ground", "front wheel"): ["front wheel on the road"],
     }
     picture = ET.fromstring(draw(model))
-    roads = [p for p in picture.findall(f"{SVG}path") if p.get("stroke") == CONSTRAINT]
+    roads = [p for p in picture.findall(f"{SVG}path") if p.get("stroke") == CONSTRAINT_COLOUR]
     assert len(roads) == 2
     assert not any(red for *_, red in lines(picture))
 

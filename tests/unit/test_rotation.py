@@ -12,7 +12,7 @@ from kane.expression.arena import Arena
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, PARAMETER
-from kane.expression.traverse import count
+from kane.expression.traverse import count_operations
 from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
 
@@ -38,7 +38,7 @@ def value(scalars, numbers):
 
 
 def cost(scalars):
-    counts = count([x for x in scalars if isinstance(x, Expr)])
+    counts = count_operations([x for x in scalars if isinstance(x, Expr)])
     return counts["mul"], counts["add"]
 
 
@@ -196,7 +196,7 @@ def test_consecutive_rotations_about_one_axis_are_one(arena):
     assert len(Rotation.euler("zxz", a, 0.3, b).factors) == 3
     assert len(Rotation.euler("zxz", a, 0.0, b).factors) == 1
     entries = (Rotation.about("z", a) @ Rotation.about("z", b)).entries
-    assert count([x for row in entries for x in row if isinstance(x, Expr)])["trig"] == 2
+    assert count_operations([x for row in entries for x in row if isinstance(x, Expr)])["trig"] == 2
 
 
 def test_merging_goes_on_across_what_cancels(arena):

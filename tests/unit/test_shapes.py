@@ -9,7 +9,7 @@ from kane.display.guess import bodies_of
 from kane.display.replay import spans
 from kane.display.scene import Numbers, scene_of
 from kane.errors import ImportFileError, ModelError
-from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, TUBE
+from kane.model.shapes.part import BALL_FORM, BOX_FORM, CYLINDER_FORM, RING_FORM, TUBE_FORM
 
 
 def one_body():
@@ -27,7 +27,8 @@ def volume(form):
 
 
 @pytest.mark.parametrize(
-    ("form", "exact"), [(BOX, 1.0), (BALL, 4 / 3 * np.pi), (CYLINDER, np.pi), (RING, np.pi * (1 - 0.86**2))]
+    ("form", "exact"),
+    [(BOX_FORM, 1.0), (BALL_FORM, 4 / 3 * np.pi), (CYLINDER_FORM, np.pi), (RING_FORM, np.pi * (1 - 0.86**2))],
 )
 def test_faces_of_forms_look_outwards_and_enclose_their_volume(form, exact):
     # Circles are polygons of 40 corners, of which 0.4 % is missing; of the ball, made of such in two directions, 1 %.
@@ -86,14 +87,14 @@ def test_a_capsule_is_a_tube_between_two_balls_at_its_ends():
     m, b, _ = one_body()
     b.shape(kane.Capsule(b.point((0, 0.1, 0)), b.point((0.3, 0.5, 0)), 0.05))
     tube, *balls = [p for p in scene_of(kane.formulate(m)).pieces if p.body]
-    assert tube.form == TUBE
+    assert tube.form == TUBE_FORM
     for end, ball in zip((-0.5, 0.5), balls, strict=True):
         np.testing.assert_allclose(tube.position + tube.stretch @ (0, 0, end), ball.position, atol=1e-15)
 
 
 def test_a_body_without_shapes_is_the_ellipsoid_of_its_inertia():
     m, _, _ = one_body()
-    ellipsoid = next(p for p in scene_of(kane.formulate(m)).pieces if p.body and p.form == BALL)
+    ellipsoid = next(p for p in scene_of(kane.formulate(m)).pieces if p.body and p.form == BALL_FORM)
     # The even ellipsoid with semi-axes a, b, c has the moments m (b^2 + c^2) / 5 and so on.
     S = ellipsoid.stretch @ ellipsoid.stretch.T
     np.testing.assert_allclose((np.trace(S) * np.eye(3) - S) / 5, np.diag([0.1, 0.2, 0.15]), rtol=1e-12, atol=1e-15)

@@ -73,7 +73,7 @@ def test_the_best_speeds_of_a_wrist_are_measure_numbers_of_its_body():
 
 
 def test_the_counts_of_the_table_are_those_of_the_equations():
-    """Where nothing depends on parameters alone, the strict rule of the table is that of ``count``."""
+    """Where nothing depends on parameters alone, the strict rule of the table is that of ``count_operations``."""
     for row in kane.best_speeds(stanford_arm()).table[:5]:
         m = stanford_arm()
         m.speeds(**{name: twin(m, x) for name, x in row.choice.items()})

@@ -9,7 +9,7 @@ import pytest
 
 import kane
 from kane.expression import arena
-from kane.expression.check import check
+from kane.expression.check import check_arena
 from kane.expression.node import Expr
 from kane.expression.operations import SIN
 from kane.expression.traverse import reachable
@@ -58,7 +58,7 @@ def test_the_best_speeds_and_the_equations_of_one_model_are_found_side_by_side(m
         for best in (first, second):
             assert [(row.names, row.operations) for row in best.table] == table
         assert counts == [operations] * 2
-        check(model.arena)
+        check_arena(model.arena)
         assert derived(model) == operations
 
 
@@ -67,7 +67,7 @@ def test_equations_of_one_model_are_derived_by_several_threads():
     for _ in range(5):
         model = stanford_arm()
         assert together(*[lambda m=model: derived(m)] * 4) == [operations] * 4
-        check(model.arena)
+        check_arena(model.arena)
 
 
 def test_threads_that_make_the_same_nodes_get_the_same_nodes():
@@ -80,7 +80,7 @@ def test_threads_that_make_the_same_nodes_get_the_same_nodes():
     first, *others = together(*[built] * 4)
     for other in others:
         assert all(a is b for a, b in zip(first, other, strict=True))
-    check(model.arena)
+    check_arena(model.arena)
 
 
 def test_a_scratch_leaves_the_arena_as_it_was_and_what_others_built_meanwhile():
@@ -103,7 +103,7 @@ def test_a_scratch_leaves_the_arena_as_it_was_and_what_others_built_meanwhile():
             assert a * b is mine
     assert a * b + 1.0 is kept[0]
     assert a * b is not mine
-    check(model.arena)
+    check_arena(model.arena)
 
 
 def test_a_scratch_is_numbered_from_one_look_at_the_arena(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.geometry.quaternion import conjugate, from_matrix, product, rotate
+from kane.geometry.quaternion import conjugate, from_matrix, multiply_quaternions, rotate
 from kane.haptics import Arm, Coupler, PassiveMidpoint, Safety, Session, Simulated, Traits, coupler_limits, replay
 from kane.haptics.report import energy_made
 from kane.native.haptics import loop_arrays as at
@@ -52,7 +52,7 @@ def test_the_gimbal_of_a_simulated_handle_says_its_orientation_and_gives_torques
 
     found = channel.sample(0.0)[ORIENTATION : ORIENTATION + 4]
     assert abs(found @ turned(angles)) == pytest.approx(1.0, abs=1e-15)
-    step = product(turned(np.add(angles, h * rates)), conjugate(turned(np.subtract(angles, h * rates))))
+    step = multiply_quaternions(turned(np.add(angles, h * rates)), conjugate(turned(np.subtract(angles, h * rates))))
     w = step[1:] * np.sign(step[0]) / h
     channel.push(0.0, np.zeros(3), torque)
     channel.memory[V + 3 : V + 6] = 0.0
@@ -130,7 +130,7 @@ def test_a_body_that_swings_on_the_spring_of_orientations_keeps_its_energy_whate
         run, log = s.trajectory, s.log
     on = np.array([axis in turns for axis in "xyz"])
     rows = slice(10, -30)
-    e = product(log[rows, at.OF_IMAGE + 3 : at.OF_IMAGE + 7], conjugate(run.q[:-1][rows, :4]))[:, 1:]
+    e = multiply_quaternions(log[rows, at.OF_IMAGE + 3 : at.OF_IMAGE + 7], conjugate(run.q[:-1][rows, :4]))[:, 1:]
     kinetic = 0.5 * run.u[:-1][rows, :3] ** 2 @ np.array([2e-3, 3e-3, 4e-3])
     total = kinetic + 2 * K * e**2 @ on
     assert np.ptp(kinetic) > 0.1 * kinetic.max()

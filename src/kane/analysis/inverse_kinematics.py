@@ -21,7 +21,7 @@ from kane.simulation.layout import Layout
 Array = NDArray[np.float64]
 # Damping factor: first, smallest and largest value. It multiplies the squared error, so that the last steps are
 # undamped Newton steps.
-FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 1e-2, 1e-10, 1e10
+FIRST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR = 1e-2, 1e-10, 1e10
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class _Search:
 
     def solve(self, target: TargetPose, q: Array, tolerance: float, iterations: int) -> Array:
         """Return the q at which the search ends."""
-        share, error = FIRST_SHARE, self._error(target, q)
+        share, error = FIRST_DAMPING_FACTOR, self._error(target, q)
         for _ in range(iterations):
             small = self._small(target, error, tolerance)
             trial = self._step(target, q, error, 0.0 if small else share)
@@ -141,9 +141,9 @@ class _Search:
             better = bool(np.linalg.norm(left) < np.linalg.norm(error))
             if better:
                 q, error = trial, left
-            if small or share > MOST_SHARE:
+            if small or share > LARGEST_DAMPING_FACTOR:
                 break  # one extra step, so that the remaining error varies smoothly along a path
-            share = max(share / 10.0, LEAST_SHARE) if better else share * 10.0
+            share = max(share / 10.0, LEAST_DAMPING_FACTOR) if better else share * 10.0
         return q
 
     def _step(self, target: TargetPose, q: Array, error: Array, share: float) -> Array:

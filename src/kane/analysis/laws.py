@@ -33,10 +33,10 @@ def energy_rate(equations: Equations) -> Expr:
 
 def load_power(equations: Equations, load: Load) -> Expr:
     """Return the power of one load of the model, springs included [W]."""
-    return equations.baked_in((power(equations, applied_loads([load.effect()], equations.system)),))[0]
+    return equations.baked_in((applied_power(equations, applied_loads([load.effect()], equations.system)),))[0]
 
 
-def power(equations: Equations, applied: Applied) -> Expr:
+def applied_power(equations: Equations, applied: Applied) -> Expr:
     """Return the sum of efforts times natural speeds, plus the sum of f.v + n.w over links [W]."""
     system = equations.system
     w = angular_velocities(system)

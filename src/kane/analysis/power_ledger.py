@@ -91,10 +91,10 @@ def power_ledger(model: Model) -> PowerLedger:
     """
     require(model, Model, "power_ledger takes a kane.Model; the run is the argument of its along(run)")
     with collector_paused():
-        return ledger_of(model, formulate(model))
+        return formulate_power_ledger(model, formulate(model))
 
 
-def ledger_of(model: Model, equations: Equations) -> PowerLedger:
+def formulate_power_ledger(model: Model, equations: Equations) -> PowerLedger:
     """Return the power ledger of a formulated model."""
     titles = [title for title, _ in equations.tree.loads]
     loads = {title: load_power(equations, load) for title, load in zip(titles, model.loads, strict=True)}

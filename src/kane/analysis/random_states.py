@@ -13,8 +13,8 @@ from kane.formulation.equations import Equations
 from kane.model.connection import Connection
 
 # Smallest distance of random states from a singularity of a joint [rad]: it amplifies round-off at most a hundredfold.
-AWAY = 0.1
-TRIALS = 20
+LEAST_SINGULARITY_DISTANCE = 0.1
+MAX_STATE_DRAWS = 20
 
 
 class RandomStates:
@@ -34,8 +34,8 @@ class RandomStates:
             self.q[start : start + 4] /= np.linalg.norm(self.q[start : start + 4], axis=0)
         for connection, rows in joints_of(equations):
             for q in self.q.T:
-                for _ in range(TRIALS):
-                    if connection.joint.singular_at(q[rows], within=AWAY) is None:
+                for _ in range(MAX_STATE_DRAWS):
+                    if connection.joint.singular_at(q[rows], within=LEAST_SINGULARITY_DISTANCE) is None:
                         break
                     q[rows] = random.normal(size=len(q[rows]))
         self.u = random.normal(size=(len(equations.u), count))

@@ -35,7 +35,7 @@ def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str
     """Return a title and operation counts; for numerically embedded constraints, counts before the embedding."""
     embedding = equations.embedding
     words = (f"{equations.name}: {len(equations.u)} speeds", embedding.remark)
-    return ", ".join(filter(None, words)), counts.count(equations, embedding.counted)
+    return ", ".join(filter(None, words)), counts.count_programs(equations, embedding.counted)
 
 
 def operation_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> Table:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.model.shapes.part import BALL, BOX, CYLINDER, RING, SQUARE, TUBE
+from kane.model.shapes.part import BALL_FORM, BOX_FORM, CYLINDER_FORM, RING_FORM, SQUARE_FORM, TUBE_FORM
 
 ROUND = 40  # corners of a circle
 GLOBE = 34  # corners of a ball's equator; fewer than ROUND, because balls are frequent and shading hides corners
@@ -110,12 +110,12 @@ def _cone() -> Triangles:
 
 CONE = "cone"
 _MAKERS: dict[str, Callable[[], Triangles]] = {
-    BOX: _box,
-    BALL: _ball,
-    CYLINDER: _cylinder,
-    TUBE: _tube,
-    RING: _ring,
-    SQUARE: _square,
+    BOX_FORM: _box,
+    BALL_FORM: _ball,
+    CYLINDER_FORM: _cylinder,
+    TUBE_FORM: _tube,
+    RING_FORM: _ring,
+    SQUARE_FORM: _square,
     CONE: _cone,
 }
 NAMES = tuple(_MAKERS)

@@ -13,7 +13,7 @@ from kane.expression.traverse import leaves
 from kane.model.body import POSITION, VELOCITY, Body, Measure, Point
 from kane.model.contacts import Candidate
 from kane.model.model import Model
-from kane.model.shapes.part import BALL, TUBE
+from kane.model.shapes.part import BALL_FORM, TUBE_FORM
 
 # Sizes relative to the scene: radius of a rod, of a joint, of a point mass; smallest semi-axis of an ellipsoid.
 ROD, JOINT, MASS, THINNEST = 0.010, 0.018, 0.03, 0.006
@@ -105,9 +105,9 @@ def guessed(
         for point in others[1:]:
             yield rod(body.index, hub, point, ROD * size)
         if body.index in carried:
-            yield DrawnPiece(body.index, BALL, np.eye(3) * JOINT * size, hub, "guess")
+            yield DrawnPiece(body.index, BALL_FORM, np.eye(3) * JOINT * size, hub, "guess")
     for point in _apart(nodes[0], SAME * size):
-        yield DrawnPiece(0, BALL, np.eye(3) * JOINT * size, point, "ground")
+        yield DrawnPiece(0, BALL_FORM, np.eye(3) * JOINT * size, point, "ground")
 
 
 def _apart(points: list[Array], nearer: float) -> list[Array]:
@@ -126,7 +126,7 @@ def rod(body: int, start: Array, end: Array, radius: float) -> DrawnPiece:
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
     x /= np.linalg.norm(x)
     stretch = np.stack([radius * x, radius * np.cross(z, x), along], axis=1)
-    return DrawnPiece(body, TUBE, stretch, 0.5 * (start + end), "guess")
+    return DrawnPiece(body, TUBE_FORM, stretch, 0.5 * (start + end), "guess")
 
 
 def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> DrawnPiece:
@@ -140,7 +140,7 @@ def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> DrawnPie
     squares = 5.0 * (moments.sum() - 2.0 * moments) / (2.0 * mass)
     semi = np.sqrt(np.maximum(squares, 0.0))
     if not semi.max() > SAME * size:
-        return DrawnPiece(body.index, BALL, np.eye(3) * MASS * size, com, "guess")
+        return DrawnPiece(body.index, BALL_FORM, np.eye(3) * MASS * size, com, "guess")
     if len(body.model.bodies) > FEW:
         semi = semi * min(1.0, LARGEST * size / semi.max())
-    return DrawnPiece(body.index, BALL, axes * np.maximum(semi, THINNEST * size), com, "guess")
+    return DrawnPiece(body.index, BALL_FORM, axes * np.maximum(semi, THINNEST * size), com, "guess")

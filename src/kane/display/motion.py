@@ -15,7 +15,7 @@ from kane.display.scene import Numbers, Scene, poses_at, scene_of
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words
 from kane.expression.collector import collector_paused
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.formulation.recursive.measures import images
@@ -107,7 +107,7 @@ def velocities(equations: Equations) -> Program:
     measured = [x for body in bodies for x in (body.point().velocity, body.angular_velocity)]
     with collector_paused():
         leaves = [x.dot(axis) for x in measured for axis in (N.x, N.y, N.z)]
-        outputs = equations.baked_in(substitute(leaves, images(equations.system, leaves, "a pull")))
+        outputs = equations.baked_in(substitute_nodes(leaves, images(equations.system, leaves, "a pull")))
         state = (equations.t, *equations.q, *equations.u)
         return Program("velocities", factor(outputs), state=state, rest=(), parameters=equations.parameters)
 

@@ -14,7 +14,7 @@ from kane.display.motion import page, posed_form
 from kane.display.page import Page, encoded
 from kane.display.scene import scene_of
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, words
+from kane.expression.arguments import list_argument, words
 from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
 from kane.model.checks import near
@@ -82,7 +82,7 @@ def replay_page(
         "runs": [run_form(run, sum(len(r.q) for r in runs)) for run in (first, *runs[1:])],
         "traces": [
             trace_form(trace, equations, scene.frames)
-            for trace in listed(traces, "traces", "points or names of bodies")
+            for trace in list_argument(traces, "traces", "points or names of bodies")
         ],
         "arrows": names,
         "scales": scales_of(first.arrows, scene.size),

@@ -19,7 +19,7 @@ from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.model.model import Model
-from kane.model.shapes.part import ENDLESS, Solid
+from kane.model.shapes.part import ENDLESS_SIZE, Solid
 from kane.model.shapes.shape import Shape
 from kane.model.shapes.trimesh import read_mesh
 
@@ -145,7 +145,7 @@ def _surfaces(model: Model) -> Iterable[Shape]:
 
 def _is_endless(shape: Shape) -> bool:
     """Check whether a shape is unbounded, such as the plane of a pad."""
-    return any(ENDLESS in part.size for part in shape.parts())
+    return any(ENDLESS_SIZE in part.size for part in shape.parts())
 
 
 def _declared(shapes: Sequence[Shape], numbers: Numbers, far: float, patch: float) -> Iterable[DrawnPiece]:
@@ -155,7 +155,7 @@ def _declared(shapes: Sequence[Shape], numbers: Numbers, far: float, patch: floa
         endless = patch if body else far
         for part in shape.parts():
             at, size = numbers.of(part.position), numbers.of(part.size)
-            size = np.where(size == ENDLESS, endless, size)
+            size = np.where(size == ENDLESS_SIZE, endless, size)
             R = np.array([numbers.of(row) for row in part.orientation.entries])
             yield DrawnPiece(body, part.form, R * size, at, "shape" if body else "ground")
 

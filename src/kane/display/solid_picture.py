@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from kane.display.arrows import DrawnArrow
 from kane.display.piece import Array, DrawnPiece
 from kane.display.scene import Scene
-from kane.model.shapes.part import SQUARE
+from kane.model.shapes.part import SQUARE_FORM
 
 # Colours of bodies, as on the page.
 PALETTE = ("#4878cf", "#e8853a", "#4fa866", "#c8504b", "#8d6cbc", "#b88a5a", "#d77fb4", "#7a8594", "#b3a33a", "#35a5b5")
@@ -24,7 +24,7 @@ DARKEST, MARGIN = 0.45, 0.04
 # Arrows: index of the first colour, length of a head relative to the scene, half its width relative to its length.
 FIRST_OF_ARROWS, HEAD, WIDTH = 3, 0.06, 0.32
 # Squares of planes are not drawn: sorted by depth of their centres, they would hide objects on them.
-FLOORS = (SQUARE,)
+FLOORS = (SQUARE_FORM,)
 
 
 class SolidPicture:

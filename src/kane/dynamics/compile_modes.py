@@ -17,7 +17,7 @@ from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.equations import Equations
 from kane.formulation.settling import SettledChoice
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.model.speed_choice import Near
 from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.header import KEPT
@@ -207,5 +207,5 @@ def _dependent(mode: str, eqs: Equations) -> tuple[str, ...]:
     if found == mode:
         example = ", ".join(names[-2:]) + DEPENDENT
         raise ModelError(f"{shown(mode)} is no mode of {eqs.name!r}; modes are such as {example!r}")
-    places = [position(name.strip(), names, "speed") for name in found.split(",")]
+    places = [index_of_name(name.strip(), names, "speed") for name in found.split(",")]
     return tuple(names[j] for j in sorted(set(places)))

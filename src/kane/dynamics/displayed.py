@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, words
+from kane.expression.arguments import list_argument, words
 from kane.formulation.equations import Equations
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import named_vector
@@ -75,7 +75,9 @@ class Displayed(ABC):
         frames = (eqs.bodies[0], *eqs.posed)
         extra = {
             "plots": _plotted(eqs, plots),
-            "traces": [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")],
+            "traces": [
+                trace_form(t, eqs, frames) for t in list_argument(traces, "traces", "points or names of bodies")
+            ],
         }
         driven = named_vector(inputs, [i.name for i in eqs.inputs], [eqs.defaults[i.name] for i in eqs.inputs], "input")
         given = [_by_name(eqs.parameters, given_parameters(eqs, parameters)), _by_name(eqs.inputs, driven)]

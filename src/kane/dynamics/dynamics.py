@@ -24,7 +24,7 @@ from kane.expression.arguments import numbers, require
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.model.body import Body
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.native.blocks import constraint_places
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ class Dynamics(Displayed):
         names = [p.name for p in self._equations.parameters]
         given = {}
         for name, value in parameters.items():
-            place = position(name, names, "parameter")
+            place = index_of_name(name, names, "parameter")
             given[place] = numbers(value, f"the parameter {name!r} must be a number")
         try:
             batch = np.broadcast_shapes(*(value.shape for value in given.values()))

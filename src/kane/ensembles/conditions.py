@@ -16,7 +16,7 @@ from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.joints.joint import Joint
-from kane.model.named_vector import named_vector, position
+from kane.model.named_vector import index_of_name, named_vector
 from kane.native.arrays import Course, Trajectories
 from kane.simulation.asked.inputs import Samples
 from kane.simulation.asked.sampled import Sampled
@@ -152,7 +152,7 @@ def _named_rows(
     values: Mapping[str, Any], names: Sequence[str], default: Sequence[float], what: str
 ) -> tuple[Array, bool]:
     columns = {
-        position(name, names, what): numbers(value, f"the {what} {name!r} must be numbers")
+        index_of_name(name, names, what): numbers(value, f"the {what} {name!r} must be numbers")
         for name, value in values.items()
     }
     for column, array in columns.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
 
@@ -68,7 +68,7 @@ class Ensemble:
             ModelError: the name is unknown.
         """
         names = (*self.layout.coordinates, *self.layout.speeds)
-        place, nq = position(name, names, "coordinate or speed"), len(self.layout.coordinates)
+        place, nq = index_of_name(name, names, "coordinate or speed"), len(self.layout.coordinates)
         return self.q[:, :, place] if place < nq else self.u[:, :, place - nq]
 
     def to_xarray(self) -> xarray.Dataset:

@@ -19,13 +19,13 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, MEASURE, NEG, OPERATIONS, SELECT, SPLINE
 from kane.expression.spline import PiecewiseCubic
 
-FIRST = 2  # after the constants 0 and 1
+FIRST_STORED_NODE = 2  # after the constants 0 and 1
 
 
 def node_rows(arena: Arena, end: int, write: Writer) -> list[list[Any]]:
     """The nodes with ids up to ``end``."""
     rows = []
-    for node in arena.nodes[FIRST:end]:
+    for node in arena.nodes[FIRST_STORED_NODE:end]:
         word = OPERATIONS[node.op].name
         row = [word, *(a.id for a in node.args)]
         if node.data is not None:
@@ -45,7 +45,7 @@ def add_nodes(arena: Arena, rows: Sequence[Any], read: Callable[[Any], Any]) -> 
     """
     numbers = {operation.name: op for op, operation in enumerate(OPERATIONS)}
     with collector_paused():
-        for place, row in enumerate(rows, start=FIRST):
+        for place, row in enumerate(rows, start=FIRST_STORED_NODE):
             word = row[0] if isinstance(row, list) and row else None
             op = numbers.get(word) if isinstance(word, str) else None
             if op is None:

@@ -85,7 +85,7 @@ def text(value: Any, what: str) -> str:
     return value
 
 
-def listed(values: Any, what: str, member: str) -> list[Any]:
+def list_argument(values: Any, what: str, member: str) -> list[Any]:
     """A list or the like, not a single text, which is one too; ``member`` is what it may hold.
 
     Raises:
@@ -130,7 +130,7 @@ def words(values: Any, what: str, member: str) -> list[str]:
     """
     if isinstance(values, str):
         raise ModelError(f"{what} is {shown(values)}; give a list of {member}, such as [{shown(values)}]")
-    found = listed(values, what, member)
+    found = list_argument(values, what, member)
     for word in found:
         text(word, f"one of the {member} in {what}")
     return found

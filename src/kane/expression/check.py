@@ -9,7 +9,7 @@ from kane.expression.arena import Arena
 from kane.expression.operations import CONSTANT, OPERATIONS
 
 
-def check(arena: Arena) -> None:
+def check_arena(arena: Arena) -> None:
     """Raise ExpressionError if an invariant of the arena is broken: ids, order, arity, uniqueness, finite constants."""
     seen, ids = set(), set()
     for node in arena.nodes:

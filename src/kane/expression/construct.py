@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from kane.expression.node import Expr
 
 __all__ = [
-    "absolute", "acos", "add", "asin", "atan2", "cos", "div", "equal", "exp", "less", "less_equal", "log", "maximum",
-    "minimum", "mul", "neg", "power", "select", "sign", "sin", "spline", "sqrt", "sub", "tan", "tanh",
+    "add", "build_absolute", "build_acos", "build_asin", "build_atan2", "build_cos", "build_equal", "build_exp",
+    "build_less", "build_less_equal", "build_log", "build_maximum", "build_minimum", "build_power", "build_select",
+    "build_sign", "build_sin", "build_spline", "build_sqrt", "build_tan", "build_tanh", "div", "mul", "neg", "sub",
 ]  # fmt: skip
 
 # x**n with a constant integer n up to this size becomes products by repeated squaring.
@@ -69,7 +70,7 @@ QUARTER_TURN_TOLERANCE = 1e-12
 LARGEST_QUARTER_TURNS = 4096
 
 
-def power(a: Expr, b: Expr) -> Expr:
+def build_power(a: Expr, b: Expr) -> Expr:
     """a ** b; constant integer exponents become products, 1/2 a square root."""
     if b.op != CONSTANT:
         return a.arena.binary(POW, a, b)
@@ -78,7 +79,7 @@ def power(a: Expr, b: Expr) -> Expr:
         whole = _integer_power(a, abs(int(exponent)))
         return whole if exponent >= 0 else div(a.arena.one, whole)
     if exponent == 0.5:
-        return sqrt(a)
+        return build_sqrt(a)
     if a.op == CONSTANT:
         return _fold(a, lambda x: math.pow(x, exponent), f"the power {exponent!r}")
     return a.arena.binary(POW, a, b)
@@ -118,32 +119,32 @@ def _quarter_turns(a: Expr) -> tuple[int, Expr | None, bool]:
     return 0, None, False
 
 
-def sin(a: Expr) -> Expr:
+def build_sin(a: Expr) -> Expr:
     """sin a, with a in rad."""
     if a.op == CONSTANT:
         return a.arena.constant(math.sin(a.data))
     if a.op == NEG:
-        return neg(sin(a.args[0]))
+        return neg(build_sin(a.args[0]))
     if a.op == ASIN:
         return a.args[0]
     turns, x, backwards = _quarter_turns(a)
     if x is not None:
-        value = (sin, cos)[turns % 2](neg(x) if backwards else x)
+        value = (build_sin, build_cos)[turns % 2](neg(x) if backwards else x)
         return value if turns % 4 < 2 else neg(value)
     return a.arena.unary(SIN, a)
 
 
-def cos(a: Expr) -> Expr:
+def build_cos(a: Expr) -> Expr:
     """cos a, with a in rad."""
     if a.op == CONSTANT:
         return a.arena.constant(math.cos(a.data))
     if a.op == NEG:
-        return cos(a.args[0])
+        return build_cos(a.args[0])
     if a.op == ACOS:
         return a.args[0]
     turns, x, backwards = _quarter_turns(a)
     if x is not None:
-        value = (cos, sin)[turns % 2](neg(x) if backwards else x)
+        value = (build_cos, build_sin)[turns % 2](neg(x) if backwards else x)
         return value if turns % 4 in (0, 3) else neg(value)
     return a.arena.unary(COS, a)
 
@@ -168,48 +169,48 @@ def _plain(op: int, function: Any, word: str) -> Any:
     return constructor
 
 
-tan = _odd(TAN, math.tan, "tan")
-asin = _odd(ASIN, math.asin, "asin")
-tanh = _odd(TANH, math.tanh, "tanh")
-sign = _odd(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, "sign")
-acos = _plain(ACOS, math.acos, "acos")
-exp = _plain(EXP, math.exp, "exp")
-log = _plain(LOG, math.log, "log")
+build_tan = _odd(TAN, math.tan, "tan")
+build_asin = _odd(ASIN, math.asin, "asin")
+build_tanh = _odd(TANH, math.tanh, "tanh")
+build_sign = _odd(SIGN, lambda x: math.copysign(1.0, x) if x else 0.0, "sign")
+build_acos = _plain(ACOS, math.acos, "acos")
+build_exp = _plain(EXP, math.exp, "exp")
+build_log = _plain(LOG, math.log, "log")
 _sqrt = _plain(SQRT, math.sqrt, "sqrt")
 
 
-def sqrt(a: Expr) -> Expr:
+def build_sqrt(a: Expr) -> Expr:
     """The square root of a, not negative; of 1 - sin(x)**2 what has a short derivative, cos(x) sign(cos(x))."""
     if a.op == SUB and a.args[0] is a.arena.one and a.args[1].op == MUL:
         x, y = a.args[1].args
         if x is y and x.op in (SIN, COS):
-            other = (cos if x.op == SIN else sin)(x.args[0])
-            return mul(other, sign(other))
+            other = (build_cos if x.op == SIN else build_sin)(x.args[0])
+            return mul(other, build_sign(other))
     return _sqrt(a)
 
 
-def absolute(a: Expr) -> Expr:
+def build_absolute(a: Expr) -> Expr:
     """|a|."""
     if a.op == CONSTANT:
         return a.arena.constant(abs(a.data))
     if a.op == NEG:
-        return absolute(a.args[0])
+        return build_absolute(a.args[0])
     return a if a.op in (ABS, SQRT, EXP) else a.arena.unary(ABS, a)
 
 
-def atan2(a: Expr, b: Expr) -> Expr:
+def build_atan2(a: Expr, b: Expr) -> Expr:
     """The angle in (-pi, pi] of the point with ordinate a and abscissa b."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(math.atan2(a.data, b.data))
     return a.arena.binary(ATAN2, a, b)
 
 
-def minimum(a: Expr, b: Expr) -> Expr:
+def build_minimum(a: Expr, b: Expr) -> Expr:
     """The smaller of a and b; NaN if either is."""
     return _choice(MIN, min, a, b)
 
 
-def maximum(a: Expr, b: Expr) -> Expr:
+def build_maximum(a: Expr, b: Expr) -> Expr:
     """The larger of a and b; NaN if either is."""
     return _choice(MAX, max, a, b)
 
@@ -224,21 +225,21 @@ def _choice(op: int, function: Any, a: Expr, b: Expr) -> Expr:
     return a.arena.binary(op, a, b)
 
 
-def less(a: Expr, b: Expr) -> Expr:
+def build_less(a: Expr, b: Expr) -> Expr:
     """1 where a < b, else 0."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data < b.data))
     return a.arena.zero if a is b else a.arena.binary(LESS, a, b)
 
 
-def less_equal(a: Expr, b: Expr) -> Expr:
+def build_less_equal(a: Expr, b: Expr) -> Expr:
     """1 where a <= b, else 0 (NaN compares false, so that x <= x is not folded)."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data <= b.data))
     return a.arena.binary(LESS_EQUAL, a, b)
 
 
-def equal(a: Expr, b: Expr) -> Expr:
+def build_equal(a: Expr, b: Expr) -> Expr:
     """1 where a = b, else 0."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data == b.data))
@@ -247,7 +248,7 @@ def equal(a: Expr, b: Expr) -> Expr:
     return a.arena.binary(EQUAL, a, b)
 
 
-def select(condition: Expr, a: Expr, b: Expr) -> Expr:
+def build_select(condition: Expr, a: Expr, b: Expr) -> Expr:
     """a where the condition differs from zero, else b."""
     if a is b:
         return a
@@ -256,7 +257,7 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
     return condition.arena.nary(SELECT, (condition, a, b))
 
 
-def spline(x: Expr, table: Any) -> Expr:
+def build_spline(x: Expr, table: Any) -> Expr:
     """The piecewise polynomial ``table`` (see ``expression.spline``) at x."""
     if table.constant is not None:
         return x.arena.constant(table.constant)

@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kane.errors import ExpressionError, shown
 from kane.expression import operations as ops
-from kane.expression.construct import cos, less_equal, log, power, select, sign, sin, spline, sqrt
+from kane.expression.construct import (
+    build_cos,
+    build_less_equal,
+    build_log,
+    build_power,
+    build_select,
+    build_sign,
+    build_sin,
+    build_spline,
+    build_sqrt,
+)
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves, reachable, rebuild
 
@@ -22,8 +32,8 @@ def _quotient(r: Expr) -> tuple[Expr, ...]:
 
 def _power(r: Expr) -> tuple[Expr | None, ...]:
     a, b = r.args
-    with_respect_to_base = b * power(a, b - 1)
-    return with_respect_to_base, None if b.is_constant else r * log(a)
+    with_respect_to_base = b * build_power(a, b - 1)
+    return with_respect_to_base, None if b.is_constant else r * build_log(a)
 
 
 def _atan2(r: Expr) -> tuple[Expr, ...]:
@@ -35,8 +45,8 @@ def _atan2(r: Expr) -> tuple[Expr, ...]:
 # Functions that choose: (condition, a, b) with the node equal to a where the condition holds, else to b. Derivatives
 # make the same choice, so that what is not chosen may be undefined.
 CHOICES: dict[int, Callable[[Expr], tuple[Expr, ...]]] = {
-    ops.MIN: lambda r: (less_equal(r.args[0], r.args[1]), *r.args),
-    ops.MAX: lambda r: (less_equal(r.args[1], r.args[0]), *r.args),
+    ops.MIN: lambda r: (build_less_equal(r.args[0], r.args[1]), *r.args),
+    ops.MAX: lambda r: (build_less_equal(r.args[1], r.args[0]), *r.args),
     ops.SELECT: lambda r: r.args,
 }
 
@@ -50,21 +60,21 @@ PARTIALS: dict[int, DerivativeRule] = {
     ops.NEG: lambda r: (-r.arena.one,),
     ops.POW: _power,
     ops.SQRT: lambda r: (0.5 / r,),
-    ops.SIN: lambda r: (cos(r.args[0]),),
-    ops.COS: lambda r: (-sin(r.args[0]),),
+    ops.SIN: lambda r: (build_cos(r.args[0]),),
+    ops.COS: lambda r: (-build_sin(r.args[0]),),
     ops.TAN: lambda r: (1 + r * r,),
-    ops.ASIN: lambda r: (1 / sqrt(1 - r.args[0] * r.args[0]),),
-    ops.ACOS: lambda r: (-1 / sqrt(1 - r.args[0] * r.args[0]),),
+    ops.ASIN: lambda r: (1 / build_sqrt(1 - r.args[0] * r.args[0]),),
+    ops.ACOS: lambda r: (-1 / build_sqrt(1 - r.args[0] * r.args[0]),),
     ops.ATAN2: _atan2,
     ops.EXP: lambda r: (r,),
     ops.LOG: lambda r: (1 / r.args[0],),
     ops.TANH: lambda r: (1 - r * r,),
-    ops.ABS: lambda r: (sign(r.args[0]),),
+    ops.ABS: lambda r: (build_sign(r.args[0]),),
     ops.SIGN: lambda r: (None,),
     ops.LESS: lambda r: (None, None),
     ops.LESS_EQUAL: lambda r: (None, None),
     ops.EQUAL: lambda r: (None, None),
-    ops.SPLINE: lambda r: (spline(r.args[0], r.data.derivative()),),
+    ops.SPLINE: lambda r: (build_spline(r.args[0], r.data.derivative()),),
 }
 
 
@@ -88,7 +98,7 @@ def _tangent(node: Expr, tangents: Mapping[Expr, Expr]) -> Expr | None:
     if node.op in CHOICES:
         condition, a, b = CHOICES[node.op](node)
         zero = node.arena.zero
-        return select(condition, tangents.get(a, zero), tangents.get(b, zero))
+        return build_select(condition, tangents.get(a, zero), tangents.get(b, zero))
     total = None
     for a, partial in zip(node.args, PARTIALS[node.op](node), strict=True):
         if partial is not None and a in tangents:
@@ -125,7 +135,7 @@ def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
     if node.op in CHOICES:
         condition, a, b = CHOICES[node.op](node)
         zero = node.arena.zero
-        return [(a, select(condition, bar, zero)), (b, select(condition, zero, bar))]
+        return [(a, build_select(condition, bar, zero)), (b, build_select(condition, zero, bar))]
     partials = zip(node.args, PARTIALS[node.op](node), strict=True)
     return [(a, bar * partial) for a, partial in partials if partial is not None]
 
@@ -213,6 +223,6 @@ def _combined(node: Expr, parts: Sequence[_Form]) -> _Form:
     if node.op == ops.SELECT and not parts[0][0]:
         columns = parts[1][0].keys() | parts[2][0].keys()
         zero, test = node.arena.zero, parts[0][1]
-        mixed = {j: select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}
-        return mixed, select(test, parts[1][1], parts[2][1])
+        mixed = {j: build_select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}
+        return mixed, build_select(test, parts[1][1], parts[2][1])
     raise ExpressionError(f"{shown(node)} is not linear in the variables asked for")

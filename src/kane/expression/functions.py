@@ -55,22 +55,24 @@ def _number(x: Any, name: str) -> np.float64:
     raise ExpressionError(f"{name} is of numbers, expressions and arrays of them, not of {shown(x)}")
 
 
-sin = _public(ops.SIN, construct.sin, "sin x, x in rad.")
-cos = _public(ops.COS, construct.cos, "cos x, x in rad.")
-tan = _public(ops.TAN, construct.tan, "tan x, x in rad.")
-asin = _public(ops.ASIN, construct.asin, "arcsin x in [-pi/2, pi/2] rad.")
-acos = _public(ops.ACOS, construct.acos, "arccos x in [0, pi] rad.")
-atan2 = _public(ops.ATAN2, construct.atan2, "atan2(y, x): angle in (-pi, pi] rad of the point (x, y).")
-exp = _public(ops.EXP, construct.exp, "e to the power x.")
-log = _public(ops.LOG, construct.log, "Natural logarithm of x.")
-sqrt = _public(ops.SQRT, construct.sqrt, "Square root of x.")
-tanh = _public(ops.TANH, construct.tanh, "Hyperbolic tangent of x.")
-absolute = _public(ops.ABS, construct.absolute, "|x|.")
-sign = _public(ops.SIGN, construct.sign, "-1, 0 or 1 with the sign of x.")
-minimum = _public(ops.MIN, construct.minimum, "The smaller of x and y; NaN if either is.")
-maximum = _public(ops.MAX, construct.maximum, "The larger of x and y; NaN if either is.")
-equal = _public(ops.EQUAL, construct.equal, "1 where x = y, else 0 (Python's == compares structure).")
-select = _public(ops.SELECT, construct.select, "select(condition, a, b): a where the condition is not zero, else b.")
+sin = _public(ops.SIN, construct.build_sin, "sin x, x in rad.")
+cos = _public(ops.COS, construct.build_cos, "cos x, x in rad.")
+tan = _public(ops.TAN, construct.build_tan, "tan x, x in rad.")
+asin = _public(ops.ASIN, construct.build_asin, "arcsin x in [-pi/2, pi/2] rad.")
+acos = _public(ops.ACOS, construct.build_acos, "arccos x in [0, pi] rad.")
+atan2 = _public(ops.ATAN2, construct.build_atan2, "atan2(y, x): angle in (-pi, pi] rad of the point (x, y).")
+exp = _public(ops.EXP, construct.build_exp, "e to the power x.")
+log = _public(ops.LOG, construct.build_log, "Natural logarithm of x.")
+sqrt = _public(ops.SQRT, construct.build_sqrt, "Square root of x.")
+tanh = _public(ops.TANH, construct.build_tanh, "Hyperbolic tangent of x.")
+absolute = _public(ops.ABS, construct.build_absolute, "|x|.")
+sign = _public(ops.SIGN, construct.build_sign, "-1, 0 or 1 with the sign of x.")
+minimum = _public(ops.MIN, construct.build_minimum, "The smaller of x and y; NaN if either is.")
+maximum = _public(ops.MAX, construct.build_maximum, "The larger of x and y; NaN if either is.")
+equal = _public(ops.EQUAL, construct.build_equal, "1 where x = y, else 0 (Python's == compares structure).")
+select = _public(
+    ops.SELECT, construct.build_select, "select(condition, a, b): a where the condition is not zero, else b."
+)
 
 
 def spline(x: Scalar, abscissae: Sequence[float], ordinates: Sequence[float]) -> Any:
@@ -86,6 +88,6 @@ def spline(x: Scalar, abscissae: Sequence[float], ordinates: Sequence[float]) ->
     """
     table = PiecewiseCubic.through(abscissae, ordinates)
     if isinstance(x, Expr):
-        return construct.spline(x, table)
+        return construct.build_spline(x, table)
     found = table.value(numbers(x, "a spline is looked up at numbers"))
     return found if np.ndim(found) else float(found)

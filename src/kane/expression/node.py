@@ -10,18 +10,18 @@ import numpy as np
 
 from kane.errors import ExpressionError, shown
 from kane.expression.construct import (
-    absolute,
     add,
+    build_absolute,
+    build_less,
+    build_less_equal,
+    build_power,
     div,
-    less,
-    less_equal,
     mul,
     neg,
-    power,
     sub,
 )
 from kane.expression.operations import CONSTANT, OPERATIONS
-from kane.expression.text import text_of
+from kane.expression.text import format_expression
 from kane.expression.ufuncs import UFUNCS, apply
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ class Expr:
         return div(self.arena.lift(other), self)
 
     def __pow__(self, other: Scalar) -> Expr:
-        return _with(power, self, other)
+        return _with(build_power, self, other)
 
     def __rpow__(self, other: Scalar) -> Expr:
-        return power(self.arena.lift(other), self)
+        return build_power(self.arena.lift(other), self)
 
     def __neg__(self) -> Expr:
         return neg(self)
@@ -90,19 +90,19 @@ class Expr:
         return self
 
     def __abs__(self) -> Expr:
-        return absolute(self)
+        return build_absolute(self)
 
     def __lt__(self, other: Scalar) -> Expr:
-        return _with(less, self, other)
+        return _with(build_less, self, other)
 
     def __le__(self, other: Scalar) -> Expr:
-        return _with(less_equal, self, other)
+        return _with(build_less_equal, self, other)
 
     def __gt__(self, other: Scalar) -> Expr:
-        return _with(lambda a, b: less(b, a), self, other)
+        return _with(lambda a, b: build_less(b, a), self, other)
 
     def __ge__(self, other: Scalar) -> Expr:
-        return _with(lambda a, b: less_equal(b, a), self, other)
+        return _with(lambda a, b: build_less_equal(b, a), self, other)
 
     def __bool__(self) -> bool:
         raise ExpressionError(
@@ -145,7 +145,7 @@ class Expr:
         return self.data if isinstance(self.data, str) else OPERATIONS[self.op].name
 
     def __repr__(self) -> str:
-        return text_of(self)
+        return format_expression(self)
 
 
 def _with(constructor: Callable[[Expr, Expr], Expr], a: Expr, b: Any) -> Expr:

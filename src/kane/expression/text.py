@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # How tightly a written expression holds together; an operand that holds less than its place asks for is parenthesized.
 COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
 # An expression shows this many operations, the outermost ones; what lies deeper is an ellipsis.
-SHOWN = 32
+SHOWN_OPERATIONS = 32
 
 
 class Piece(NamedTuple):
@@ -94,7 +94,7 @@ def operator_rows(
 
 
 # As one would type them.
-ROWS: dict[int, Spelling] = {
+TYPED_SPELLINGS: dict[int, Spelling] = {
     **operator_rows(),
     ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
     ops.POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
@@ -162,13 +162,13 @@ class _Shown:
             pieces[1] = pieces[0]
         if node.data is not None:
             pieces.append(Piece(str(node.data)))
-        return ROWS[node.op](*pieces)
+        return TYPED_SPELLINGS[node.op](*pieces)
 
 
-def text_of(root: Expr) -> str:
+def format_expression(root: Expr) -> str:
     """The expression as one would type it; of a long one the outermost operations, and an ellipsis for the rest."""
     whole = _Shown(root)
-    waiting, left = [whole], SHOWN
+    waiting, left = [whole], SHOWN_OPERATIONS
     for shown in waiting:  # grows as it goes: outer operations before inner ones
         if shown.node.args and left:
             left -= 1

@@ -14,26 +14,26 @@ CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
     ops.MUL: construct.mul,
     ops.DIV: construct.div,
     ops.NEG: construct.neg,
-    ops.POW: construct.power,
-    ops.SQRT: construct.sqrt,
-    ops.SIN: construct.sin,
-    ops.COS: construct.cos,
-    ops.TAN: construct.tan,
-    ops.ASIN: construct.asin,
-    ops.ACOS: construct.acos,
-    ops.ATAN2: construct.atan2,
-    ops.EXP: construct.exp,
-    ops.LOG: construct.log,
-    ops.TANH: construct.tanh,
-    ops.ABS: construct.absolute,
-    ops.SIGN: construct.sign,
-    ops.MIN: construct.minimum,
-    ops.MAX: construct.maximum,
-    ops.LESS: construct.less,
-    ops.LESS_EQUAL: construct.less_equal,
-    ops.EQUAL: construct.equal,
-    ops.SELECT: construct.select,
-    ops.SPLINE: construct.spline,
+    ops.POW: construct.build_power,
+    ops.SQRT: construct.build_sqrt,
+    ops.SIN: construct.build_sin,
+    ops.COS: construct.build_cos,
+    ops.TAN: construct.build_tan,
+    ops.ASIN: construct.build_asin,
+    ops.ACOS: construct.build_acos,
+    ops.ATAN2: construct.build_atan2,
+    ops.EXP: construct.build_exp,
+    ops.LOG: construct.build_log,
+    ops.TANH: construct.build_tanh,
+    ops.ABS: construct.build_absolute,
+    ops.SIGN: construct.build_sign,
+    ops.MIN: construct.build_minimum,
+    ops.MAX: construct.build_maximum,
+    ops.LESS: construct.build_less,
+    ops.LESS_EQUAL: construct.build_less_equal,
+    ops.EQUAL: construct.build_equal,
+    ops.SELECT: construct.build_select,
+    ops.SPLINE: construct.build_spline,
 }
 
 
@@ -60,7 +60,7 @@ def rebuild(node: Expr, args: Sequence[Expr]) -> Expr:
     return constructor(*args, node.data) if node.data is not None else constructor(*args)
 
 
-def substitute(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
+def substitute_nodes(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
     """The roots with nodes replaced, simplified on the way; replacements are not themselves searched."""
     image: dict[Expr, Expr] = dict(replacements)
     for node in reachable(roots):
@@ -75,7 +75,7 @@ def substitute(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -> list
     return [image[root] for root in roots]
 
 
-def count(roots: Iterable[Expr], free: Iterable[int] = ()) -> dict[str, int]:
+def count_operations(roots: Iterable[Expr], free: Iterable[int] = ()) -> dict[str, int]:
     """Exact operation counts of the graph under the roots, by cost class.
 
     Args:

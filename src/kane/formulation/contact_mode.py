@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
-from kane.expression.construct import absolute, less, maximum, minimum, select, sqrt
+from kane.expression.construct import build_absolute, build_less, build_maximum, build_minimum, build_select, build_sqrt
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.body_axes import SolvedRows
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
@@ -31,14 +31,14 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.responses import Responses, direction_of, left_of
 from kane.formulation.tree.sparse import eliminated
-from kane.formulation.tree.sparse_vectors import Vector, added, eliminated_system, inner, products
+from kane.formulation.tree.sparse_vectors import SparseVector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
 from kane.native.settle import ROUNDED
 
 # Stands for an infinite ratio if a pivot is not positive.
-LOST = 1e300
+INFINITE_RATIO = 1e300
 
 
 class Accelerated(NamedTuple):
@@ -146,7 +146,9 @@ class ContactMode:
             change, dependence = self._least_change(
                 self._solved.along_axes([0.0 if x is None else -x for x in residuals])
             )
-            rates = substitute(eqs.unconstrained.kinematics, dict(zip(eqs.u, map(self._lift, change), strict=True)))
+            rates = substitute_nodes(
+                eqs.unconstrained.kinematics, dict(zip(eqs.u, map(self._lift, change), strict=True))
+            )
             return self._quantity("step", [dependence, *(q + x for q, x in zip(eqs.q, rates, strict=True))])
 
     def settled(self) -> Quantity:
@@ -160,8 +162,10 @@ class ContactMode:
             found = [dependence]
             for u, x in zip(self.open.u, change, strict=True):
                 left = u + x
-                rounding = ROUNDED * absolute(u)
-                found.append(u if is_zero(x) else select(less(rounding, absolute(left)), left, self._lift(0.0)))
+                rounding = ROUNDED * build_absolute(u)
+                found.append(
+                    u if is_zero(x) else build_select(build_less(rounding, build_absolute(left)), left, self._lift(0.0))
+                )
             for c, status in self._candidates:
                 if status == SLIDING:
                     found += [*(row.motion for row in c.tangents), 0.0][:2]
@@ -207,7 +211,7 @@ class ContactMode:
 
     def _size(self, values: Sequence[Any]) -> Any:
         """Return max |x|."""
-        return _largest([absolute(self._lift(x)) for x in values])
+        return _largest([build_absolute(self._lift(x)) for x in values])
 
     @cached_property
     def _solved(self) -> SolvedRows:
@@ -245,7 +249,7 @@ class ContactMode:
         if c.normal is None:
             return 1.0
         pushes = self._lift(at[c.normal.name])
-        return pushes if c.candidate.off is None else minimum(pushes, -off)
+        return pushes if c.candidate.off is None else build_minimum(pushes, -off)
 
     def _tangent_guard(self, c: CandidateEquations, status: int, at: dict[str, Any]) -> Any:
         if status == OPEN or not c.tangents or c.candidate.bilateral:
@@ -256,8 +260,8 @@ class ContactMode:
             return 1.0
         bound, transmitted = c.numbers[STATIC], [self._lift(at[row.name]) for row in c.tangents]
         if c.normal is not None and isinstance(c.candidate.friction, Coulomb):
-            bound = bound * maximum(self._lift(at[c.normal.name]), self._lift(0.0))
-        return bound - (absolute(transmitted[0]) if len(transmitted) == 1 else _length(transmitted))
+            bound = bound * build_maximum(self._lift(at[c.normal.name]), self._lift(0.0))
+        return bound - (build_absolute(transmitted[0]) if len(transmitted) == 1 else _length(transmitted))
 
     @cached_property
     def _motion(self) -> Accelerated:
@@ -273,7 +277,7 @@ class ContactMode:
             forces, pivots = eliminated_system(products(scaled, X, not slides), b, symmetric=not slides)
             shares = self._shares(X, forces)
             v = [(a + sum(own, 0.0)) * d for a, own, d in zip(z, shares, inverses, strict=True)]
-            sizes = [sum((absolute(self._lift(x)) for x in own), 0.0) for own in shares]
+            sizes = [sum((build_absolute(self._lift(x)) for x in own), 0.0) for own in shares]
             pushed = [size * d for size, d in zip(sizes, inverses, strict=True)]
             squares = [inner(y, own) for y, own in zip(scaled, Y, strict=True)]
             return Accelerated(
@@ -285,12 +289,12 @@ class ContactMode:
             )
 
     @cached_property
-    def _responses(self) -> tuple[list[Vector], list[Vector]]:
+    def _responses(self) -> tuple[list[SparseVector], list[SparseVector]]:
         """y of the active rows, and D^-1 y."""
         Y, inverses = [self._response(row) for row in self._solved.rows], self.tree.factors[1]
         return Y, [{i: x * inverses[i] for i, x in y.items()} for y in Y]
 
-    def _shares(self, X: Sequence[Vector], forces: Sequence[Any]) -> list[list[Any]]:
+    def _shares(self, X: Sequence[SparseVector], forces: Sequence[Any]) -> list[list[Any]]:
         """Return the contributions of each force to L^-T times the generalized forces, by place."""
         found: list[list[Any]] = [[] for _ in self.open.u]
         for x, force in zip(X, forces, strict=True):
@@ -298,7 +302,7 @@ class ContactMode:
                 found[i].append(entry * force)
         return found
 
-    def _pushes(self, Y: Sequence[Vector], z: list[Any]) -> tuple[list[Vector], bool]:
+    def _pushes(self, Y: Sequence[SparseVector], z: list[Any]) -> tuple[list[SparseVector], bool]:
         """Return x of each row, with kinetic friction as part of its normal force, and whether any x differs from y.
 
         Friction that does not depend on a normal force is added to z.
@@ -319,20 +323,20 @@ class ContactMode:
         return X, slides
 
     def _over(self, square: Any, inverse: Any) -> Expr:
-        """Return a square times the inverse of its pivot, or LOST unless the pivot is positive."""
+        """Return a square times the inverse of its pivot, or INFINITE_RATIO unless the pivot is positive."""
         inverse = self._lift(inverse)
-        return select(less(self._lift(0.0), inverse), square * inverse, self._lift(LOST))
+        return build_select(build_less(self._lift(0.0), inverse), square * inverse, self._lift(INFINITE_RATIO))
 
-    def _response(self, row: Equation) -> Vector:
+    def _response(self, row: Equation) -> SparseVector:
         """Return y of a row."""
         n = len(self.open.u)
         y = eliminated(self.tree.factors[0], [row.coefficients.get(j, 0.0) for j in range(n)], self.tree.order)
         return {i: x for i, x in enumerate(y) if not is_zero(x)}
 
-    def _friction(self, c: CandidateEquations) -> Vector:
+    def _friction(self, c: CandidateEquations) -> SparseVector:
         """Return L^-T times kinetic friction against the slip; per newton of normal force if friction depends on it."""
         x, y = self._slip(c)
-        found: Vector = {}
+        found: SparseVector = {}
         for share, row in zip((x, y), c.tangents, strict=False):
             found = added(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
         return found
@@ -359,12 +363,12 @@ def _rows(c: CandidateEquations, status: int) -> tuple[Equation, ...]:
 
 def _length(vector: Sequence[Any]) -> Expr:
     a, b = vector
-    return sqrt(a * a + b * b)
+    return build_sqrt(a * a + b * b)
 
 
 def _largest(values: Sequence[Any]) -> Any:
     """Return the maximum, pairwise, so that a processor computes pairs in parallel lanes."""
     left = list(values) or [0.0]
     while len(left) > 1:
-        left = [reduce(maximum, left[k : k + 2]) for k in range(0, len(left), 2)]
+        left = [reduce(build_maximum, left[k : k + 2]) for k in range(0, len(left), 2)]
     return left[0]

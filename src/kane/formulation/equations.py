@@ -11,24 +11,24 @@ from typing import Any
 from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute as replace_leaves
+from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.candidates import CandidateEquations, candidate_equations
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.parameter_bounds import ParameterBounds
-from kane.formulation.quantities.counts import OperationTable, count
+from kane.formulation.quantities.counts import OperationTable, count_programs
 from kane.formulation.quantities.poses import FixedFrame
-from kane.formulation.quantities.programs import written
+from kane.formulation.quantities.programs import written_quantity
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.applied import Applied, applied_loads
-from kane.formulation.recursive.coriolis import coriolis_matrix, weight
+from kane.formulation.recursive.coriolis import coriolis_matrix, weight_bias
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.cuts import sharing_inertia
-from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.body import BodyFrame
 from kane.model.model import Model
 
@@ -94,7 +94,7 @@ class Equations:
         """For notebooks: summary, operation counts, and the equations if they are short."""
         remark = f"; operations {self.embedding.remark}" if self.embedding.remark else ""
         rows = f"<p>Equations {escape(self.summary)}; {escape(self.route.name)} route{escape(remark)}</p>"
-        counted = count(self, self.embedding.counted) if len(self.u) <= MOST_COUNTED else None
+        counted = count_programs(self, self.embedding.counted) if len(self.u) <= MOST_COUNTED else None
         table = f"<pre>{escape(repr(counted))}</pre>" if counted else ""
         written = self._repr_latex_()
         return rows + table + (f"<details><summary>equations</summary>{escape(written)}</details>" if written else "")
@@ -206,7 +206,7 @@ class Equations:
     @cached_property
     def gravity_vector(self) -> tuple[Expr, ...]:
         """Contribution of the weight to the bias, n expressions of q; zero at dependent speeds."""
-        return self.baked_in(self.embedding.forces(weight(self.system)))
+        return self.baked_in(self.embedding.forces(weight_bias(self.system)))
 
     def _embedded(self, needed: Callable[[Sequence[Any]], list[Any]], udot: Sequence[Any]) -> list[Any]:
         """Return -(F_r + F*_r) of the independent speeds for their udot, from the forces of all speeds."""
@@ -283,7 +283,7 @@ class Equations:
 
     def count(self) -> OperationTable:
         """Count the run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics, exactly."""
-        return count(self)
+        return count_programs(self)
 
     def partial_velocities(self) -> PartialVelocities:
         """Return partial velocities of bodies and points, and F_r and F*_r by body and load, as printable tables."""
@@ -291,12 +291,12 @@ class Equations:
 
     def listing(self, name: str = "rhs") -> str:
         """Return a program as text: Z1 = ..., Z2 = ..., then its outputs, which are qdot and udot for "rhs"."""
-        found = written(self, name)
+        found = written_quantity(self, name)
         return emit_listing(list(zip(found.names, found.outputs, strict=True)))
 
     def latex(self, name: str = "rhs") -> str:
         """Return a program as a LaTeX align environment."""
-        found = written(self, name)
+        found = written_quantity(self, name)
         return emit_latex(list(zip(found.names, found.outputs, strict=True)))
 
     @cached_property
@@ -307,7 +307,7 @@ class Equations:
     @cached_property
     def posed(self) -> dict[str, FixedFrame]:
         """Frames by name: the frames of all bodies except the ground, then the named frames."""
-        bodies = {name: FixedFrame(k, ZERO, Rotation.identity()) for k, name in enumerate(self.bodies) if k}
+        bodies = {name: FixedFrame(k, ZERO_VECTOR, Rotation.identity()) for k, name in enumerate(self.bodies) if k}
         return bodies | {name: FixedFrame(f.body.index, f.position, f.orientation) for name, f in self.frames.items()}
 
     @cached_property

@@ -24,9 +24,9 @@ from kane.formulation.equations import Equations
 from kane.formulation.formulate import ROUTES, formulate, recursive_route, resubstituted
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer, taken
-from kane.model.reaction import PREFIX
+from kane.model.reaction import REACTION_PREFIX
 
-FORMAT = Format("kane equations", 1)
+EQUATIONS_FORMAT = Format("kane equations", 1)
 
 
 def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
@@ -40,7 +40,7 @@ def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
     model = equations.model
     write = model_writer(model)
     content = {**described(model, write), **_made(equations, write)}
-    FORMAT.write(path, {**content, "nodes": node_rows(model.arena, write.extent, write)})
+    EQUATIONS_FORMAT.write(path, {**content, "nodes": node_rows(model.arena, write.extent, write)})
 
 
 def load_equations(path: str | PathLike[str]) -> Equations:
@@ -51,8 +51,8 @@ def load_equations(path: str | PathLike[str]) -> Equations:
     Raises:
         ImportFileError: as ``load_model``.
     """
-    content = FORMAT.read(path)
-    with FORMAT.reading(path):
+    content = EQUATIONS_FORMAT.read(path)
+    with EQUATIONS_FORMAT.reading(path):
         model = Model(taken(content, "name", str))
         read = model_reader(model)
         add_nodes(model.arena, taken(content, "nodes", list), read)
@@ -88,7 +88,9 @@ def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equation
     numbers, controllers = (dict(read(taken(content, key, list))) for key in ("numbers", "controllers"))
     parameters, inputs = (taken(content, key, list) for key in ("left_parameters", "left_inputs"))
     _require_all("parameter", [*parameters, *numbers], model.parameters)
-    _require_all("input", [*inputs, *(name for name in controllers if not name.startswith(PREFIX))], model.inputs)
+    _require_all(
+        "input", [*inputs, *(name for name in controllers if not name.startswith(REACTION_PREFIX))], model.inputs
+    )
     if not all(isinstance(x, Expr) for x in (*numbers.values(), *controllers.values())):
         raise ImportFileError("a substituted value is not an expression")
     found = resubstituted(

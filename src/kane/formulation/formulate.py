@@ -11,7 +11,7 @@ from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute as replace_leaves
+from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.candidates import candidate_equations, left_out
 from kane.formulation.constraints.embed import embed
 from kane.formulation.constraints.near_state import read_near

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector
-from kane.model.requirements import INERTIA, MASS, REQUIRED, Requirement
+from kane.model.requirements import NONNEGATIVE_INERTIA, NONNEGATIVE_MASS, REQUIRED, Requirement
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations
@@ -37,7 +37,7 @@ class ParameterBounds:
         self._alone = [(self._places[r.expressions[0]], REQUIRED[r.kind].fails) for r in alone]
         self._composed = [r for r in requirements if r not in alone]
         usual = np.array([defaults[leaf.name] for leaf in parameters])
-        masses = [r for r in requirements if r.kind in (MASS, INERTIA)]
+        masses = [r for r in requirements if r.kind in (NONNEGATIVE_MASS, NONNEGATIVE_INERTIA)]
         self._masses = [r for r in masses if self._quantity(r, usual) > 0.0]
 
     def require(self, values: Array) -> None:

@@ -10,8 +10,8 @@ from kane.expression.node import Expr
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.speeds.chosen import chosen_speeds
 from kane.formulation.speeds.declared_velocities import (
-    declarations,
     declared_angular_velocities,
+    declared_measures,
     declared_point_velocities,
 )
 from kane.formulation.tree.base_parameters import mass_parameters
@@ -39,7 +39,7 @@ def system_of(model: Model) -> System:
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)
     # If each joint speed is a generalized speed, the recursion finds the declared velocities by itself.
-    declared = [] if speeds.are_natural else declarations(definitions, _motions(model, chosen.completed))
+    declared = [] if speeds.are_natural else declared_measures(definitions, _motions(model, chosen.completed))
     return replace(
         _system(model, link_tree(model), speeds),
         declared_turns=declared_angular_velocities(declared, system),

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kane.expression.construct import absolute, maximum, sqrt
+from kane.expression.construct import build_absolute, build_maximum, build_sqrt
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.embed import embed_dependent
 from kane.formulation.constraints.embedding import OnGraph
 from kane.formulation.constraints.near_state import NearState, pivot_columns
@@ -88,7 +88,7 @@ class SettledChoice:
         y = solve(gram, [-_residual(row) for row in rows], range(len(rows)), [row.name for row in rows])
         A = [row.coefficients for row in rows]
         s = [_sum(a[j] * x for a, x in zip(A, y, strict=True) if j in a) for j in range(len(own.u))]
-        change = substitute(own.system.speeds.kinematics, dict(zip(own.u, map(self._lift, s), strict=True)))
+        change = substitute_nodes(own.system.speeds.kinematics, dict(zip(own.u, map(self._lift, s), strict=True)))
         found = [self._largest(map(_residual, self._closing)), self._largest(row.motion for row in self._rows)]
         found += [eqs.t, *(q + x for q, x in zip(eqs.q, change, strict=True)), *eqs.u]
         return Quantity(_names("step", found), eqs.unconstrained.baked_in(found))
@@ -98,10 +98,10 @@ class SettledChoice:
 
     def _largest(self, values: Iterable[Any]) -> Expr:
         """Return max |x|; NaN if a value is NaN. Pairwise, so that a processor computes pairs in parallel lanes."""
-        left = [absolute(self._lift(x)) for x in values] or [self._lift(0.0)]
+        left = [build_absolute(self._lift(x)) for x in values] or [self._lift(0.0)]
         while len(left) > 1:
             left = [
-                maximum(*pair) if len(pair) > 1 else pair[0]
+                build_maximum(*pair) if len(pair) > 1 else pair[0]
                 for pair in (left[k : k + 2] for k in range(0, len(left), 2))
             ]
         return left[0]
@@ -130,11 +130,11 @@ class SettledChoice:
         names = [leaf.name for leaf in embedding.u]
         _, inverses = triangular_factor(_products(dependent), range(len(names))[::-1], names)
         longest = self._largest(_product(column, column) for column in columns)
-        conditioning = 1.0 / sqrt(self._largest(inverses) * longest)
+        conditioning = 1.0 / build_sqrt(self._largest(inverses) * longest)
         speeds: list[Any] = [1.0 + GOLDEN * j % 1.0 for j in range(n)]
         for d, row in embedding.D.items():
             speeds[d] = _sum(x * speeds[i] for i, x in row.items())
-        left = self._largest(_sum(a * speeds[j] for j, a in row.items()) for row in rows) / sqrt(longest)
+        left = self._largest(_sum(a * speeds[j] for j, a in row.items()) for row in rows) / build_sqrt(longest)
         entries = self._largest(x for row in embedding.D.values() for x in row.values())
         found = [self._largest(map(_residual, self._closing)), conditioning, entries, left, *eqs.q]
         found += [embedding.u.get(leaf, leaf) for leaf in eqs.u]

@@ -9,7 +9,7 @@ from kane.errors import FrameError, shown
 from kane.geometry.frame import Frame
 from kane.geometry.inertia import inertia_matrix, shift_from_mass_centre, six
 from kane.geometry.inertia import of_six as symmetric
-from kane.geometry.scalars import Matrix, Number, dot, scalar, settled, square
+from kane.geometry.scalars import Number, NumberMatrix, dot, scalar, settled, square
 from kane.geometry.vector import Vector
 
 
@@ -26,7 +26,7 @@ class Dyadic:
     """
 
     frame: Frame
-    entries: Matrix
+    entries: NumberMatrix
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", tuple(map(settled, self.entries)))

@@ -13,21 +13,21 @@ import numpy as np
 
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
-from kane.geometry.scalars import Matrix, Number, Six, Triple, minus
+from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, negate
 
 # Angles this close to a multiple of pi/2 are that multiple [rad]: double rounding of pi leaves 1e-16 per turn.
-QUARTER_TURN_TOLERANCE = 1e-12
+RIGHT_ANGLE_TOLERANCE = 1e-12
 # An entry of a constant matrix that differs from 0, 1 or -1 by less than this is set to it: the rest is rounding.
 ENTRY_TOLERANCE = 1e-12
 
 # A rotation about axis k turns e_i towards e_j.
 _PLANES = ((1, 2), (2, 0), (0, 1))
 # Where S_ii, S_jj, S_ij, S_ik, S_jk stand in (xx, yy, zz, xy, xz, yz), by axis k.
-_PLACES = ((1, 2, 5, 3, 4), (2, 0, 4, 5, 3), (0, 1, 3, 4, 5))
+_SIX_PLACES_BY_AXIS = ((1, 2, 5, 3, 4), (2, 0, 4, 5, 3), (0, 1, 3, 4, 5))
 _QUARTER_COSINES = (1.0, 0.0, -1.0, 0.0)
 
 
-def quarter_turns(angle: float, tolerance: float = QUARTER_TURN_TOLERANCE) -> int | None:
+def quarter_turns(angle: float, tolerance: float = RIGHT_ANGLE_TOLERANCE) -> int | None:
     """The n of angle = n pi/2, within the tolerance [rad], else None."""
     n = round(angle / (math.pi / 2))
     return n if abs(angle - n * (math.pi / 2)) <= tolerance else None
@@ -93,13 +93,13 @@ class Elementary:
         With D = S_jj - S_ii, k = s D - 2 c S_ij and w = s k: S_ii + w, S_jj - w, -(c k + S_ij), and (S_ik, S_jk) turned
         as a vector.
         """
-        ii, jj, ij, ik, jk = _PLACES[self.axis]
+        ii, jj, ij, ik, jk = _SIX_PLACES_BY_AXIS[self.axis]
         Sii, Sjj, Sij = S[ii], S[jj], S[ij]
         out: list[Any] = list(S)
         if self.quarters is not None:
             out[ik], out[jk] = _quarter(S[ik], S[jk], self.quarters)
             if self.quarters % 2:
-                out[ii], out[jj], out[ij] = Sjj, Sii, minus(Sij)
+                out[ii], out[jj], out[ij] = Sjj, Sii, negate(Sij)
             return tuple(out)
         c, s = self.c, self.s
         half = c * Sij  # taken away twice: an addition is cheaper than doubling S_ij
@@ -129,10 +129,10 @@ def _quarter(a: Number, b: Number, quarters: int) -> tuple[Number, Number]:
     if quarters == 0:
         return a, b
     if quarters == 1:
-        return minus(b), a
+        return negate(b), a
     if quarters == 2:
-        return minus(a), minus(b)
-    return b, minus(a)
+        return negate(a), negate(b)
+    return b, negate(a)
 
 
 @final
@@ -146,7 +146,7 @@ class General:
 
     __slots__ = ("_columns_terms", "_elementary", "_rows_terms", "is_constant", "rows")
 
-    def __init__(self, rows: Matrix) -> None:
+    def __init__(self, rows: NumberMatrix) -> None:
         self.rows = rows
         self.is_constant = all(entry.__class__ is not Expr for row in rows for entry in row)
         self._rows_terms = tuple(_terms(row) for row in rows)
@@ -215,7 +215,7 @@ def _combined(terms: tuple[tuple[int, Number, int], ...], v: Triple) -> Number:
     return 0.0 if total is None else total
 
 
-def zxz_angles(rows: Matrix) -> tuple[float, float, float]:
+def zxz_angles(rows: NumberMatrix) -> tuple[float, float, float]:
     """(beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma), R constant.
 
     beta is in (-pi/2, pi/2]; where alpha is 0 or pi it is 0. Angles within 1e-10 of a multiple of pi/2 are snapped.

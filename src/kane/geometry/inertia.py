@@ -15,15 +15,15 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix, Number, Six, Triple, is_number, is_zero, minus, scalar, settled, square
+from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, is_number, is_zero, negate, scalar, settled, square
 
 # Relative to the largest entry: rounding of data given with ten digits.
-TOLERANCE = 1e-9
+INERTIA_TOLERANCE = 1e-9
 # Moments below m (1e-7 m)^2 are round-off, as of I - m d^2 for a particle some metres away.
 RADIUS_OF_ZERO = 1e-7
 
 
-def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
+def inertia_matrix(spec: Any, name: str = "the inertia") -> NumberMatrix:
     """The inertia matrix, 3x3 [kg m^2].
 
     Args:
@@ -45,11 +45,11 @@ def inertia_matrix(spec: Any, name: str = "the inertia") -> Matrix:
     return of_six((*values, *[0.0] * (6 - len(values))))
 
 
-def _symmetric(rows: Matrix, name: str) -> Matrix:
+def _symmetric(rows: NumberMatrix, name: str) -> NumberMatrix:
     scale = max((abs(float(x)) for row in rows for x in row if is_number(x)), default=0.0)
     for i, j in ((0, 1), (0, 2), (1, 2)):
         a, b = rows[i][j], rows[j][i]
-        same = abs(float(a) - float(b)) <= TOLERANCE * scale if is_number(a) and is_number(b) else a is b
+        same = abs(float(a) - float(b)) <= INERTIA_TOLERANCE * scale if is_number(a) and is_number(b) else a is b
         if not same:
             raise ModelError(
                 f"{name} is not symmetric: entry ({i}, {j}) is {shown(a)} and entry ({j}, {i}) is {shown(b)}; "
@@ -58,19 +58,19 @@ def _symmetric(rows: Matrix, name: str) -> Matrix:
     return of_six(six(rows))
 
 
-def six(inertia: Matrix) -> Six:
+def six(inertia: NumberMatrix) -> Six:
     """(xx, yy, zz, xy, xz, yz) of a symmetric matrix."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
     return xx, yy, zz, xy, xz, yz
 
 
-def of_six(values: Sequence[Number]) -> Matrix:
+def of_six(values: Sequence[Number]) -> NumberMatrix:
     """The symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
     xx, yy, zz, xy, xz, yz = settled(values)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
-def checked_inertia(name: str, mass: Number, inertia: Matrix) -> Matrix:
+def checked_inertia(name: str, mass: Number, inertia: NumberMatrix) -> NumberMatrix:
     """Refuses what no body can have; what is not a number yet is not checked.
 
     A mass must be finite and not negative. Principal moments must not be negative, and none larger than the sum of the
@@ -96,7 +96,7 @@ def checked_inertia(name: str, mass: Number, inertia: Matrix) -> Matrix:
         raise ModelError(f"the inertia of {name} is {matrix.tolist()}; every entry must be finite")
     moments = np.linalg.eigvalsh(matrix)
     zero = 0.0 if isinstance(mass, Expr) else mass * RADIUS_OF_ZERO**2
-    slack = max(TOLERANCE * np.abs(moments).max(), zero)
+    slack = max(INERTIA_TOLERANCE * np.abs(moments).max(), zero)
     if moments[0] < -slack:
         fault = "a principal moment of inertia is negative"
     elif moments[2] - moments[1] - moments[0] > slack:
@@ -115,11 +115,11 @@ def _numbers(values: Iterable[Any]) -> str:
     return f"({', '.join(f'{x:.10g}' for x in values)})"
 
 
-def _rows(matrix: Matrix) -> str:
+def _rows(matrix: NumberMatrix) -> str:
     return f"({', '.join(_numbers(row) for row in matrix)})"
 
 
-def nearest_valid_inertia(inertia: Matrix) -> Matrix:
+def nearest_valid_inertia(inertia: NumberMatrix) -> NumberMatrix:
     """The inertia whose second moments are those given, the negative ones put to zero.
 
     That is the valid matrix whose second-moment matrix is nearest in the Frobenius norm [kg m^2].
@@ -134,25 +134,25 @@ def nearest_valid_inertia(inertia: Matrix) -> Matrix:
     return inertia_of_second_moment(of_six(six(nearest.tolist())))
 
 
-def second_moment(inertia: Matrix) -> Matrix:
+def second_moment(inertia: NumberMatrix) -> NumberMatrix:
     """J = tr(I)/2 1 - I = integral r r^T dm [kg m^2]."""
     xx, yy, zz, xy, xz, yz = six(inertia)
     half = (xx + yy + zz) * 0.5
-    return of_six((half - xx, half - yy, half - zz, minus(xy), minus(xz), minus(yz)))
+    return of_six((half - xx, half - yy, half - zz, negate(xy), negate(xz), negate(yz)))
 
 
-def inertia_of_second_moment(moment: Matrix) -> Matrix:
+def inertia_of_second_moment(moment: NumberMatrix) -> NumberMatrix:
     """I = tr(J) 1 - J, the way back from ``second_moment`` [kg m^2]."""
     xx, yy, zz, xy, xz, yz = six(moment)
-    return of_six((yy + zz, xx + zz, xx + yy, minus(xy), minus(xz), minus(yz)))
+    return of_six((yy + zz, xx + zz, xx + yy, negate(xy), negate(xz), negate(yz)))
 
 
-def rotated_inertia(inertia: Matrix, R_AB: Rotation) -> Matrix:
+def rotated_inertia(inertia: NumberMatrix, R_AB: Rotation) -> NumberMatrix:
     """I_A = R_AB I_B R_AB^T: the same inertia in the axes of A [kg m^2]."""
     return of_six(R_AB.rotate_symmetric(six(inertia)))
 
 
-def shift_from_mass_centre(inertia: Matrix, mass: Number, p: Triple) -> Matrix:
+def shift_from_mass_centre(inertia: NumberMatrix, mass: Number, p: Triple) -> NumberMatrix:
     """The parallel-axis theorem, I_P = I_cm + m (p.p 1 - p p^T).
 
     Args:
@@ -163,15 +163,15 @@ def shift_from_mass_centre(inertia: Matrix, mass: Number, p: Triple) -> Matrix:
     return _sum(inertia, point_inertia(mass, p))
 
 
-def point_inertia(mass: Number, p: Triple) -> Matrix:
+def point_inertia(mass: Number, p: Triple) -> NumberMatrix:
     """m (p.p 1 - p p^T), the inertia of a particle at p [kg m^2]."""
     x, y, z = p
     mx, my, mz = mass * x, mass * y, mass * z
     xx, yy, zz = mx * x, my * y, mz * z
-    return of_six((yy + zz, xx + zz, xx + yy, minus(mx * y), minus(mx * z), minus(my * z)))
+    return of_six((yy + zz, xx + zz, xx + yy, negate(mx * y), negate(mx * z), negate(my * z)))
 
 
-def combine(bodies: Sequence[tuple[Number, Triple, Matrix]]) -> tuple[Number, Triple, Matrix]:
+def combine(bodies: Sequence[tuple[Number, Triple, NumberMatrix]]) -> tuple[Number, Triple, NumberMatrix]:
     """Several bodies fixed to each other as one.
 
     Args:
@@ -196,5 +196,5 @@ def combine(bodies: Sequence[tuple[Number, Triple, Matrix]]) -> tuple[Number, Tr
     return total, centre, inertia
 
 
-def _sum(a: Matrix, b: Matrix) -> Matrix:
+def _sum(a: NumberMatrix, b: NumberMatrix) -> NumberMatrix:
     return of_six([x + y for x, y in zip(six(a), six(b), strict=True)])

@@ -17,7 +17,7 @@ Array: TypeAlias = "np.ndarray"
 Quadruple: TypeAlias = "tuple[Number, ...]"
 
 
-def product(p: ArrayLike, q: ArrayLike) -> Array:
+def multiply_quaternions(p: ArrayLike, q: ArrayLike) -> Array:
     """p q: first the rotation q, then p."""
     pw, px, py, pz = np.moveaxis(np.asarray(p, dtype=float), -1, 0)
     qw, qx, qy, qz = np.moveaxis(np.asarray(q, dtype=float), -1, 0)
@@ -98,12 +98,12 @@ def integrate(q: ArrayLike, w_M: ArrayLike, dt: float) -> Array:
         w_M: angular velocity of M in F, in the axes of M, shape (..., 3) [rad/s].
         dt: [s].
     """
-    return normalized(product(q, exponential(np.asarray(w_M, dtype=float) * dt)))
+    return normalized(multiply_quaternions(q, exponential(np.asarray(w_M, dtype=float) * dt)))
 
 
-def difference(q0: ArrayLike, q1: ArrayLike) -> Array:
+def rotation_vector_between(q0: ArrayLike, q1: ArrayLike) -> Array:
     """phi_M [rad] of least length with q1 = +-q0 exp(phi_M/2), the way back from ``integrate``; shape (..., 3)."""
-    return logarithm(product(conjugate(q0), q1))
+    return logarithm(multiply_quaternions(conjugate(q0), q1))
 
 
 def kinematics(q: Quadruple, w_M: Triple) -> Quadruple:

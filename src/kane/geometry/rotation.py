@@ -11,13 +11,13 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.factor import ENTRY_TOLERANCE, Elementary, Factor, General, constant_factor, zxz_angles
-from kane.geometry.scalars import Matrix, Number, Six, Triple, scalar, square, triple
+from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, scalar, square, triple
 
 # A numeric matrix this far from orthogonal is taken for one that was rounded, and replaced by the nearest rotation.
 ORTHOGONALITY_TOLERANCE = 1e-6
 # Four numbers this far from unit length are a quaternion that was rounded; farther off they are something else.
-UNIT_TOLERANCE = 1e-3
-_AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
+QUATERNION_LENGTH_TOLERANCE = 1e-3
+AXIS_NUMBERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
 @final
@@ -40,7 +40,7 @@ class Rotation:
             _append(merged, factor)
         self._factors = tuple(merged)
         self._backwards = self._factors[::-1]
-        self._entries: Matrix | None = None
+        self._entries: NumberMatrix | None = None
 
     @classmethod
     def identity(cls) -> Rotation:
@@ -109,7 +109,7 @@ class Rotation:
     def _of_four(cls, q: Sequence[Any]) -> Rotation:
         found = cls.quaternion(*q)
         length = math.hypot(*q) if found.is_constant else 1.0
-        if abs(length - 1.0) > UNIT_TOLERANCE:
+        if abs(length - 1.0) > QUATERNION_LENGTH_TOLERANCE:
             raise ModelError(f"the quaternion {shown(tuple(q))} has length {length:.9g}; divide it by its length")
         return found
 
@@ -172,7 +172,7 @@ class Rotation:
         return all(factor.is_constant for factor in self._factors)
 
     @property
-    def entries(self) -> Matrix:
+    def entries(self) -> NumberMatrix:
         """The matrix R_AB, 3x3, numbers and expressions mixed."""
         if self._entries is None:
             columns = (self.apply((1.0, 0.0, 0.0)), self.apply((0.0, 1.0, 0.0)), self.apply((0.0, 0.0, 1.0)))
@@ -266,7 +266,7 @@ def _unit(axis: Any) -> tuple[float, float, float]:
     if isinstance(axis, str):
         if axis not in ("x", "y", "z"):
             raise ModelError(f'there is no axis {shown(axis)}; give "x", "y", "z" or three numbers')
-        axis = [float(k == _AXES[axis]) for k in range(3)]
+        axis = [float(k == AXIS_NUMBERS[axis]) for k in range(3)]
     given = triple(axis, "the axis of a rotation")
     n = [component for component in given if not isinstance(component, Expr)]
     if len(n) < 3:
@@ -307,7 +307,7 @@ def _checked(matrix: np.ndarray) -> np.ndarray:
 
 
 def _sequence(sequence: str) -> list[int]:
-    axes = [_AXES.get(letter, -1) for letter in sequence] if isinstance(sequence, str) else []
+    axes = [AXIS_NUMBERS.get(letter, -1) for letter in sequence] if isinstance(sequence, str) else []
     if len(axes) != 3 or -1 in axes or (not sequence.isdigit() and not sequence.isalpha()):
         raise ModelError(f'{shown(sequence)} is no sequence of axes; give three of "xyz" or of "123", such as "zxz"')
     if axes[0] == axes[1] or axes[1] == axes[2]:
@@ -317,7 +317,7 @@ def _sequence(sequence: str) -> list[int]:
     return axes
 
 
-def _of_quaternion(w: Number, x: Number, y: Number, z: Number) -> Matrix:
+def _of_quaternion(w: Number, x: Number, y: Number, z: Number) -> NumberMatrix:
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2

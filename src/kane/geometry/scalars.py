@@ -14,8 +14,13 @@ from kane.expression.operations import CONSTANT
 Number: TypeAlias = "Expr | float"
 # Of length 3, 3x3 and 6; the type does not say so, because lengths are not followed through zip and comprehensions.
 Triple: TypeAlias = "tuple[Number, ...]"
-Matrix: TypeAlias = "tuple[tuple[Number, ...], ...]"
+NumberMatrix: TypeAlias = "tuple[tuple[Number, ...], ...]"
 Six: TypeAlias = "tuple[Number, ...]"
+
+AXIS_LETTERS = "xyz"
+UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+# ``plus`` and ``minus`` of ``formulation.tree.spatial`` recognize this object.
+ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
 
 
 def scalar(value: Any, what: str) -> Number:
@@ -54,7 +59,7 @@ def triple(values: Any, what: str) -> Triple:
     return x, y, z
 
 
-def square(rows: Any, what: str) -> Matrix:
+def square(rows: Any, what: str) -> NumberMatrix:
     """Three rows of three scalars.
 
     Raises:
@@ -82,7 +87,7 @@ def is_zero(x: Any) -> bool:
     return bool(x.op == CONSTANT and x.data == 0.0 if x.__class__ is Expr else x == 0.0)
 
 
-def minus(x: Number) -> Number:
+def negate(x: Number) -> Number:
     """-x, and plain zero for zero."""
     return -x if x.__class__ is Expr or x else 0.0
 

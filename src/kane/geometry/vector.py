@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from kane.errors import FrameError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr
-from kane.geometry.scalars import Number, Triple, cross, dot, minus, scalar, settled
+from kane.geometry.scalars import Number, Triple, cross, dot, negate, scalar, settled
 
 if TYPE_CHECKING:
     from kane.geometry.frame import Frame
@@ -80,7 +80,7 @@ class Vector:
         return self + (-other)
 
     def __neg__(self) -> Vector:
-        return Vector(self.frame, tuple(minus(a) for a in self.components))
+        return Vector(self.frame, tuple(negate(a) for a in self.components))
 
     def __mul__(self, factor: Number) -> Vector:
         if isinstance(factor, Vector):

@@ -14,7 +14,7 @@ from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import ModelError
 from kane.expression.derivative import gradient, linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.grip import Coupled
@@ -210,5 +210,5 @@ def _outputs(coupled: Coupled, e: Equations) -> tuple[tuple[Expr, ...], ...]:
 
 
 def _put(x: Expr, values: dict[Expr, Expr]) -> Expr:
-    (found,) = substitute([x], values)
+    (found,) = substitute_nodes([x], values)
     return found

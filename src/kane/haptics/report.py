@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.geometry.quaternion import conjugate, product
+from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.loop import Loop
 from kane.haptics.passive import PassiveSteps, ledger_of
 from kane.native.arrays import Matrix, Vector
@@ -143,7 +143,7 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
     ratios = rules[at.SCALE : at.SCALE + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
     energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
     with np.errstate(invalid="ignore", over="ignore"):  # diverged simulations have infinite values
-        turn = product(image[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
+        turn = multiply_quaternions(image[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
         stored = log[:, at.OF_SETTINGS] * (image[:, :3] - handle[:, :3]).T ** 2 / 2
         stored += log[:, at.OF_SETTINGS + 1] * 2 * turn.T**2 * rules[at.AXES + 3 :, None]
         return energies[:, 0] * ratios[0] + energies[:, 4] * ratios[1] + energies[:, 1] + stored.sum(axis=0)

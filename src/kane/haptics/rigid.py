@@ -12,7 +12,7 @@ from kane.codegen.programs.program import Program
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.grip import Coupled
@@ -167,4 +167,4 @@ def _outputs(coupled: Coupled, axes: list[int], rows: list[Equation]) -> list[Ex
         list(e.kinematics),
     ]
     found = e.baked_in([x for part in parts for x in part])
-    return list(substitute(list(found), dict.fromkeys(coupled.inputs, zero)))
+    return list(substitute_nodes(list(found), dict.fromkeys(coupled.inputs, zero)))

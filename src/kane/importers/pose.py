@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kane.geometry.factor import quarter_turns
 from kane.geometry.inertia import combine, of_six, rotated_inertia, six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix
+from kane.geometry.scalars import NumberMatrix
 
 XYZ: TypeAlias = tuple[float, float, float]
 
@@ -65,7 +65,7 @@ class MassProperties:
 
     mass: float
     com: XYZ
-    inertia: Matrix
+    inertia: NumberMatrix
 
     def seen_from(self, pose: FramePose) -> MassProperties:
         """Return the mass properties in frame A, where ``pose`` is the pose of B in A."""

@@ -13,7 +13,7 @@ D, DA, E, EA, RR, RA = 0.028, 0.0115, 0.02, 0.01421, 0.007, 0.00092
 SS, SA, SB, SC, SD = 0.035, 0.01874, 0.01043, 0.018, 0.02
 TA, TB, U, UA, UB, ZF, ZT, FA = 0.02308, 0.00916, 0.04, 0.01228, 0.00449, 0.02, 0.04, 0.01421
 # Mass [kg], moment of inertia [kg m^2] and mass centre [m] of K1 to K7.
-BODIES = {
+SQUEEZER_BODIES = {
     "K1": (0.04325, 2.194e-6, (RA, 0.0, 0.0)),
     "K2": (0.00365, 4.410e-7, (-DA, 0.0, 0.0)),
     "K3": (0.02373, 5.255e-6, (SB, -SA, 0.0)),
@@ -23,7 +23,7 @@ BODIES = {
     "K7": (0.05498, 1.912e-5, (-UB, -UA, 0.0)),
 }
 # Parent, coordinate and position in the parent [m] of each joint about z.
-JOINTS = {
+SQUEEZER_JOINTS = {
     "K1": ("ground", "beta", (0.0, 0.0, 0.0)),
     "K2": ("K1", "theta", (RR, 0.0, 0.0)),
     "K3": ("ground", "gamma", B),
@@ -64,11 +64,11 @@ def andrews_squeezer() -> Model:
     N = model.ground
     bodies = {"ground": N} | {
         name: model.body(name, mass=mass, inertia=(0.0, moment, moment), com=com)
-        for name, (mass, moment, com) in BODIES.items()
+        for name, (mass, moment, com) in SQUEEZER_BODIES.items()
     }
     joints = {
         name: model.connect(bodies[parent], bodies[name], Revolute(coordinate, axis="z"), at=at)
-        for name, (parent, coordinate, at) in JOINTS.items()
+        for name, (parent, coordinate, at) in SQUEEZER_JOINTS.items()
     }
     model.coordinates(*ANDREWS_START)
     end = bodies["K2"].point((-D, 0.0, 0.0))

@@ -8,8 +8,8 @@ from kane.model.joints import Revolute
 from kane.model.model import Model
 
 # The chain runs along edges of a cube: axis index and sign of each step, and the hinge axis at the start of each bar.
-STEPS = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
-AXES = ("y", "z", "x", "y", "z", "x")
+CUBE_EDGES = ((0, 1.0), (1, -1.0), (2, 1.0), (0, -1.0), (1, 1.0))
+HINGE_AXES = ("y", "z", "x", "y", "z", "x")
 
 
 def bricard() -> Model:
@@ -29,9 +29,9 @@ def bricard() -> Model:
     model.gravity = (0.0, -g, 0.0)
     parent = model.ground
     at: Triple = (0.0, 0.0, 0.0)
-    for i, (axis, sign) in enumerate(STEPS):
+    for i, (axis, sign) in enumerate(CUBE_EDGES):
         rod = bar(model, f"bar{i + 1}", m, sign * l, w, axis=axis)
-        model.connect(parent, rod, Revolute(f"q{i + 1}", axis=AXES[i]), at=at)
+        model.connect(parent, rod, Revolute(f"q{i + 1}", axis=HINGE_AXES[i]), at=at)
         parent, at = rod, tuple(sign * l if k == axis else 0.0 for k in range(3))
-    model.close(model.ground, parent, Revolute("q6", axis=AXES[5]), at=(0.0, 0.0, l), child_at=at)
+    model.close(model.ground, parent, Revolute("q6", axis=HINGE_AXES[5]), at=(0.0, 0.0, l), child_at=at)
     return model

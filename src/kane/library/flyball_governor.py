@@ -12,9 +12,9 @@ from kane.model.loads import Motor, PointDamper, PointSpring
 from kane.model.model import Model
 
 # Length and width of shaft and rods, edge of the sleeve, length of the couplers [m]; density [kg/m^3], ball [kg].
-LENGTH, WIDTH, EDGE, COUPLER = 1.0, 0.01, 0.1, 0.5
-DENSITY, BALL = 3000.0, 5.0
-BAR_MASS, SLEEVE_MASS = DENSITY * LENGTH * WIDTH * WIDTH, DENSITY * EDGE**3
+ROD_LENGTH, ROD_WIDTH, SLEEVE_EDGE, COUPLER_LENGTH = 1.0, 0.01, 0.1, 0.5
+DENSITY, BALL_MASS = 3000.0, 5.0
+BAR_MASS, SLEEVE_MASS = DENSITY * ROD_LENGTH * ROD_WIDTH * ROD_WIDTH, DENSITY * SLEEVE_EDGE**3
 
 
 def flyball_governor() -> Model:
@@ -30,7 +30,7 @@ def flyball_governor() -> Model:
     model = Model("flyball_governor")
 
     def hold(P: Point, Q: Point, side: str) -> None:
-        model.constrain(Distance(P, Q, COUPLER), name=f"{side}_coupler")
+        model.constrain(Distance(P, Q, COUPLER_LENGTH), name=f"{side}_coupler")
 
     return _governor(model, hold)
 
@@ -46,7 +46,7 @@ def stiff_flyball_governor() -> Model:
     k, c = model.parameter("k", 8e5), model.parameter("c", 4e4)
 
     def hold(P: Point, Q: Point, side: str) -> None:
-        model.load(PointSpring(P, Q, k, COUPLER))
+        model.load(PointSpring(P, Q, k, COUPLER_LENGTH))
         model.load(PointDamper(P, Q, c))
 
     return _governor(model, hold)
@@ -56,16 +56,19 @@ def _governor(model: Model, hold: Callable[[Point, Point, str], None]) -> Model:
     """Add shaft, sleeve and rods; ``hold`` adds a coupler between two points."""
     g = model.parameter("g", 9.81)
     model.gravity = (0.0, 0.0, -g)
-    shaft = bar(model, "shaft", BAR_MASS, LENGTH, WIDTH, axis=2)
+    shaft = bar(model, "shaft", BAR_MASS, ROD_LENGTH, ROD_WIDTH, axis=2)
     model.load(Motor(model.connect(model.ground, shaft, Revolute("q1", axis="z")), model.input("T")))
     rods = []
-    for coordinate, name, x, axis in (("q2", "right", 0.5 * EDGE, "-y"), ("q3", "left", -0.5 * EDGE, "y")):
-        rod = bar(model, name, BAR_MASS, -LENGTH, WIDTH, axis=2)
-        model.connect(shaft, rod, Revolute(coordinate, axis=axis), at=(x, 0.0, LENGTH))
-        model.connect(rod, model.body(f"{name}_ball", mass=BALL), Weld(), at=(0.0, 0.0, -LENGTH))
+    for coordinate, name, x, axis in (
+        ("q2", "right", 0.5 * SLEEVE_EDGE, "-y"),
+        ("q3", "left", -0.5 * SLEEVE_EDGE, "y"),
+    ):
+        rod = bar(model, name, BAR_MASS, -ROD_LENGTH, ROD_WIDTH, axis=2)
+        model.connect(shaft, rod, Revolute(coordinate, axis=axis), at=(x, 0.0, ROD_LENGTH))
+        model.connect(rod, model.body(f"{name}_ball", mass=BALL_MASS), Weld(), at=(0.0, 0.0, -ROD_LENGTH))
         rods.append((rod, x))
-    sleeve = model.body("sleeve", mass=SLEEVE_MASS, inertia=[SLEEVE_MASS * EDGE**2 / 6.0] * 3)
+    sleeve = model.body("sleeve", mass=SLEEVE_MASS, inertia=[SLEEVE_MASS * SLEEVE_EDGE**2 / 6.0] * 3)
     model.connect(shaft, sleeve, Prismatic("q4", axis="z"))
     for rod, x in rods:
-        hold(rod.point((0.0, 0.0, -0.5 * LENGTH)), sleeve.point((x, 0.0, 0.0)), rod.name)
+        hold(rod.point((0.0, 0.0, -0.5 * ROD_LENGTH)), sleeve.point((x, 0.0, 0.0)), rod.name)
     return model

@@ -21,7 +21,7 @@ from kane.model.model import Model
 from kane.model.wheel import Wheel
 
 Position = tuple[float, float, float]
-GRAVITY = 9.81
+MANIPULATOR_GRAVITY = 9.81
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def mobile_manipulator(
     places = _wheels(wheels)
     require(platform, Platform | None, "the platform is a Platform")
     mount = Platform() if platform is None else platform
-    model = Model("mobile_manipulator", gravity=(0.0, 0.0, -GRAVITY))
+    model = Model("mobile_manipulator", gravity=(0.0, 0.0, -MANIPULATOR_GRAVITY))
     v = model.body("platform", mass=mount.mass, inertia=mount.inertia)
     plane = model.connect(
         model.ground, v, Planar(("x", "y", "theta")), at=(0.0, 0.0, places[0].radius), name="platform"

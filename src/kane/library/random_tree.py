@@ -9,7 +9,7 @@ from inspect import isabstract
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import list_argument
 from kane.geometry.rotation import Rotation
 from kane.model import joints
 from kane.model.joints import (
@@ -58,12 +58,12 @@ _EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubcl
 # Joints with one coordinate or a quaternion, which every program for multibody dynamics has.
 PLAIN_JOINTS: tuple[JointMaker, ...] = tuple(maker for kind in _FIRST[:4] for maker in _makers(kind))
 # All joint classes with speeds.
-JOINTS: tuple[JointMaker, ...] = tuple(
+JOINT_MAKERS: tuple[JointMaker, ...] = tuple(
     maker for kind in dict.fromkeys((*_FIRST, *_EXPORTED)) for maker in _makers(kind)
 )
 
 
-def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] = JOINTS) -> Model:
+def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] = JOINT_MAKERS) -> Model:
     """Return a tree of bodies, each connected to an earlier body or the ground by a random joint with random poses.
 
     Args:
@@ -78,7 +78,7 @@ def random_tree(seed: int = 0, bodies: int = 6, *, joints: Sequence[JointMaker] 
         raise ModelError(f"the number of bodies must be a whole number of at least 1, not {shown(bodies)}")
     if not isinstance(seed, int) or seed < 0:
         raise ModelError(f"the seed must be a whole number that is not negative, not {shown(seed)}")
-    joints = listed(joints, "joints", "functions that make a joint from a name and an axis")
+    joints = list_argument(joints, "joints", "functions that make a joint from a name and an axis")
     if not joints or not all(map(callable, joints)):
         raise ModelError(f"joints are {shown(joints)}; give functions that make a joint from a name and an axis")
     random = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from kane.model.joints import Gimbal, Prismatic, Revolute, Spherical
 from kane.model.model import Model
 
 # Mass [kg] and central inertia xx yy zz xy xz yz [kg m^2]. The paper has no numbers; these are chosen here.
-BODIES: dict[str, tuple[float, tuple[float, ...]]] = {
+SPACECRAFT_BODIES: dict[str, tuple[float, tuple[float, ...]]] = {
     "B1": (500.0, (180.0, 220.0, 150.0, 4.0, -3.0, 6.0)),
     "B2": (20.0, (1.5, 1.2, 2.0, 0.1, 0.0, -0.05)),
     "B3": (80.0, (12.0, 10.0, 8.0, 0.4, -0.2, 0.3)),
@@ -17,7 +17,7 @@ BODIES: dict[str, tuple[float, tuple[float, ...]]] = {
     "B5": (10.0, (0.5, 0.7, 0.6, 0.02, 0.0, -0.03)),
 }
 # Inner body, outer body, and position of the joint from the mass centre of the inner and of the outer body [m].
-JOINTS: dict[str, tuple[str, str, tuple[float, float, float], tuple[float, float, float]]] = {
+SPACECRAFT_JOINTS: dict[str, tuple[str, str, tuple[float, float, float], tuple[float, float, float]]] = {
     "G1": ("B1", "B2", (0.9, 0.1, 0.6), (-0.2, 0.0, -0.5)),
     "G2": ("B1", "B3", (-0.2, 0.1, -0.8), (0.1, 0.0, 0.5)),
     "G3": ("B3", "B4", (0.0, 0.4, 0.1), (0.05, -1.2, 0.0)),
@@ -50,7 +50,7 @@ def spacecraft_tree(gravity: Sequence[Any] = (0.0, 0.0, 0.0)) -> Model:
         below = carrier
     last = model.body("root_z", mass=0.0)
     model.connect(below, last, Prismatic("z", axis="z"))
-    bodies = {name: model.body(name, mass=mass, inertia=inertia) for name, (mass, inertia) in BODIES.items()}
+    bodies = {name: model.body(name, mass=mass, inertia=inertia) for name, (mass, inertia) in SPACECRAFT_BODIES.items()}
     model.connect(last, bodies["B1"], Spherical("root"))
     joints = {
         "G1": Gimbal("G1", sequence="213"),
@@ -58,9 +58,9 @@ def spacecraft_tree(gravity: Sequence[Any] = (0.0, 0.0, 0.0)) -> Model:
         "G3": Revolute("G3", axis="y"),
         "G4": Gimbal("G4", sequence="12"),
     }
-    for name, (inner, outer, at, child_at) in JOINTS.items():
+    for name, (inner, outer, at, child_at) in SPACECRAFT_JOINTS.items():
         model.connect(bodies[inner], bodies[outer], joints[name], at=at, child_at=child_at, name=name)
-    order = ("root", *JOINTS)
+    order = ("root", *SPACECRAFT_JOINTS)
     by_name = {c.name: c.coordinate_names for c in model.connections}
     model.coordinates(*(q for name in order for q in by_name[name]), "x", "y", "z")
     return model

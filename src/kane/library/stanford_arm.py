@@ -14,7 +14,7 @@ from kane.model.model import Model
 
 # Appendix 3: lengths L1, ..., L6 [m]; mass [kg] and central principal moments [kg m^2] of A, ..., F; g [m/s^2].
 LENGTHS = {"L1": 0.1, "L2": 0.6, "L3": 0.2, "L4": 0.1, "L5": 0.7, "L6": 0.06}
-BODIES = {
+STANFORD_BODIES = {
     "A": (9.0, (0.01, 0.02, 0.01)),
     "B": (6.0, (0.06, 0.01, 0.05)),
     "C": (4.0, (0.4, 0.01, 0.4)),
@@ -22,7 +22,7 @@ BODIES = {
     "E": (0.6, (0.0005, 0.0002, 0.0005)),
     "F": (0.5, (0.001, 0.002, 0.003)),
 }
-GRAVITY = 9.81
+STANFORD_GRAVITY = 9.81
 
 
 def stanford_arm() -> Model:
@@ -35,11 +35,11 @@ def stanford_arm() -> Model:
 
     Source: Kane & Levinson 1983, Fig. 2 and Appendix 3. All data are literals, so that they fold into constants.
     """
-    model = Model("stanford_arm", gravity=(0.0, -GRAVITY, 0.0))
+    model = Model("stanford_arm", gravity=(0.0, -STANFORD_GRAVITY, 0.0))
     L = LENGTHS
     bodies = {
         name: model.body(name, mass=mass, inertia=inertia, com=(0.0, {"E": L["L6"], "F": L["L3"]}.get(name, 0.0), 0.0))
-        for name, (mass, inertia) in BODIES.items()
+        for name, (mass, inertia) in STANFORD_BODIES.items()
     }
     A, B, C, D, E, F = bodies.values()
     joints = (
@@ -88,8 +88,8 @@ def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:
         raise ModelError(f"{model.name!r} has no joints q1, ..., q6; give a model from stanford_arm")
     q: dict[str, Any] = {name: joint[name].q for name in target}
     v: dict[str, Any] = {name: joint[name].qdot for name in target}
-    m = {name: mass for name, (mass, _) in BODIES.items()}
-    g, L = GRAVITY, LENGTHS
+    m = {name: mass for name, (mass, _) in STANFORD_BODIES.items()}
+    g, L = STANFORD_GRAVITY, LENGTHS
     s2, c2, s3, c3 = sin(q["q2"]), cos(q["q2"]), sin(q["q3"]), cos(q["q3"])
     s4, c4 = sin(q["q4"]), cos(q["q4"])
     hand = m["E"] * L["L6"] + m["F"] * L["L3"]

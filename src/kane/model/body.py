@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kane.model.shapes.shape import Shape
 
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
-KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
+VECTOR_KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
 CONFIGURATION_KINDS = (POSITION, DIRECTION)
 
-AXES: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+AXIS_LETTER_OF: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
-def triple(model: Model, values: Sequence[Scalar], what: str) -> Triple:
+def triple_of_model(model: Model, values: Sequence[Scalar], what: str) -> Triple:
     """Return three numbers or expressions of ``model`` as a tuple; errors name the argument by ``what``."""
     if isinstance(values, Direction):
         raise ModelError(
@@ -105,7 +105,7 @@ class Direction:
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        axis = AXES.get(self.components)
+        axis = AXIS_LETTER_OF.get(self.components)
         return f"{self.body.name}.{axis}" if axis else f"{self.body.name}.direction({_typed(self.components)})"
 
 
@@ -114,7 +114,7 @@ class VectorMeasure:
     """Vector quantity of a body or a point; its dot product with a direction is a scalar measure.
 
     Attributes:
-        kind: one of KINDS.
+        kind: one of VECTOR_KINDS.
         body: the body B.
         point: p_BoP_B [m]; zero for ANGULAR_VELOCITY; the measure numbers in B for DIRECTION.
     """
@@ -225,11 +225,11 @@ class Body:
 
     def point(self, position: Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Point:
         """Return the point P of this body at p_BoP_B [m]."""
-        return Point(self, triple(self.model, position, f"the position of a point of body {self.name!r}"))
+        return Point(self, triple_of_model(self.model, position, f"the position of a point of body {self.name!r}"))
 
     def direction(self, components: Sequence[Scalar]) -> Direction:
         """Return the vector fixed in this body with the given measure numbers in its frame."""
-        return Direction(self, triple(self.model, components, f"a direction of body {self.name!r}"))
+        return Direction(self, triple_of_model(self.model, components, f"a direction of body {self.name!r}"))
 
     def shape(self, shape: Shape, *, at: Sequence[Scalar] | None = None, orientation: Any = None) -> Shape:
         """Add a shape to this body, for pictures, web pages and contacts; may be called several times.

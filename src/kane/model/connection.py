@@ -13,7 +13,7 @@ from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
-from kane.model.body import Body, triple
+from kane.model.body import Body, triple_of_model
 from kane.model.checks import require_fixed, require_word
 from kane.model.reaction import ReactionVector
 
@@ -171,7 +171,7 @@ def fixed_pose(model: Model, at: Sequence[Scalar], orientation: Any, what: str) 
     Raises:
         ModelError: either is not valid, or depends on coordinates, speeds or time.
     """
-    position = triple(model, at, f"the position of {what}")
+    position = triple_of_model(model, at, f"the position of {what}")
     require_fixed(position, f"the position of {what}")
     if orientation is None:
         return position, Rotation.identity()

@@ -17,7 +17,7 @@ from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer
 
 # Suffixes to a body's name: mass, first moment (3), and inertia about the origin (6).
-SUFFIXES = ("m", "mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz")
+INERTIAL_SUFFIXES = ("m", "mx", "my", "mz", "xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def inertial_parameters(model: Model, bodies: Sequence[str] | None = None) -> Model:
@@ -49,7 +49,7 @@ def inertial_parameters(model: Model, bodies: Sequence[str] | None = None) -> Mo
     content = described(model, write)
     for body in chosen:
         values = ten_numbers(body)
-        names = [f"{body.name}_{suffix}" for suffix in SUFFIXES]
+        names = [f"{body.name}_{suffix}" for suffix in INERTIAL_SUFFIXES]
         m, *rest = (model.arena.leaf(PARAMETER, name) for name in names)
         content["parameters"] += [[name, write(value, name)] for name, value in zip(names, values, strict=True)]
         moments = write((tuple(rest[:3]), tuple(rest[3:])), body.name)
@@ -61,7 +61,7 @@ def inertial_parameters(model: Model, bodies: Sequence[str] | None = None) -> Mo
 
 
 def ten_numbers(body: Body) -> list[Any]:
-    """Return mass, first moment and inertia about the origin, in the order of ``SUFFIXES``.
+    """Return mass, first moment and inertia about the origin, in the order of ``INERTIAL_SUFFIXES``.
 
     Raises:
         ModelError: a value is an expression, or the body is the ground.

@@ -13,18 +13,18 @@ from kane.expression.arguments import require, text
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.scalars import Triple
-from kane.model.body import Body, BodyFrame, triple
+from kane.model.body import Body, BodyFrame, triple_of_model
 from kane.model.checks import near, own_body, require_fixed, require_tree, require_word
 from kane.model.connection import Connection, fixed_pose, title_of
 from kane.model.constraints import Constraint, Row
-from kane.model.constraints.constraint import Imposed, row_of
+from kane.model.constraints.constraint import Imposed, row_from_expression
 from kane.model.constraints.welded import Welded
 from kane.model.contacts import Candidate
 from kane.model.contacts.declarations import Candidates
 from kane.model.joint_symbols import joint_symbols
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
-from kane.model.mass_properties import ORIGIN, mass_properties
+from kane.model.mass_properties import DEFAULT_ORIGIN, checked_mass_properties
 from kane.model.picture.drawing import graph_text, html, summary
 from kane.model.requirements import Requirement
 from kane.model.shapes.shape import Shape
@@ -59,8 +59,8 @@ class Model(Candidates):
         self.arena = Arena()
         self.parameters: dict[str, float] = {}
         self.inputs: dict[str, float] = {}
-        none = (ORIGIN, ORIGIN, ORIGIN)
-        self.bodies: list[Body] = [Body(self, "ground", 0, 0.0, ORIGIN, none)]
+        none = (DEFAULT_ORIGIN, DEFAULT_ORIGIN, DEFAULT_ORIGIN)
+        self.bodies: list[Body] = [Body(self, "ground", 0, 0.0, DEFAULT_ORIGIN, none)]
         self.connections: list[Connection] = []
         self.loads: list[Load] = []
         self.constraints: list[Imposed] = []
@@ -93,7 +93,7 @@ class Model(Candidates):
 
     @gravity.setter
     def gravity(self, value: Sequence[Scalar]) -> None:
-        gravity = triple(self, value, "gravity")
+        gravity = triple_of_model(self, value, "gravity")
         require_fixed(gravity, "gravity")
         self._gravity = gravity
 
@@ -151,8 +151,8 @@ class Model(Candidates):
         name: str,
         *,
         mass: Scalar,
-        inertia: Sequence[Any] = ORIGIN,
-        com: Sequence[Scalar] = ORIGIN,
+        inertia: Sequence[Any] = DEFAULT_ORIGIN,
+        com: Sequence[Scalar] = DEFAULT_ORIGIN,
         moments: tuple[Sequence[Scalar], Sequence[Any]] | None = None,
     ) -> Body:
         """Add a rigid body B.
@@ -170,7 +170,7 @@ class Model(Candidates):
                 nearest valid inertia).
         """
         self._require_new_place(name)
-        properties = mass_properties(self, f"body {name!r}", mass, (inertia, com), moments)
+        properties = checked_mass_properties(self, f"body {name!r}", mass, (inertia, com), moments)
         body = Body(self, name, len(self.bodies), *properties)
         self.bodies.append(body)
         return body
@@ -181,9 +181,9 @@ class Model(Candidates):
         child: Body | str,
         joint: Joint,
         *,
-        at: Sequence[Scalar] = ORIGIN,
+        at: Sequence[Scalar] = DEFAULT_ORIGIN,
         orientation: Any = None,
-        child_at: Sequence[Scalar] = ORIGIN,
+        child_at: Sequence[Scalar] = DEFAULT_ORIGIN,
         child_orientation: Any = None,
         name: str | None = None,
     ) -> Connection:
@@ -231,9 +231,9 @@ class Model(Candidates):
         child: Body | str,
         joint: Joint,
         *,
-        at: Sequence[Scalar] = ORIGIN,
+        at: Sequence[Scalar] = DEFAULT_ORIGIN,
         orientation: Any = None,
-        child_at: Sequence[Scalar] = ORIGIN,
+        child_at: Sequence[Scalar] = DEFAULT_ORIGIN,
         child_orientation: Any = None,
         name: str | None = None,
     ) -> Connection:
@@ -283,7 +283,7 @@ class Model(Candidates):
             expression = self.scalar(constraint, f"the constraint {title!r}")
             if not isinstance(expression, Expr):
                 raise ModelError(f"the constraint {title!r} is the number {shown(expression)}; give an expression")
-            rows = (row_of(expression, title),)
+            rows = (row_from_expression(expression, title),)
         if title in self._taken():
             raise ModelError(f"there is already a constraint named {title!r}; give another name=")
         for expression in (x for row in rows for x in (row.configuration, row.motion) if x is not None):
@@ -343,7 +343,7 @@ class Model(Candidates):
         return html(self)
 
     def frame(
-        self, name: str, body: Body | str, *, at: Sequence[Scalar] = ORIGIN, orientation: Any = None
+        self, name: str, body: Body | str, *, at: Sequence[Scalar] = DEFAULT_ORIGIN, orientation: Any = None
     ) -> BodyFrame:
         """Name a frame fixed in a body: a tool, a sensor, or a link that was lumped with the body.
 

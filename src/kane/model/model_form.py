@@ -29,25 +29,25 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import scalar
 from kane.model import contacts, joints, loads, shapes, speed_choice
 from kane.model.arguments import require_points
-from kane.model.body import KINDS, Body, Direction, Measure, Point
+from kane.model.body import VECTOR_KINDS, Body, Direction, Measure, Point
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
 from kane.model.contacts import Candidate, Intermittent
 from kane.model.contacts.friction import Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
-from kane.model.requirements import INERTIA, REQUIRED, require_of_parameters
+from kane.model.requirements import NONNEGATIVE_INERTIA, REQUIRED, require_of_parameters
 from kane.model.shapes.shape import Shape
 
-FORMAT = Format("kane model", 1)
+MODEL_FORMAT = Format("kane model", 1)
 FAMILIES = (contacts, joints, loads, shapes, speed_choice)
-PARTS = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row, Thresholds)
+MODEL_PART_CLASSES = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row, Thresholds)
 
 
 def known_classes() -> dict[str, type]:
     """Return the classes whose instances files may contain, by name."""
     exported = [x for family in FAMILIES for x in vars(family).values() if isinstance(x, type) and is_dataclass(x)]
-    return {known.__name__: known for known in (*exported, *PARTS) if not isabstract(known)}
+    return {known.__name__: known for known in (*exported, *MODEL_PART_CLASSES) if not isabstract(known)}
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
@@ -61,7 +61,7 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
             message says how to proceed.
     """
     require(model, Model, "save_model takes a kane.Model")
-    FORMAT.write(path, model_form(model))
+    MODEL_FORMAT.write(path, model_form(model))
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -73,9 +73,9 @@ def load_model(path: str | PathLike[str]) -> Model:
         ImportFileError: the file is missing, damaged, from a newer kane, or does not contain a model; the message names
             the file and the fault.
     """
-    content = FORMAT.read(path)
-    with FORMAT.reading(path):
-        return model_of(content)
+    content = MODEL_FORMAT.read(path)
+    with MODEL_FORMAT.reading(path):
+        return model_from_form(content)
 
 
 def model_form(model: Model) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def model_form(model: Model) -> dict[str, Any]:
     return {**content, "nodes": node_rows(model.arena, write.extent, write)}
 
 
-def model_of(content: dict[str, Any]) -> Model:
+def model_from_form(content: dict[str, Any]) -> Model:
     """Return the model that a file content describes."""
     model = Model(taken(content, "name", str))
     read = model_reader(model)
@@ -245,7 +245,7 @@ def _require_again(model: Model, raw: Any) -> None:
     if not isinstance(raw, tuple) or len(raw) != 3 or not isinstance(raw[0], str) or raw[1] not in REQUIRED:
         raise ImportFileError(f"{raw!r} is not a requirement on parameters that this version of kane knows")
     what, kind, expressions = raw
-    if not isinstance(expressions, tuple) or len(expressions) != (6 if kind == INERTIA else 1):
+    if not isinstance(expressions, tuple) or len(expressions) != (6 if kind == NONNEGATIVE_INERTIA else 1):
         raise ImportFileError(f"the requirement on {what} has {expressions!r} instead of expressions")
     require_of_parameters(model, what, kind, *(model.scalar(x, what) for x in expressions))
 
@@ -304,7 +304,7 @@ def _require_measures(model: Model) -> None:
     for leaf in model.arena.nodes:
         if leaf.op == MEASURE:
             m = leaf.data
-            well = isinstance(m, Measure) and m.kind in KINDS and m.body in bodies and m.direction_body in bodies
+            well = isinstance(m, Measure) and m.kind in VECTOR_KINDS and m.body in bodies and m.direction_body in bodies
             if not well or not len(m.point) == len(m.direction) == 3 or not isinstance(m.typed, str):
                 raise ImportFileError(f"the measure {m} belongs to no body of this model")
             for x in (*m.point, *m.direction):

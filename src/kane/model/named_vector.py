@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, numbers
 from kane.model.checks import near
-
-Vector = NDArray[np.float64]
+from kane.native.arrays import Vector
 
 
 def named_vector(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> Vector:
@@ -30,7 +28,7 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     vector = np.array(default, dtype=float)
     if isinstance(values, Mapping):
         for name, value in values.items():
-            place = position(name, names, what)
+            place = index_of_name(name, names, what)
             vector[place] = number(value, f"the {what} {name!r}")
     elif values is not None:
         vector = _array(values, names, what)
@@ -40,7 +38,7 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     return vector
 
 
-def position(name: Any, names: Sequence[str], what: str) -> int:
+def index_of_name(name: Any, names: Sequence[str], what: str) -> int:
     """Return the index of a name; raise ModelError with similar names if it is unknown."""
     if isinstance(name, str) and name in names:
         return names.index(name)

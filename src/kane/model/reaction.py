@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kane.model.connection import Connection
 
 # Prefix of the names of reaction leaves. Names of inputs cannot start with a space.
-PREFIX = " "
+REACTION_PREFIX = " "
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class ReactionVector:
 
 def reaction_leaf(any_of_arena: Expr, name: str) -> Expr:
     """Return the leaf of a reaction, by the name that ``reveal_reactions`` gives it."""
-    return any_of_arena.arena.leaf(INPUT, PREFIX + name)
+    return any_of_arena.arena.leaf(INPUT, REACTION_PREFIX + name)
 
 
 def reaction_leaves(expressions: Iterable[Expr]) -> list[Expr]:
     """Return the reaction leaves in expressions."""
-    return [leaf for leaf in leaves(expressions) if leaf.op == INPUT and leaf.data.startswith(PREFIX)]
+    return [leaf for leaf in leaves(expressions) if leaf.op == INPUT and leaf.data.startswith(REACTION_PREFIX)]

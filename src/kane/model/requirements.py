@@ -18,13 +18,13 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
-from kane.geometry.inertia import TOLERANCE
+from kane.geometry.inertia import INERTIA_TOLERANCE
 
 if TYPE_CHECKING:
     from kane.model.model import Model
 
 Array = NDArray[np.float64]
-POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, MASS, INERTIA = (
+POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, NONNEGATIVE_MASS, NONNEGATIVE_INERTIA = (
     "positive",
     "not negative",
     "not zero",
@@ -51,8 +51,8 @@ REQUIRED: Mapping[str, Kind] = {
     NOT_NEGATIVE: Kind("not negative", lambda x: x < 0.0),
     NOT_ZERO: Kind("not zero", lambda x: x == 0.0),
     FRACTION: Kind("from 0 to 1", lambda x: (x < 0.0) | (x > 1.0)),
-    MASS: Kind("not negative", lambda x: x < 0.0),
-    INERTIA: Kind("not negative", lambda x: x < 0.0),
+    NONNEGATIVE_MASS: Kind("not negative", lambda x: x < 0.0),
+    NONNEGATIVE_INERTIA: Kind("not negative", lambda x: x < 0.0),
 }
 
 
@@ -78,7 +78,7 @@ class Requirement:
     def quantity(self, values: Mapping[Expr, Array | float]) -> Array:
         """Return the value that the condition restricts; for an inertia its smallest principal moment [kg m^2]."""
         found = np.broadcast_arrays(*(np.asarray(x, float) for x in interpret(self.expressions, values)))
-        return _least_moment(found) if self.kind == INERTIA else found[0]
+        return _least_moment(found) if self.kind == NONNEGATIVE_INERTIA else found[0]
 
     def fault(self, value: float, given: Mapping[str, float]) -> str:
         """Return the error message for a refused value, with the parameters that gave it."""
@@ -93,7 +93,7 @@ def _least_moment(six: Sequence[Array]) -> Array:
     known = np.asarray(np.isfinite(matrix).all(axis=(-1, -2)))
     moments = np.linalg.eigvalsh(np.where(known[..., None, None], matrix, 0.0))
     least = moments[..., 0]
-    rounded = np.where(least < -TOLERANCE * np.abs(moments).max(axis=-1), least, np.abs(least))
+    rounded = np.where(least < -INERTIA_TOLERANCE * np.abs(moments).max(axis=-1), least, np.abs(least))
     return np.where(known, rounded, np.nan)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown, warn
-from kane.expression.arguments import listed
+from kane.expression.arguments import list_argument
 from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
 from kane.simulation.asked.course import Span, fixed_course, free_course
@@ -92,7 +92,7 @@ def simulate(
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
-    events = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
+    events = (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
     method, span = _method(integrator, dt), Span.of(start, until, every, times)
     with ProgressBar(dyn.equations.name) as bar:
         listener = told(progress, bar)

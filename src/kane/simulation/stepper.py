@@ -10,7 +10,7 @@ import numpy as np
 from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
-from kane.expression.arguments import listed, number
+from kane.expression.arguments import list_argument, number
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.model.constraints import Constraint
@@ -77,7 +77,9 @@ class Stepper:
             raise ModelError(f"Stepper needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
         if integrator is not None and not isinstance(integrator, Integrator):
             raise ModelError(f"the integrator is {shown(integrator)}; give one such as kane.RK8()")
-        watched = (events,) if isinstance(events, Event) else listed(events, "events", "kane.Event(expression, ...)")
+        watched = (
+            (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
+        )
         t = number(start, "start", "seconds")
         self._charts = charts
         self._alone = OneAtATime(

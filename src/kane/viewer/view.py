@@ -15,7 +15,7 @@ from kane.display.scene import scene_of
 from kane.dynamics.dynamics import Dynamics
 from kane.ensembles.ensemble import Ensemble
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, number, require, whole
+from kane.expression.arguments import list_argument, number, require, whole
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.haptics.session import Session
@@ -105,7 +105,7 @@ def view(
     if isinstance(source, Stepper):
         return _stepper_view(source, traces, control, where)
     if isinstance(source, Session) and not source.is_closed and not control:
-        return View(served_hand(source, listed(traces, "traces", "points or names of bodies")), {}, where)
+        return View(served_hand(source, list_argument(traces, "traces", "points or names of bodies")), {}, where)
     if control:
         raise ModelError("control= is for a Stepper: there is nothing else that pages could set")
     made = _page_of(source, model, q, options)
@@ -181,7 +181,7 @@ def _stepper_view(stepper: Stepper, traces: Any, control: bool, port: int) -> Vi
     parameters = stepper.parameters
     scene = scene_of(eqs, parameters=parameters, q=stepper.q)
     frames = (eqs.bodies[0], *eqs.posed)
-    traced = [trace_form(t, eqs, frames) for t in listed(traces, "traces", "points or names of bodies")]
+    traced = [trace_form(t, eqs, frames) for t in list_argument(traces, "traces", "points or names of bodies")]
 
     def message() -> str:
         ranges = [s._asdict() for s in sliders(eqs, list(inputs), {**eqs.defaults, **inputs})] if control else []

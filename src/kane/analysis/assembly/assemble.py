@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.closing import CLOSED, close_loops, null_space, require_closed
+from kane.analysis.assembly.closing import CLOSED_LOOP_TOLERANCE, close_loops, null_space, require_closed
 from kane.analysis.assembly.integrability import integrable_rows
-from kane.analysis.assembly.outside import outside
+from kane.analysis.assembly.outside import terms_with_gaps
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
@@ -25,14 +25,14 @@ from kane.simulation.layout import Layout
 
 # A normalized row is redundant if its part orthogonal to earlier rows is shorter than this. Near singular positions
 # closed loops, and so these rows, are accurate only to the square root of round-off.
-IMPLIED = 1e-6
+REDUNDANT_ROW_TOLERANCE = 1e-6
 # Relative size, compared with the largest entry, below which a row is round-off of zero.
-VANISHING = 1e-13
+ZERO_ROW_TOLERANCE = 1e-13
 # Relative difference of squared lengths that counts as round-off.
 TIED = 1e-10
 # Preference of held names as free ones: they are chosen unless others are this many times better.
 PREFERRED = 1e3
-ITERATIONS = 50
+MAX_PROJECTION_ITERATIONS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def assemble(
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]
     terms = ConstraintTerms.of(dyn, guess, t=time, parameters=values)
-    own, closing = terms.own, outside(terms).own
+    own, closing = terms.own, terms_with_gaps(terms).own
     closed, tries = close_loops(closing, guess, held)
     require_closed(closing, closed, guess, held)
     speeds = consistent_speeds(terms, closed.q, speeds, kept)
@@ -177,18 +177,22 @@ def consistent_speeds(terms: ConstraintTerms, q: Array, guess: Array, kept: Sequ
     """
     moving = [j for j in range(len(guess)) if j not in kept]
     u = guess.copy()
-    for _ in range(ITERATIONS):
+    for _ in range(MAX_PROJECTION_ITERATIONS):
         here = terms.at(q, u)
         residual, A = here.motion, here.A
         if not len(residual):
             return u
-        change = np.linalg.lstsq(A[:, moving], -residual, rcond=IMPLIED**1.5)[0]
+        change = np.linalg.lstsq(A[:, moving], -residual, rcond=REDUNDANT_ROW_TOLERANCE**1.5)[0]
         u[moving] += change
         if np.abs(change).max(initial=0.0) <= 1e-15 * max(1.0, np.abs(u).max(initial=0.0)):
             break
     here = terms.at(q, u)
     residual, A = here.motion, here.A
-    scale = CLOSED * max(1.0, float(np.abs(u).max(initial=0.0))) * max(1.0, float(np.abs(A).max(initial=0.0)))
+    scale = (
+        CLOSED_LOOP_TOLERANCE
+        * max(1.0, float(np.abs(u).max(initial=0.0)))
+        * max(1.0, float(np.abs(A).max(initial=0.0)))
+    )
     if np.abs(residual).max(initial=0.0) <= 1e2 * scale:
         return u
     worst = terms.names[int(np.argmax(np.abs(residual)))]
@@ -211,14 +215,14 @@ def split_rows(A: Array) -> tuple[list[int], list[int]]:
     """Return the indices of independent rows of A, and of rows that are linear combinations of earlier rows."""
     basis: list[Array] = []
     independent, implied = [], []
-    vanishing = VANISHING * float(np.abs(A).max(initial=0.0))
+    vanishing = ZERO_ROW_TOLERANCE * float(np.abs(A).max(initial=0.0))
     for i, row in enumerate(A):
         length = float(np.linalg.norm(row))
         left = row / length if length > vanishing else 0.0 * row
         for _ in range(2):  # the second pass removes round-off of the first
             for e in basis:
                 left = left - (left @ e) * e
-        if np.linalg.norm(left) > IMPLIED:
+        if np.linalg.norm(left) > REDUNDANT_ROW_TOLERANCE:
             basis.append(left / np.linalg.norm(left))
             independent.append(i)
         else:

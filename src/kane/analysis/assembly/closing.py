@@ -7,22 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kane.analysis.inverse_kinematics import FIRST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.errors import ModelError, shown
 
 # Number of starts: the guess, then configurations at increasing distances from it.
-STARTS = 40
-SEED = 5
-ITERATIONS = 200
-# Damping factor: first, smallest and largest value. It multiplies the squared residual, so that the last steps are
-# undamped Newton steps.
-FIRST_SHARE, LEAST_SHARE, MOST_SHARE = 1e-2, 1e-10, 1e10
+CLOSING_STARTS = 40
+CLOSING_SEED = 5
+MAX_CLOSING_ITERATIONS = 200
 # Relative singular value below which a row is redundant.
-NEGLIGIBLE = 1e-10
+REDUNDANT_SINGULAR_VALUE = 1e-10
 # Largest step [rad or m]: loop equations are nearly linear only over such distances.
-LONGEST = 1.0
+LONGEST_CLOSING_STEP = 1.0
 # Residual of a closed loop, relative to the size of the mechanism (at least 1 m).
-CLOSED = 1e-11
+CLOSED_LOOP_TOLERANCE = 1e-11
 # Smallest cosine between a row of A and the exact derivative of its configuration at a true solution.
 SAME_WAY = 0.5
 
@@ -46,7 +44,7 @@ class Closed:
 
     def good(self, reach: float) -> bool:
         """Check whether the loops are closed, for a mechanism of size ``reach``."""
-        return self.residual <= CLOSED * reach and self.turned < 0
+        return self.residual <= CLOSED_LOOP_TOLERANCE * reach and self.turned < 0
 
 
 def close_loops(terms: ConstraintTerms, guess: Array, held: Collection[int]) -> tuple[Closed, int]:
@@ -59,16 +57,16 @@ def close_loops(terms: ConstraintTerms, guess: Array, held: Collection[int]) -> 
         guess: coordinates.
         held: indices of the coordinates that keep their values.
     """
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(CLOSING_SEED)
     reach = size(terms, guess)
     best = _search(terms, guess, held)
-    for start in range(1, STARTS):
+    for start in range(1, CLOSING_STARTS):
         if best.good(reach):
             return best, start
-        found = _search(terms, _elsewhere(terms, guess, held, start / STARTS, random), held)
+        found = _search(terms, _elsewhere(terms, guess, held, start / CLOSING_STARTS, random), held)
         if (found.turned >= 0, found.residual) < (best.turned >= 0, best.residual):
             best = found
-    return best, STARTS
+    return best, CLOSING_STARTS
 
 
 def size(terms: ConstraintTerms, q: Array) -> float:
@@ -80,23 +78,23 @@ def size(terms: ConstraintTerms, q: Array) -> float:
 def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
     """Take damped minimum-norm Newton steps J s = -phi, in which held coordinates do not move."""
     at = terms.at(q)
-    share, error = FIRST_SHARE, _error(at)
+    share, error = FIRST_DAMPING_FACTOR, _error(at)
     if not np.isfinite(error):
         return Closed(q, np.inf, int(np.argmin(np.isfinite(at.J).all(axis=1))), -1)
-    for _ in range(ITERATIONS):
-        if not error or share > MOST_SHARE:
+    for _ in range(MAX_CLOSING_ITERATIONS):
+        if not error or share > LARGEST_DAMPING_FACTOR:
             break
         trial = _held_exactly(at.moved(_step(at, held, share)), q, held)
         there = terms.at(trial)
         left = _error(there)
         if left < error:
-            done = left > 0.5 * error and left <= CLOSED * size(terms, q)  # only round-off remains
-            q, at, error, share = trial, there, left, max(share / 10.0, LEAST_SHARE)
+            done = left > 0.5 * error and left <= CLOSED_LOOP_TOLERANCE * size(terms, q)  # only round-off remains
+            q, at, error, share = trial, there, left, max(share / 10.0, LEAST_DAMPING_FACTOR)
             if done:
                 break
         else:
             share *= 10.0
-            if error <= 1e-3 * CLOSED:
+            if error <= 1e-3 * CLOSED_LOOP_TOLERANCE:
                 break
     phi = at.phi
     worst = int(np.argmax(np.abs(phi))) if len(phi) else 0
@@ -114,8 +112,8 @@ def _step(at: ConstraintTerms, held: Collection[int], share: float) -> Array:
     damping = np.sqrt(share) * float(np.linalg.norm(phi))
     rows = np.vstack([J @ free, damping * np.eye(free.shape[1])])
     wanted = np.concatenate([-phi, np.zeros(free.shape[1])])
-    s = free @ np.linalg.lstsq(rows, wanted, rcond=NEGLIGIBLE)[0]
-    return s * min(1.0, LONGEST / max(float(np.abs(s).max(initial=0.0)), 1e-300))
+    s = free @ np.linalg.lstsq(rows, wanted, rcond=REDUNDANT_SINGULAR_VALUE)[0]
+    return s * min(1.0, LONGEST_CLOSING_STEP / max(float(np.abs(s).max(initial=0.0)), 1e-300))
 
 
 def null_space(rows: Array, n: int) -> Array:
@@ -123,7 +121,7 @@ def null_space(rows: Array, n: int) -> Array:
     if not len(rows):
         return np.eye(n)
     _, values, V = np.linalg.svd(rows)
-    rank = int((values > NEGLIGIBLE * max(values[0], 1e-300)).sum())
+    rank = int((values > REDUNDANT_SINGULAR_VALUE * max(values[0], 1e-300)).sum())
     return np.asarray(V[rank:].T)
 
 
@@ -167,7 +165,9 @@ def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Co
     if found.good(reach):
         return
     names, model = terms.names, terms.equations.name
-    which = names[terms.closing[max(found.turned, 0) if found.residual <= CLOSED * reach else found.worst]]
+    which = names[
+        terms.closing[max(found.turned, 0) if found.residual <= CLOSED_LOOP_TOLERANCE * reach else found.worst]
+    ]
     if held and close_loops(terms, guess, ())[0].good(reach):
         fixed = ", ".join(terms.equations.q[i].name for i in sorted(held))
         raise ModelError(
@@ -179,12 +179,12 @@ def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Co
             f"the constraint {which!r} of {model!r} has no value where assemble starts, for example because two points "
             "coincide whose distance it uses; start elsewhere (q=)"
         )
-    if found.turned >= 0 and found.residual <= CLOSED * reach:
+    if found.turned >= 0 and found.residual <= CLOSED_LOOP_TOLERANCE * reach:
         raise ModelError(
             f"{model!r} closes only with the bodies of the constraint {which!r} turned by half a turn against each "
             "other; give coordinates nearer to the solution (q=)"
         )
     raise ModelError(
-        f"{model!r} does not close: the best of {STARTS} starts leaves the constraint {which!r} {found.residual:.3g} "
-        "open; check lengths and poses of the joints, or start elsewhere (q=)"
+        f"{model!r} does not close: the best of {CLOSING_STARTS} starts leaves the constraint {which!r} "
+        f"{found.residual:.3g} open; check lengths and poses of the joints, or start elsewhere (q=)"
     )

@@ -24,22 +24,22 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.tree.probe import Probe
 
 # Largest number of rounds of brackets; closures of mechanisms are complete after two or three.
-ROUNDS = 6
+MAX_BRACKET_ROUNDS = 6
 # Number and distance of random places around the state at which fields are compared; at the state itself a bracket may
 # vanish by symmetry.
 PLACES = 3
-AWAY = 0.3
-SEED = 1877
+NEIGHBOUR_OFFSET = 0.3
+NEIGHBOUR_SEED = 1877
 # Number of results, one for each set of rows and parameter values, that are stored with the Dynamics.
 KEPT = 64
 # Relative singular value, or relative component of a bracket along a constraint, below which it is round-off.
-NEGLIGIBLE = 1e-9
+BRACKET_TOLERANCE = 1e-9
 
 
 class Field(NamedTuple):
@@ -78,14 +78,14 @@ def _integrable(terms: ConstraintTerms, q: Array, motion: Sequence[int], indepen
     with collector_paused():
         fields = _fields(e, independent)
         places = _places(terms, q)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_BRACKET_ROUNDS):
             bases = [_values(fields, place) for place in places]
             more = _closed_further(e, fields, bases, places)
             if len(more) == len(fields):
                 break
             fields = more
         crossed = np.max([_crossed(e, motion, fields, place) for place in places], axis=0)
-    return tuple(e.constraints[i].name for i, share in zip(motion, crossed, strict=True) if share < NEGLIGIBLE)
+    return tuple(e.constraints[i].name for i, share in zip(motion, crossed, strict=True) if share < BRACKET_TOLERANCE)
 
 
 def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
@@ -93,7 +93,7 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
     speeds, arena = e.system.speeds, e.system.arena
     at_rest = dict.fromkeys(speeds.u, arena.zero)
     used = [e.constraints[i] for i in rows]
-    given = [LinearRow(c.name, dict(c.coefficients), substitute([c.motion], at_rest)[0]) for c in used]
+    given = [LinearRow(c.name, dict(c.coefficients), substitute_nodes([c.motion], at_rest)[0]) for c in used]
     known = eliminate(given, range(len(speeds.u)), Probe(e.defaults)).values()
     Y, y_t = linear_coefficients(speeds.kinematics, speeds.u)
 
@@ -112,12 +112,14 @@ def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:
 
 def _places(terms: ConstraintTerms, q: Array) -> list[dict[Expr, float]]:
     """Return values of the leaves at random places near the state."""
-    e, random = terms.equations, np.random.default_rng(SEED)
+    e, random = terms.equations, np.random.default_rng(NEIGHBOUR_SEED)
     parameters = dict(zip(e.parameters, terms.parameters, strict=True))
     found = []
     for _ in range(PLACES):
-        near = terms.at(q).moved(random.uniform(-AWAY, AWAY, size=len(e.u)))
-        found.append({**parameters, **dict(zip(e.q, near, strict=True)), e.t: terms.t + random.uniform(0.0, AWAY)})
+        near = terms.at(q).moved(random.uniform(-NEIGHBOUR_OFFSET, NEIGHBOUR_OFFSET, size=len(e.u)))
+        found.append(
+            {**parameters, **dict(zip(e.q, near, strict=True)), e.t: terms.t + random.uniform(0.0, NEIGHBOUR_OFFSET)}
+        )
     return found
 
 
@@ -132,7 +134,7 @@ def _values(fields: Sequence[Field], place: dict[Expr, float]) -> Array:
 
 def _rank(columns: Array) -> int:
     values = np.linalg.svd(columns, compute_uv=False)
-    return int((values > NEGLIGIBLE * values[0]).sum())
+    return int((values > BRACKET_TOLERANCE * values[0]).sum())
 
 
 def _closed_further(
@@ -169,7 +171,7 @@ def _crossed(e: Equations, rows: Sequence[int], fields: Sequence[Field], place: 
     Y, y_t = linear_coefficients(speeds.kinematics, speeds.u)
     at_rest = dict.fromkeys(speeds.u, e.system.arena.zero)
     chosen = [e.constraints[i] for i in rows]
-    rest = substitute([c.motion for c in chosen], at_rest)
+    rest = substitute_nodes([c.motion for c in chosen], at_rest)
     entries = [c.coefficients.get(j, e.system.arena.zero) for c in chosen for j in range(n)]
     flat = [*(x for row in Y for x in row), *y_t, *entries, *rest]
     values = np.array(interpret(e.unconstrained.baked_in(flat), place), float)

@@ -15,7 +15,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, listed
 
 # Gap tolerance [m or rad]: error of a search that ends at a gap of zero.
-TOUCHING = 1e-6
+SEARCH_GAP_TOLERANCE = 1e-6
 
 
 class TermsOutside(ConstraintTerms):
@@ -56,7 +56,7 @@ class TermsOutside(ConstraintTerms):
         return np.asarray(gaps & (super().phi >= 0.0))
 
 
-def outside(terms: ConstraintTerms) -> ConstraintTerms:
+def terms_with_gaps(terms: ConstraintTerms) -> ConstraintTerms:
     """Return the terms at rest, with gaps of intermittent constraints if the model has any."""
     dyn = terms.dyn
     if not dyn.equations.candidates:
@@ -77,7 +77,7 @@ def require_apart(at: SmallMotions, found: str, cure: str) -> None:
         ModelError: a gap is negative; the message names the deepest one and its depth.
     """
     names, gaps = gaps_at(at.dyn, at.q, at.t, at.parameters)
-    if gaps.min(initial=0.0) < -TOUCHING:
+    if gaps.min(initial=0.0) < -SEARCH_GAP_TOLERANCE:
         deepest = int(np.argmin(gaps))
         raise ModelError(f"{found} {-gaps[deepest]:.6g} beyond {names[deepest]!r}: {cure}")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kane.analysis.certificate.claims import CLAIMS, OF_REGULAR_MASS, Found
 from kane.analysis.certificate.contacts import OF_CONTACTS, ContactRuns
-from kane.analysis.certificate.embedding import OF_A_STATE, OF_CONSTRAINTS, OF_SPEEDS, Declared
+from kane.analysis.certificate.embedding import OF_A_STATE, OF_CONSTRAINTS, SPEED_CLAIMS, Declared
 from kane.analysis.certificate.reactions import OF_JOINTS, OF_REACTIONS
 from kane.analysis.certificate.sensitivities import OF_SENSITIVITIES, Directions
 from kane.analysis.random_states import RandomStates
@@ -26,7 +26,7 @@ from kane.model.model import Model
 # at most 1e-10. A wrong sign or a dropped term leaves one or two digits.
 DIGITS = 8.0
 # Largest number of random states; it takes minutes, and more states would prove no more.
-MOST_STATES = 1_000_000
+MAX_CERTIFICATE_STATES = 1_000_000
 
 
 class Finding(NamedTuple):
@@ -126,8 +126,8 @@ def certify(
     require(model, Model, "certify takes a kane.Model; for Dynamics give dyn.equations.model")
     for name, value, least in (("states", states, 1), ("seed", seed, 0)):
         whole(value, f"{name} of a certificate", least)
-    if states > MOST_STATES:
-        raise ModelError(f"states of a certificate is {shown(states)}; give {MOST_STATES} at most")
+    if states > MAX_CERTIFICATE_STATES:
+        raise ModelError(f"states of a certificate is {shown(states)}; give {MAX_CERTIFICATE_STATES} at most")
     asked = words(sensitivities, "sensitivities", "names")
     equations = formulate(model, near=near)
     model = equations.model
@@ -144,7 +144,7 @@ def certify(
         if model.constraints:
             claims |= dict.fromkeys(OF_REGULAR_MASS, _constrained)
         if model.speed_choice.definitions:
-            claims |= {text: partial(claim, declared) for text, claim in OF_SPEEDS.items()}
+            claims |= {text: partial(claim, declared) for text, claim in SPEED_CLAIMS.items()}
         if model.constraints:
             claims |= {text: partial(claim, declared) for text, claim in OF_CONSTRAINTS.items()}
         if model.speed_choice.near is not None:

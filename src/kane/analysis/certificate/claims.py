@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kane.analysis.laws import is_floating, momentum_rates, prescribes_motion
-from kane.analysis.power_ledger import ledger_of
+from kane.analysis.power_ledger import formulate_power_ledger
 from kane.analysis.random_states import RandomStates, joints_of
 from kane.errors import ModelError
 from kane.expression.node import Expr
@@ -27,7 +27,7 @@ Found: TypeAlias = "tuple[float | None, str]"
 Claim: TypeAlias = "Callable[[Model, Equations, RandomStates], Found]"
 
 # Step of fourth-order central differences: truncation error h^4 times a fifth derivative, 1e-12; round-off 1e-16 / h.
-SMALL = 1e-3
+DIFFERENCE_STEP = 1e-3
 # Shorter step for derivatives of the forces, whose fifth derivatives exceed 1e5 near singular charts; both errors are
 # 1e-11.
 SHORT = 1e-4
@@ -103,7 +103,7 @@ def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -
     """Check that the kinetic energy plus the potential energy of gravity changes at the power of the loads."""
     if prescribes_motion(equations):
         return None, "motion is prescribed in time: the prescribed motion does work"
-    ledger = ledger_of(model, equations)
+    ledger = formulate_power_ledger(model, equations)
     flows = at([ledger.rate, *ledger.loads.values()])
     forces = at(equations.route.loaded([0.0] * len(at.u)))
     scale = np.abs(flows).max(axis=0) + (np.abs(forces) * np.abs(at.u)).sum(axis=0)
@@ -134,14 +134,14 @@ def coordinates_advance(model: Model, equations: Equations, at: RandomStates) ->
     for connection, rows in joints:
         q, du = at.q[rows].T, np.stack([u[name] for name in connection.speed_names], axis=-1)
         step = _advance(connection.joint, q, du)
-        slope = (8.0 * (step(1.0) - step(-1.0)) - (step(2.0) - step(-2.0))) / (12.0 * SMALL)
+        slope = (8.0 * (step(1.0) - step(-1.0)) - (step(2.0) - step(-2.0))) / (12.0 * DIFFERENCE_STEP)
         back = connection.joint.difference(q, step(1.0))
-        worst = min(worst, digits(slope.T, rates[rows]), digits(back.T / SMALL, du.T))
+        worst = min(worst, digits(slope.T, rates[rows]), digits(back.T / DIFFERENCE_STEP, du.T))
     return worst, f"{len(joints)} joint{'s' * (len(joints) != 1)}"
 
 
 def _advance(joint: Joint, q: np.ndarray, du: np.ndarray) -> Callable[[float], np.ndarray]:
-    return lambda times: joint.integrate(q, times * SMALL * du)
+    return lambda times: joint.integrate(q, times * DIFFERENCE_STEP * du)
 
 
 def derivatives_are_slopes(model: Model, equations: Equations, at: RandomStates) -> Found:

@@ -17,8 +17,8 @@ from kane.analysis.assembly.assemble import assemble
 from kane.analysis.assembly.closing import null_space
 from kane.analysis.certificate.claims import Found, digits
 from kane.analysis.certificate.embedding import GUESSES, Declared
-from kane.analysis.laws import power, prescribes_motion
-from kane.analysis.random_states import AWAY, joints_of
+from kane.analysis.laws import applied_power, prescribes_motion
+from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, joints_of
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
@@ -34,16 +34,16 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
-LENGTH = 1.0  # duration of a run [s]
+RUN_DURATION = 1.0  # duration of a run [s]
 METHOD = RK8(rtol=1e-12, atol=1e-13)
 # Gauss nodes per step, or per part of a step between transitions, for integrals over time. The step-size control keeps
 # steps short where integrands are steep, for example where friction turns as a slip in space ends.
-NODES = 4
+GAUSS_NODES = 4
 # Times closer than this are one instant [s]: transition times have round-off, and the slip may have reversed there.
 INSTANT = 1e-12
 # Slips slower than this have no accurate direction [m/s or rad/s]: round-off of speeds of order one, 1e-16, is 1e-9 of
 # it.
-SLOW = 1e-7
+LEAST_DIRECTED_SLIP = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class ContactRuns:
         """Kinetic energy, potential energy of gravity, and power of all loads, springs included."""
         free = self.equations.unconstrained
         kinetic, potential = energy(free.system, free.system.arena.zero)
-        outputs = free.baked_in((kinetic, potential, power(free, free.applied)))
+        outputs = free.baked_in((kinetic, potential, applied_power(free, free.applied)))
         state = (free.t, *free.q, *free.u)
         made = Program("energies", outputs, state=state, rest=free.inputs, parameters=free.parameters)
         return self.whole.compile(made)
@@ -122,7 +122,11 @@ class ContactRuns:
         """
         charts = ((c.name, c.joint.other_chart, self.equations.q[rows]) for c, rows in joints_of(self.equations))
         return tuple(
-            Event(chart.beyond(q, AWAY), terminal=True, name=f"the angles of {name!r} approach their singularity")
+            Event(
+                chart.beyond(q, LEAST_SINGULARITY_DISTANCE),
+                terminal=True,
+                name=f"the angles of {name!r} approach their singularity",
+            )
             for name, chart, q in charts
             if chart is not None
         )
@@ -130,7 +134,7 @@ class ContactRuns:
     def _regular(self, q: Array) -> Array:
         """Return the configuration; raise if it is near a singularity of a joint."""
         for connection, rows in joints_of(self.equations):
-            singular = connection.joint.singular_at(q[rows], within=AWAY)
+            singular = connection.joint.singular_at(q[rows], within=LEAST_SINGULARITY_DISTANCE)
             if singular is not None:
                 raise ModelError(singular)
         return q
@@ -155,7 +159,7 @@ class ContactRuns:
     def _run(self, q: Array, u: Array, inputs: Array) -> ContactRun:
         """Simulate twice from a state: first to find steps and transitions, then with records at the Gauss nodes."""
         asked: dict[str, Any] = {"q": q, "u": u, "inputs": inputs, "integrator": METHOD}
-        ended, until = "", LENGTH
+        ended, until = "", RUN_DURATION
         try:
             run = simulate(self.declared.dyn, until=until, every=1, events=self.singularities, **asked)
             if run.time[-1] < until:
@@ -168,7 +172,7 @@ class ContactRuns:
         times = [event.time for event in run.events if event.time < until]
         edges = np.unique(np.concatenate([run.time, times]))
         edges = edges[np.diff(edges, prepend=-1.0) > INSTANT]
-        x, w = np.polynomial.legendre.leggauss(NODES)
+        x, w = np.polynomial.legendre.leggauss(GAUSS_NODES)
         half = 0.5 * np.diff(edges)
         nodes = (edges[:-1, None] + half[:, None] * (1.0 + x)).ravel()
         run = simulate(self.declared.dyn, until=until, times=nodes, **asked)
@@ -181,7 +185,7 @@ class ContactRuns:
         many = sum(len(r.changes["time"]) if r.changes else 0 for r in self.runs)
         ended = [r.ended for r in self.runs if r.ended]
         short = f"; {len(ended)} ended early: {ended[0]}" if ended else ""
-        return f"{many} transitions in {len(self.runs)} runs of {LENGTH:g} s{short}"
+        return f"{many} transitions in {len(self.runs)} runs of {RUN_DURATION:g} s{short}"
 
     def energies_at(self, t: Any, q: Array, u: Array, inputs: Any = None) -> Array:
         """Return kinetic energy, potential energy of gravity and power of loads, (..., 3)."""
@@ -274,7 +278,7 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
         for k, (c, end) in enumerate(zip(runs.whole.equations.candidates, ends, strict=True)):
             if len(c.tangents) == 2:
                 slip = terms.motion[:, first + end - 2 : first + end]
-                directed &= (statuses[:, k] != SLIDING) | (np.linalg.norm(slip, axis=1) > SLOW)
+                directed &= (statuses[:, k] != SLIDING) | (np.linalg.norm(slip, axis=1) > LEAST_DIRECTED_SLIP)
         for k, c in enumerate(runs.whole.equations.candidates):
             end = row + len(c.rows)
             slip = terms.motion[:, first + row : first + end]
@@ -297,7 +301,7 @@ def _broken(c: CandidateEquations, status: Array, numbers: Array, force: Array, 
     f, v = force[:, along:], slip[:, along:]
     speed = np.linalg.norm(v, axis=1)
     held = (status == HELD) & (c.candidate.friction is not None)
-    slides = (status == SLIDING) & (speed > SLOW)
+    slides = (status == SLIDING) & (speed > LEAST_DIRECTED_SLIP)
     against = f + (numbers[:, KINETIC] * push / np.where(slides, speed, 1.0))[:, None] * v
     off = np.where(held, np.linalg.norm(f, axis=1) - numbers[:, STATIC] * push, 0.0)
     off = np.where(slides, np.linalg.norm(against, axis=1), off)

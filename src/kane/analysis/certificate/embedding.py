@@ -21,7 +21,7 @@ from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import RATE
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
@@ -69,7 +69,7 @@ class Declared:
     def own_motion(self) -> CompiledFunction:
         """w and wdot as functions of q, u and udot."""
         eqs = self.equations
-        w, wdot = own_speeds(eqs)
+        w, wdot = own_speed_expressions(eqs)
         outputs = [eqs.system.arena.lift(x) for x in (*w, *wdot)]
         state = (eqs.t, *eqs.q, *eqs.u)
         return self.dyn.compile(Program("own speeds", outputs, state=state, rest=eqs.udot, parameters=eqs.parameters))
@@ -78,9 +78,9 @@ class Declared:
         """Convert expressions of the joints' own speeds and accelerations to the unconstrained generalized speeds."""
         eqs, found = self.equations.unconstrained, [self.own.system.arena.lift(x) for x in expressions]
         if eqs.model.speed_choice.definitions:
-            w, wdot = own_speeds(eqs)
-            found = substitute(found, dict(zip((*self.own.u, *self.own.udot), (*w, *wdot), strict=True)))
-        return eqs.baked_in(substitute(found, eqs.controllers))
+            w, wdot = own_speed_expressions(eqs)
+            found = substitute_nodes(found, dict(zip((*self.own.u, *self.own.udot), (*w, *wdot), strict=True)))
+        return eqs.baked_in(substitute_nodes(found, eqs.controllers))
 
     @cached_property
     def at_balances(self) -> RandomStates:
@@ -163,7 +163,7 @@ class Balance:
         return np.array([max(np.abs(self.terms.M @ self.wdot).max(), np.abs(self.terms.h).max())])
 
 
-def own_speeds(equations: Equations) -> tuple[list[Expr], list[Expr]]:
+def own_speed_expressions(equations: Equations) -> tuple[list[Expr], list[Expr]]:
     """Return the joints' own speeds w in q, u and t, and wdot in udot as well, without constraints."""
     speeds, arena = equations.system.speeds, equations.system.arena
     w = [speeds.rates[arena.leaf(RATE, x.data)] for x in equations.own.u]
@@ -177,7 +177,7 @@ def speeds_agree(declared: Declared) -> Found:
     if not eqs.model.speed_choice.definitions:
         return None, "the joints' own speeds are the generalized speeds"
     speeds = eqs.system.speeds
-    w, _ = own_speeds(eqs)
+    w, _ = own_speed_expressions(eqs)
     needed = declared.from_own_speeds(own.inverse)
     W, _ = linear_coefficients(w, speeds.u)
     projected = [dot([row[r] for row in W], needed) for r in range(len(speeds.u))]
@@ -227,7 +227,7 @@ def numbers_agree(declared: Declared) -> Found:
 
 
 ClaimOfEmbedding: TypeAlias = "Callable[[Declared], Found]"
-OF_SPEEDS: Mapping[str, ClaimOfEmbedding] = {"M udot + bias: speeds of choice = joints' own speeds": speeds_agree}
+SPEED_CLAIMS: Mapping[str, ClaimOfEmbedding] = {"M udot + bias: speeds of choice = joints' own speeds": speeds_agree}
 OF_A_STATE: Mapping[str, ClaimOfEmbedding] = {"udot: embedded symbolically = numerically": numbers_agree}
 OF_CONSTRAINTS: Mapping[str, ClaimOfEmbedding] = {
     "udot: embedded constraints = multipliers": embedding_agrees,

@@ -24,16 +24,16 @@ from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Triple, cross
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 
 # Number of joints that are cut; larger models are sampled evenly from the first to the last joint.
-JOINTS = 6
+MAX_CUT_JOINTS = 6
 # Expressions of order one with smaller divisors have lost half of their digits.
-VANISHING = 1e-8
+LEAST_DIVISOR = 1e-8
 
 
 def joints_hold_bodies(declared: Declared) -> Found:
@@ -127,7 +127,7 @@ def routes_agree(declared: Declared) -> Found:
     revealed = reveal_reactions(declared.equations, *places)
     if set(revealed.indeterminate) == {name for name, k in zip(revealed.names, known, strict=True) if not k}:
         divisors = np.abs(declared.at_balances(revealed.fails_where))
-        good = (divisors > VANISHING).all(axis=0)
+        good = (divisors > LEAST_DIVISOR).all(axis=0)
         symbolic = first.copy()
         symbolic[np.ix_(good, known)] = declared.at_balances(revealed.expressions.values()).T[good]
         others.append(symbolic)
@@ -140,7 +140,7 @@ def routes_agree(declared: Declared) -> Found:
 def _some(declared: Declared) -> list[Connection]:
     connections = declared.own.model.connections
     last = len(connections) - 1
-    return [connections[i] for i in sorted({round(k * last / (JOINTS - 1)) for k in range(JOINTS)})]
+    return [connections[i] for i in sorted({round(k * last / (MAX_CUT_JOINTS - 1)) for k in range(MAX_CUT_JOINTS)})]
 
 
 def _values(declared: Declared, places: Sequence[ReactionPlace], route: ReactionRoute | None = None) -> np.ndarray:
@@ -157,7 +157,9 @@ def _sizes(declared: Declared, found: np.ndarray) -> np.ndarray:
     return np.array([x.max(initial=b.scale[0]) for b, x in zip(declared.balances, known, strict=True)])
 
 
-def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
+def _needed_by_bodies(
+    system: System, R: Sequence[NumberMatrix], p: Sequence[Triple], loads: Sequence[Load]
+) -> list[Any]:
     """Return by link d/dt of linear and angular momentum minus weight and loads, about the origin of N along N."""
     w, mass = angular_velocities(system), system.masses
     v = origin_velocities(system, w)
@@ -172,19 +174,21 @@ def _needed_by_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], 
     return [x - y for x, y in zip(rates, _loads_on_bodies(system, R, p, loads), strict=True)]
 
 
-def _loads_on_bodies(system: System, R: Sequence[Matrix], p: Sequence[Triple], loads: Sequence[Load]) -> list[Any]:
+def _loads_on_bodies(
+    system: System, R: Sequence[NumberMatrix], p: Sequence[Triple], loads: Sequence[Load]
+) -> list[Any]:
     """Return weight and loads by link, about the origin of N along N."""
     wrenches = applied_loads((load.effect() for load in loads), system).wrenches
     found: list[Any] = []
     for i, mass in enumerate(system.masses):
-        f, n = (rotated(R[i], x) for x in wrenches.get(i, (ZERO, ZERO)))
+        f, n = (rotated(R[i], x) for x in wrenches.get(i, (ZERO_VECTOR, ZERO_VECTOR)))
         force = plus(f, times(mass.m, system.gravity))
         about_K = plus(n, cross(rotated(R[i], mass.mc), system.gravity))
         found += [*force, *plus(about_K, cross(p[i], force))]
     return found
 
 
-def _joint_frame(system: System, R: Sequence[Matrix], p: Sequence[Triple], joint: Connection) -> list[Any]:
+def _joint_frame(system: System, R: Sequence[NumberMatrix], p: Sequence[Triple], joint: Connection) -> list[Any]:
     """Return the entries of R_NM by rows, and the position of Mo in N."""
     place = system.places[joint.child.index]
     R_KM = system.steps[place.link].R_LK.inverse() @ place.R_LB @ joint.R_CM

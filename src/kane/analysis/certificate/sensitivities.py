@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.analysis.certificate.claims import Found, digits
-from kane.analysis.certificate.contacts import LENGTH, METHOD, ContactRuns
+from kane.analysis.certificate.contacts import METHOD, RUN_DURATION, ContactRuns
 from kane.analysis.certificate.embedding import Declared
 from kane.analysis.sensitivities.sensitivities import sensitivities
 from kane.errors import KaneError, ModelError, SimulationError
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.simulation.recorded.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
@@ -43,7 +43,7 @@ class Directions:
         e, given = declared.equations, tuple(names)
         known = [leaf.name for leaf in (*e.parameters, *e.q, *e.u, *e.inputs)]
         for name in given:
-            position(name, known, "parameter, coordinate, speed or input")
+            index_of_name(name, known, "parameter, coordinate, speed or input")
         return cls(declared, given)
 
     def agree(self) -> Found:
@@ -64,7 +64,7 @@ class Directions:
             size = np.array([np.abs(weights) @ np.abs(s[name]).max(axis=0) for name in self.names])
             worst, count = min(worst, digits(a, b, size)), count + 1
         remark = f"; {len(refused)} cannot be differentiated: {refused[0]}" if refused else ""
-        return worst if count else None, f"by {', '.join(self.names)} in {count} runs of {LENGTH:g} s{remark}"
+        return worst if count else None, f"by {', '.join(self.names)} in {count} runs of {RUN_DURATION:g} s{remark}"
 
     def _runs(self) -> Iterator[Trajectory]:
         """Yield a run for each random state; runs that end early are skipped."""
@@ -76,7 +76,7 @@ class Directions:
                 yield simulate(
                     self.declared.dyn,
                     start=at.t,
-                    until=at.t + LENGTH,
+                    until=at.t + RUN_DURATION,
                     q=at.q,
                     u=at.u,
                     inputs=at.inputs,

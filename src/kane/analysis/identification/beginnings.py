@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 # Factor of the noise beyond which a gap is open, or its rate is nonzero; noise exceeds it in one of two million rows.
 CLEAR = 5.0
 # Tolerance without noise: error of a closed gap, and of its rate, in a run [m, m/s, rad or rad/s].
-ROUNDING = 1e-6
+CLOSED_GAP_ERROR = 1e-6
 # Number of rows on either side that must show the same status.
-BESIDE = 2
+STATUS_ROWS_BESIDE = 2
 # Median magnitude of second differences of normal noise, over its standard deviation.
 MEDIAN = 0.6745 * np.sqrt(6.0)
 
@@ -74,7 +74,7 @@ class _Sighted(NamedTuple):
     def sure(self) -> NDArray[np.bool_]:
         """Mask of the data rows at which the status is clear and the neighbouring rows agree."""
         found = self.clear.copy()
-        for k in range(1, BESIDE + 1):
+        for k in range(1, STATUS_ROWS_BESIDE + 1):
             same = (self.closed[k:] == self.closed[:-k]) & self.clear[k:] & self.clear[:-k]
             found[k:] &= same
             found[:-k] &= same
@@ -154,5 +154,5 @@ def _sizes(
     )
     by = np.concatenate([found["coordinates"], found["u"]], axis=2)
     rough = np.median(np.abs(np.diff(x, 2, axis=0)), axis=0) / MEDIAN if len(x) > 2 else np.zeros(x.shape[1])
-    allowed = CLEAR * np.sqrt((by**2) @ rough**2) + ROUNDING
+    allowed = CLEAR * np.sqrt((by**2) @ rough**2) + CLOSED_GAP_ERROR
     return np.abs(found.value) <= allowed, found.value > allowed

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 # Relative size of a column's part orthogonal to earlier columns below which it is dependent; round-off is 1e-13.
-DEPENDENT = 1e-8
+DEPENDENT_COLUMN_TOLERANCE = 1e-8
 # Relative size below which a column is round-off of a parameter without effect.
 NO_EFFECT = 1e-12
 # Coefficients within this distance of a whole number are rounded to it.
@@ -95,7 +95,7 @@ def combinations_of(J: Array, error: float = 0.0) -> Combinations:
         new = unit[:, j] - (found @ unit[:, j]) @ found
         new -= (found @ new) @ found
         left = math.sqrt(new @ new)
-        if left > max(DEPENDENT, error):
+        if left > max(DEPENDENT_COLUMN_TOLERANCE, error):
             directions[len(kept)] = new / left
             kept.append(int(j))
     Q = directions[: len(kept)].T

@@ -26,10 +26,10 @@ from kane.errors import ModelError
 
 Array = NDArray[np.float64]
 # Smallest eigenvalue, relative to the largest, of the pseudo-inertia at the start if the start is inconsistent.
-THIN = 1e-6
+LEAST_EIGENVALUE_RATIO = 1e-6
 # Squared Newton decrement at which the search ends (the cost is a sum of squares of order one), and largest number of
 # steps.
-GAINED, STEPS = 1e-12, 200
+LEAST_NEWTON_DECREMENT, MAX_NEWTON_STEPS = 1e-12, 200
 # Armijo's condition: smallest ratio of the decrease of a step to the decrease that its slope predicts.
 PROMISED = 0.1
 
@@ -77,16 +77,16 @@ def consistent(
             (_distance(p[x], a) for x, a in zip(places, anchors, strict=True)), 0.0
         )
 
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         gradient, H = J.T @ (J @ p - wanted_sums), J.T @ J
         for ten, anchor in zip(places, anchors, strict=True):
             inverse = np.linalg.inv(pseudo_inertia(p[ten]))
-            gradient[ten] += np.einsum("kij,ji", UNITS, anchor - inverse)
-            turned = inverse @ UNITS
+            gradient[ten] += np.einsum("kij,ji", PSEUDO_INERTIA_BASIS, anchor - inverse)
+            turned = inverse @ PSEUDO_INERTIA_BASIS
             H[np.ix_(ten, ten)] += np.einsum("kij,lji", turned, turned)
         step = -_solved(H, gradient)
         gain = float(-gradient @ step)
-        if gain < GAINED:
+        if gain < LEAST_NEWTON_DECREMENT:
             break
         size, here = 1.0, cost(p)
         while not cost(p + size * step) <= here - PROMISED * size * gain:
@@ -104,7 +104,7 @@ def _solved(H: Array, b: Array) -> Array:
 
 def pseudo_inertia(ten: Array) -> Array:
     """Return P, (4, 4), from mass, first moment and inertia about the origin (xx, yy, zz, xy, xz, yz)."""
-    return np.asarray(np.einsum("k,kij", ten, UNITS))
+    return np.asarray(np.einsum("k,kij", ten, PSEUDO_INERTIA_BASIS))
 
 
 def _units() -> Array:
@@ -120,7 +120,7 @@ def _units() -> Array:
     return units
 
 
-UNITS = _units()
+PSEUDO_INERTIA_BASIS = _units()
 
 
 def _distance(ten: Array, anchor: Array) -> float:
@@ -135,6 +135,6 @@ def _distance(ten: Array, anchor: Array) -> float:
 def _nearest_body(ten: Array) -> Array:
     """Return the ten parameters if they are consistent, otherwise those of a nearby body."""
     sizes, axes = np.linalg.eigh(pseudo_inertia(ten))
-    P = (axes * np.maximum(sizes, THIN * sizes[-1])) @ axes.T
+    P = (axes * np.maximum(sizes, LEAST_EIGENVALUE_RATIO * sizes[-1])) @ axes.T
     S = np.diag(P)[:3]
     return np.array([P[3, 3], *P[:3, 3], *(S.sum() - S), -P[0, 1], -P[0, 2], -P[1, 2]])

@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import combinations_of, triangle
 from kane.analysis.identification.measurements import Measurements
-from kane.analysis.identification.random_motion import random_motion
+from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression, regressor
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, number, positive
-from kane.model.named_vector import position
+from kane.expression.arguments import list_argument, number, positive
+from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
 # Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
 SAMPLES, FINE = 16, 8
-PROBES = 300
 
 
 class MotionLimits(NamedTuple):
@@ -56,7 +55,7 @@ def _each(given: Any, names: Sequence[str], what: str) -> list[Any]:
     if not isinstance(given, Mapping):
         return [given] * len(names)
     for name in given:
-        position(name, names, f"limit of {what}")
+        index_of_name(name, names, f"limit of {what}")
     missing = [name for name in names if name not in given]
     if missing:
         raise ModelError(f"the limits of {what} have no entry for {', '.join(missing)}; give all")
@@ -69,7 +68,7 @@ def _sizes(given: Any, names: Sequence[str], what: str) -> Array:
 
 
 def _pair(given: Any, name: str) -> tuple[float, float]:
-    ends = [number(x, f"a limit of {name}") for x in listed(given, f"the limits of {name}", "two numbers")]
+    ends = [number(x, f"a limit of {name}") for x in list_argument(given, f"the limits of {name}", "two numbers")]
     if len(ends) != 2 or not ends[0] < ends[1]:
         raise ModelError(f"the limits of {name} are {shown(given)}; give the least and the largest value")
     return ends[0], ends[1]
@@ -151,7 +150,7 @@ class Design:
         e = self.dyn.equations
         still = np.zeros((2, len(e.u)))
         like = Measurements([0.0, 1.0], np.zeros((2, len(e.q))), still, still, forces=still)
-        motion = random_motion(self.dyn, PROBES, self.dyn.parameters, like)
+        motion = random_motion(self.dyn, PROBE_STATES, self.dyn.parameters, like)
         found = Regression(self.dyn, self.names, motion).at(self.dyn.parameters)[1]
         base = combinations_of(found.reshape(-1, len(self.names)))
         if not base.independent:

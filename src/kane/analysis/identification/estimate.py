@@ -15,7 +15,7 @@ from kane.errors import ModelError
 
 Array = NDArray[np.float64]
 # Iterations of weights and residuals, which depend on each other; further changes are below the standard errors.
-ROUNDS = 3
+REWEIGHTING_ITERATIONS = 3
 # Relative tolerance of least squares, below any measurement error.
 TIGHT = 1e-10
 # Relative residuals (or absolute ones, of data of order one) below which they are round-off.
@@ -55,7 +55,7 @@ def estimate_by_forces(
     sought = [structure.independent[i] for i in base.independent]
     place = _Place(fitted, values, [places[i] for i in sought], sought, start)
     noise = np.ones(len(fitted.channels)) if given is None else given
-    for _ in range(ROUNDS if given is None else 1):
+    for _ in range(REWEIGHTING_ITERATIONS if given is None else 1):
         found = (
             place.solved(values[place.places], noise) if fitted.linear else place.sought(values[place.places], noise)
         )

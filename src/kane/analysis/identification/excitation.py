@@ -13,12 +13,12 @@ from kane.analysis.identification.design import Design, fourier, limits_of
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.arguments import numbers, positive, require, whole, words
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
 # Number of random motions, of which the best one is improved, and number of these improvement steps.
-DRAWN, STEPS = 24, 30
-STEP = 1e-6
+RANDOM_MOTIONS, MAX_IMPROVEMENT_STEPS = 24, 30
+COST_DIFFERENCE_STEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +95,18 @@ def excitation(
     if not names:
         raise ModelError("name at least one parameter")
     for name in names:
-        position(name, known, "parameter")
+        index_of_name(name, known, "parameter")
     if e.constraints or tuple(e.kinematics) != tuple(e.u):
         raise ModelError(f"{e.name!r} has constraints, or speeds that are not the rates of its coordinates")
     limits = limits_of([leaf.name for leaf in e.q], [leaf.name for leaf in e.u], (q, u, udot))
     design = Design(dyn, tuple(names), positive(duration, "duration"), whole(harmonics, "harmonics", 3), limits)
-    drawn = np.random.default_rng(seed).normal(size=(DRAWN, design.freedoms))
+    drawn = np.random.default_rng(seed).normal(size=(RANDOM_MOTIONS, design.freedoms))
     best = drawn[np.argmin(design.costs(drawn))]
 
     def slope(x: Array) -> tuple[float, Array]:
-        costs = design.costs(np.vstack([x, x + STEP * np.eye(len(x))]))
-        return float(costs[0]), (costs[1:] - costs[0]) / STEP
+        costs = design.costs(np.vstack([x, x + COST_DIFFERENCE_STEP * np.eye(len(x))]))
+        return float(costs[0]), (costs[1:] - costs[0]) / COST_DIFFERENCE_STEP
 
-    found = minimize(slope, best, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+    found = minimize(slope, best, jac=True, method="L-BFGS-B", options={"maxiter": MAX_IMPROVEMENT_STEPS})
     sines, cosines = design.coefficients(found.x[None])
     return Excitation(design.duration, limits.centre, sines[0], cosines[0], float(np.exp(found.fun)))

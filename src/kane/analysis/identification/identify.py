@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.assembly.outside import TOUCHING, gaps_at
+from kane.analysis.assembly.outside import SEARCH_GAP_TOLERANCE, gaps_at
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle, triangles
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
 from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.no_effect import no_effect
-from kane.analysis.identification.random_motion import random_motion
+from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
 from kane.dynamics.dynamics import Dynamics
@@ -26,11 +26,9 @@ from kane.expression.arguments import numbers, require, words
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.geometry.inertia import six
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 Array = NDArray[np.float64]
-# Number of random states that show the identifiable parameters: about ten rows per parameter.
-PROBES = 300
 # Largest noise; the squares of larger values overflow.
 SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"
@@ -85,7 +83,7 @@ def identify(
     require(data, Measurements, "identify takes kane.Measurements(time, q, u, udot, forces=tau)")
     known = [leaf.name for leaf in dyn.equations.parameters]
     names = tuple(words(parameters, "parameters", "names"))
-    places = [position(name, known, "parameter") for name in names]
+    places = [index_of_name(name, known, "parameter") for name in names]
     if not names or len(set(names)) < len(names):
         raise ModelError(f"parameters={shown(list(names))}; name at least one, and each once")
     fitted = Regression(dyn, names, data.of(dyn))
@@ -109,7 +107,7 @@ def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] 
                 "use a load instead, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
             )
     names, gaps = gaps_at(dyn, data.q, data.time, start)
-    closed = gaps <= TOUCHING
+    closed = gaps <= SEARCH_GAP_TOLERANCE
     rows, columns = np.flatnonzero(closed.any(axis=1)), np.flatnonzero(closed.any(axis=0))
     if len(rows):
         shut = f"{', '.join(repr(names[k]) for k in columns)} {'is' if len(columns) == 1 else 'are'} closed"
@@ -158,7 +156,7 @@ def _settled(
 
 def _structure(fitted: Regression, values: Array) -> Combinations:
     """Return the base parameters that any motion can show, at given values of the parameters."""
-    motion = random_motion(fitted.dyn, PROBES, values, fitted.data)
+    motion = random_motion(fitted.dyn, PROBE_STATES, values, fitted.data)
     J = triangles(replace(fitted, data=motion).at(values)[1]).reshape(-1, len(fitted.names))
     if fitted.data.udot is None:
         J = np.vstack([J, _of_contacts(fitted) * (np.abs(J).max() or 1.0)])

@@ -12,6 +12,9 @@ from kane.errors import ModelError, shown
 
 Array = NDArray[np.float64]
 
+# Number of random states that show the identifiable parameters: about ten rows per parameter.
+PROBE_STATES = 300
+
 
 def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) -> Measurements:
     """Return random states, with accelerations by random inputs or random forces.

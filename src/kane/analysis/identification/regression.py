@@ -31,9 +31,9 @@ from kane.formulation.equations import Equations
 
 Array = NDArray[np.float64]
 # Relative singular value below which constraint rows are dependent.
-RANK = 1e-9
+DEPENDENT_ROW_TOLERANCE = 1e-9
 # Number of states whose slopes are in memory at a time: about 60 MB for 100 parameters in 7 joints.
-MOST_STATES = 10_000
+STATES_IN_MEMORY = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Regression:
 
     def pieces(self) -> Iterator[Regression]:
         """Yield the motion in pieces whose slopes fit into memory."""
-        count = max(1, len(self.data) // MOST_STATES)
+        count = max(1, len(self.data) // STATES_IN_MEMORY)
         ends = np.linspace(0, len(self.data), count + 1).astype(int)
         for first, last in pairwise(ends.tolist()):
             yield replace(self, data=self.data.rows(first, last)) if count > 1 else self
@@ -91,7 +91,7 @@ class Regression:
             return np.eye(len(e.u))[None]
         A = ConstraintTerms.of(self.dyn, data.q, t=data.time).A
         _, sizes, V = np.linalg.svd(A)
-        ranks = (sizes > RANK * sizes.max(initial=0.0)).sum(axis=-1)
+        ranks = (sizes > DEPENDENT_ROW_TOLERANCE * sizes.max(initial=0.0)).sum(axis=-1)
         if np.ptp(ranks):
             raise ModelError(
                 f"the rank of the constraints of {e.name!r} changes along the motion; leave out the rows where it does"

@@ -25,7 +25,7 @@ from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.combinations import Combinations, combinations_of, triangle
 from kane.analysis.identification.contacting import ContactVariational
 from kane.analysis.identification.estimate import (
-    ROUNDS,
+    REWEIGHTING_ITERATIONS,
     Estimate,
     noise_of,
     require_enough,
@@ -47,13 +47,13 @@ JOINED = 0.01
 # Initial noise, relative to the spread of each channel.
 FIRST_NOISE = 0.01
 # Largest numbers of steps and of halvings of a step, and relative gain of the sum of squares that ends the search.
-STEPS, HALVINGS, NO_GAIN = 40, 12, 1e-8
+MAX_GAUSS_NEWTON_STEPS, MAX_STEP_HALVINGS, LEAST_RELATIVE_GAIN = 40, 12, 1e-8
 # Largest residual or slope; the squares of larger ones overflow.
 INFINITE = 1e100
 # Relative error of slopes due to integration.
 INTEGRATED = 1e-6
 # After the last allowed step the search counts as converged if it left more than this fraction of the squares.
-SLOW = 0.9
+CONVERGED_COST_RATIO = 0.9
 # Predicted gain of the weighted sum of squares: two standard errors, squared.
 STALLED = 4.0
 # Assign a row to the other side of an impact if its residual there is smaller by this factor.
@@ -286,14 +286,14 @@ class _Shooting:
                 lengths, freedoms = np.linalg.norm(found.looked.residuals, axis=0), found.looked.moves.shape[2]
                 own = noise_of(lengths, len(self.time), len(sought) + freedoms)
                 found = found._replace(noise=self.of_all(own))
-                if k + 1 >= ROUNDS and (found.noise > FALLS * before).all():
+                if k + 1 >= REWEIGHTING_ITERATIONS and (found.noise > FALLS * before).all():
                     break
         return found
 
     def searched(self, found: _Found, sought: list[int]) -> _Found:
         """Return the result of the Gauss-Newton method with fixed noise."""
         p, (at, looked, noise, _) = len(self.places), found
-        for _ in range(STEPS):
+        for _ in range(MAX_GAUSS_NEWTON_STEPS):
             reduced, cost = self.reduced(looked, noise), looked.cost(noise)
             step = np.zeros(p)
             J = reduced.R[:, sought]
@@ -302,11 +302,11 @@ class _Shooting:
                 return _Found(at, looked, noise, False)
             step[sought] = -np.linalg.lstsq(J / scale, reduced.R[:, -1], rcond=None)[0] / scale
             gain = cost - float(((reduced.R[:, :p] @ step + reduced.R[:, -1]) ** 2).sum())
-            moved = self._moved(at, looked, noise, step, reduced.rows) if gain > NO_GAIN * cost else None
+            moved = self._moved(at, looked, noise, step, reduced.rows) if gain > LEAST_RELATIVE_GAIN * cost else None
             if moved is None:
                 return _Found(at, looked, noise, not self._stalled(gain, noise))
             at, looked = moved
-        return _Found(at, looked, noise, looked.cost(noise) > SLOW * cost)
+        return _Found(at, looked, noise, looked.cost(noise) > CONVERGED_COST_RATIO * cost)
 
     def _stalled(self, gain: float, noise: Array) -> bool:
         """Check whether another order of impacts, instead of a minimum, stopped a step that gains nothing.
@@ -361,7 +361,7 @@ class _Shooting:
             later = np.asarray(np.linalg.solve(R[:, :d], wanted))
             found.append(later)
         begins = _times(looked.moves, np.array(found[::-1]))
-        for halving in range(HALVINGS):
+        for halving in range(MAX_STEP_HALVINGS):
             size = 0.5**halving
             values = at.values.copy()
             values[self.places] += size * step

@@ -33,13 +33,13 @@ from kane.simulation.switching import ONE_MODE
 
 Array = NDArray[np.float64]
 # Number of shooting intervals that are differentiated at once, in a few megabytes.
-TOGETHER = 16
+INTERVALS_AT_ONCE = 16
 # Largest mean number of steps between measured states. Measured motions need few; more indicate wrong parameters.
 MOST_STEPS = 200
 # Largest number of projections of a measured state onto the constraints; each one squares the residual.
 SETTLINGS = 30
 # Threshold of singular values of the projection's derivative: near one along free directions, zero along others.
-FREE = 1e-6
+FREE_DIRECTION_THRESHOLD = 1e-6
 
 
 class Instead(NamedTuple):
@@ -143,7 +143,7 @@ class Variational:
             KeyboardInterrupt: Ctrl-C.
         """
         moves = self._moves(begins, times, parameters)
-        parts = [slice(k, k + TOGETHER) for k in range(0, len(times), TOGETHER)]
+        parts = [slice(k, k + INTERVALS_AT_ONCE) for k in range(0, len(times), INTERVALS_AT_ONCE)]
         found = [self._run(begins[of], moves[of], times[of], parameters, method) for of in parts]
         return Stretches(np.concatenate([x for x, _ in found]), np.concatenate([S for _, S in found]), moves, [])
 
@@ -218,7 +218,7 @@ def tangents(motion: ModeSlopes, t: Array, x: Array) -> list[Array]:
     if along is None:
         return [np.eye(x.shape[1])] * len(x)
     bases, sizes, _ = np.linalg.svd(along.by_x)
-    return [U[:, : int((free > FREE).sum())] for U, free in zip(bases, sizes, strict=True)]
+    return [U[:, : int((free > FREE_DIRECTION_THRESHOLD).sum())] for U, free in zip(bases, sizes, strict=True)]
 
 
 def _ends(problem: Problem, time: float, until: float, why: str) -> str:

@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from kane.native.arrays import Matrix
+
 # Relative error of A in its norm: derivatives and least-squares solutions have errors of a few hundred roundings.
-KNOWN = 1e-13
+MATRIX_ERROR = 1e-13
 # Relative singular value below which it counts as zero: ten times the error of A.
-NEGLIGIBLE = 1e-12
+ZERO_SINGULAR_VALUE = 1e-12
 # Relative distance of two parameter values, compared with that of two samples, below which they are equal.
-NEAR = 1e-12
+EQUAL_VALUE_TOLERANCE = 1e-12
 # Distances from the crossing, relative to that of two samples, at which an eigenvalue is tested on both sides.
-BESIDE = tuple(10.0**k for k in range(-11, -1))
+TEST_DISTANCES = tuple(10.0**k for k in range(-11, -1))
 
 
 def stability_changes(matrix: Callable[[float], Matrix], values: Sequence[float], ignoring: int) -> list[float]:
     """Return the parameter values at which the largest real part passes zero, each between two samples.
 
     Zero eigenvalues that A has at all samples, with their Jordan chains, are deflated: coordinates without influence.
-    An eigenvalue is unstable if its real part exceeds its error KNOWN |A| / |y . x|; y, x are its left and right
+    An eigenvalue is unstable if its real part exceeds its error MATRIX_ERROR |A| / |y . x|; y, x are its left and right
     eigenvectors of length one. Pairs of conservative systems stay on the axis within their errors; where two pairs
     meet, y and x become orthogonal. Bisection finds where the first eigenvalue leaves the axis. If it came from the
     left, the zero of its real part is computed.
@@ -57,7 +58,7 @@ def _deflated(A: Matrix, zeros: int | None = None) -> tuple[Matrix, int]:
     Returns:
         The remaining matrix, which has the other eigenvalues of A, and the number of deflated zeros.
     """
-    taken, negligible = 0, NEGLIGIBLE * float(np.linalg.norm(A, 2)) if A.size else 0.0
+    taken, negligible = 0, ZERO_SINGULAR_VALUE * float(np.linalg.norm(A, 2)) if A.size else 0.0
     while A.size and taken != zeros:
         _, sizes, rows = np.linalg.svd(A)
         count = int((sizes <= negligible).sum())
@@ -79,7 +80,7 @@ def _errors(A: Matrix) -> tuple[NDArray[np.complex128], Matrix]:
     found, left, right = eig(A, left=True, right=True)
     cosines = np.abs((left.conj() * right).sum(axis=0))
     with np.errstate(over="ignore", divide="ignore"):
-        return found, KNOWN * np.linalg.norm(A, 2) / cosines
+        return found, MATRIX_ERROR * np.linalg.norm(A, 2) / cosines
 
 
 def _unstable(A: Matrix, ignoring: int) -> complex | None:
@@ -94,7 +95,7 @@ def _change(matrix: Callable[[float], Matrix], ends: tuple[float, float], ignori
     """Return the value between a stable and an unstable value at which stability changes."""
     (stable, unstable), distance = ends, abs(ends[1] - ends[0])
     first = _unstable(matrix(unstable), ignoring)
-    while abs(unstable - stable) > NEAR * distance:
+    while abs(unstable - stable) > EQUAL_VALUE_TOLERANCE * distance:
         middle = 0.5 * (stable + unstable)
         if middle in (stable, unstable):
             break
@@ -113,9 +114,11 @@ def _passage(matrix: Callable[[float], Matrix], at: complex, near: float, way: f
         k = int(np.argmin(np.abs(found - at)))
         return float(found[k].real), float(errors[k])
 
-    for share in BESIDE:
+    for share in TEST_DISTANCES:
         (left, less), (right, more) = nearest(near - share * way), nearest(near + share * way)
         if left < -less and right > more:
             step: Any = abs(share * way)
-            return float(brentq(lambda x: nearest(x)[0], near - step, near + step, xtol=NEAR * abs(way)))
+            return float(
+                brentq(lambda x: nearest(x)[0], near - step, near + step, xtol=EQUAL_VALUE_TOLERANCE * abs(way))
+            )
     return near

@@ -16,7 +16,7 @@ from kane.model.checks import near
 
 Array = NDArray[np.float64]
 # Relative size of entries of A, compared with the largest, below which a state does not influence another.
-NEGLIGIBLE = 1e-9
+NO_INFLUENCE_TOLERANCE = 1e-9
 
 
 class Mode(NamedTuple):
@@ -99,7 +99,7 @@ class Linearization:
         """
         kept = [self._place(name) for name in words(states, "states", "names")]
         left = [i for i in range(len(self.states)) if i not in kept]
-        size = NEGLIGIBLE * max(1.0, float(np.abs(self.A).max(initial=0.0)))
+        size = NO_INFLUENCE_TOLERANCE * max(1.0, float(np.abs(self.A).max(initial=0.0)))
         for i in left:
             driven = [j for j in kept if abs(self.A[j, i]) > size]
             if driven:

@@ -13,9 +13,9 @@ from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.dynamics.constraint_terms import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, number, positive
+from kane.expression.arguments import list_argument, number, positive
 from kane.expression.node import Expr
-from kane.expression.text import text_of
+from kane.expression.text import format_expression
 from kane.model.named_vector import named_vector
 from kane.simulation.layout import Layout
 
@@ -67,7 +67,7 @@ def linearize(
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"linearize takes Dynamics, from kane.build, not {shown(dyn)}")
     if outputs is not None:
-        outputs = listed(outputs, "outputs", "expressions of the model")
+        outputs = list_argument(outputs, "outputs", "expressions of the model")
     layout = Layout.of(dyn.equations)
     x = layout.initial_state(q, u)
     nq, given = len(layout.coordinates), named_vector(inputs, layout.inputs, layout.input_defaults, "input")
@@ -149,4 +149,4 @@ def _outputs(
     derived = motion.dyn.derivatives(outputs, wrt=("q", "u", "inputs"))
     found = derived(motion.q, motion.u, motion.inputs, motion.t, parameters=motion.parameters)
     C = np.hstack([found["q"] @ N, found["u"][:, v]])
-    return C, found["inputs"], tuple(text_of(x) for x in outputs)
+    return C, found["inputs"], tuple(format_expression(x) for x in outputs)

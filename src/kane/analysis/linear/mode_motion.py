@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Number of periods shown of an oscillation, number of time constants shown of other motions, and number of frames.
 PERIODS, FOLDS, PICTURES = 3.0, 3.0, 181
 # Eigenvalues below this count as zero [1/s]: such a mode is shown for one second.
-STILL = 1e-6
+ZERO_EIGENVALUE = 1e-6
 # Largest amplitude; squares of larger ones overflow.
 VAST = 1e100
 
@@ -94,10 +94,16 @@ def mode_motion(lin: Linearization, mode: Mode, *, amplitude: float = 0.2) -> Mo
     free = [names[i] for i in about.free_displacements]
     shape = np.array([mode.shape[states.index(name)] if name in states else 0.0 for name in free], dtype=complex)
     displaced = about.allowed @ shape
-    if not np.abs(displaced).max(initial=0.0) > STILL:
+    if not np.abs(displaced).max(initial=0.0) > ZERO_EIGENVALUE:
         raise ModelError(f"the mode of eigenvalue {mode.eigenvalue:.4g} displaces no coordinate")
     swing, growth = abs(mode.eigenvalue.imag), abs(mode.eigenvalue.real)
-    length = 2.0 * np.pi * PERIODS / swing if swing > STILL else FOLDS / growth if growth > STILL else 1.0
+    length = (
+        2.0 * np.pi * PERIODS / swing
+        if swing > ZERO_EIGENVALUE
+        else FOLDS / growth
+        if growth > ZERO_EIGENVALUE
+        else 1.0
+    )
     time = np.linspace(0.0, length, PICTURES)
     course = np.real(np.exp(mode.eigenvalue * time)[:, None] * displaced)
     course *= amplitude / np.abs(course).max()

@@ -19,7 +19,7 @@ from kane.model.named_vector import named_vector
 from kane.native.blocks import constraint_places
 from kane.simulation.layout import Layout
 
-ITERATIONS = 100
+MAX_TRIM_ITERATIONS = 100
 # Relative tolerance of residuals, compared with the largest derivative (at least one).
 SOLVED = 1e-10
 # Levenberg damping: initial value, factors after accepted and rejected steps, and the value that ends the search.
@@ -217,7 +217,7 @@ class _TrimSearch:
         left = here.residual
         if not np.isfinite(left).all():
             raise ModelError("the accelerations at the initial guess are not finite; give other q=, u= and inputs=")
-        for k in range(ITERATIONS):
+        for k in range(MAX_TRIM_ITERATIONS):
             if np.abs(left).max(initial=0.0) <= SOLVED * here.scale * 1e-3 or damping > STIFF:
                 return here, k
             while damping <= STIFF:
@@ -227,7 +227,7 @@ class _TrimSearch:
                     here, left, damping = there, trial, damping * EASED
                     break
                 damping *= RAISED
-        return here, ITERATIONS
+        return here, MAX_TRIM_ITERATIONS
 
     def _step(self, here: _TrimPlace, left: Array, damping: float) -> SmallMotions:
         at = here.motion

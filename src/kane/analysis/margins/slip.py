@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from kane.analysis.margins.along import along
 from kane.analysis.margins.ground_wrench import ground_wrench, motion, moved_moment
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, require
+from kane.expression.arguments import list_argument, require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute, maximum, sqrt
 from kane.expression.node import Expr, Scalar
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from kane.simulation.recorded.trajectory import Trajectory
 
-UP = (0.0, 0.0, 1.0)
+VERTICAL = (0.0, 0.0, 1.0)
 # Lengths [m] and cosines below this are round-off.
-ROUND_OFF = 1e-9
+GEOMETRY_ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def checked_wheels(equations: Equations, wheels: Any) -> list[Wheel]:
         ModelError: the arguments are not equations and wheels of the same model.
     """
     require(equations, Equations, "the margins take Equations, which kane.formulate(model) returns")
-    given: list[Wheel] = listed(wheels, "wheels", "kane.Wheel(joint, radius)")
+    given: list[Wheel] = list_argument(wheels, "wheels", "kane.Wheel(joint, radius)")
     for wheel in given:
         if not isinstance(wheel, Wheel) or wheel.turn not in equations.model.connections:
             raise ModelError(f"{shown(wheel)} is not a kane.Wheel of {equations.name!r}")
@@ -174,10 +174,10 @@ def stand_of(equations: Equations, wheel: Wheel) -> Stand:
     ground = equations.model.ground
     along_N = (ground.x, ground.y, ground.z)
     given = [of.dot(axis) for of in (wheel.centre.position, wheel.axle) for axis in along_N]
-    values = equations.baked_in(substitute(given, images(equations.system, given)))
+    values = equations.baked_in(substitute_nodes(given, images(equations.system, given)))
     centre, axle = tuple(values[:3]), tuple(values[3:])
-    heading = cross(axle, UP)
-    return Stand(minus(centre, times(wheel.radius, UP)), heading, cross(UP, heading))
+    heading = cross(axle, VERTICAL)
+    return Stand(minus(centre, times(wheel.radius, VERTICAL)), heading, cross(VERTICAL, heading))
 
 
 def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> None:
@@ -185,19 +185,19 @@ def require_level(equations: Equations, wheels: Sequence[Wheel], stands: Sequenc
     probe = probe_of(equations.model)
     heights = probe([s.contact[2] for s in stands])
     for wheel, stand, height in zip(wheels, stands, heights, strict=True):
-        if abs(height - heights[0]) > ROUND_OFF:
+        if abs(height - heights[0]) > GEOMETRY_ROUND_OFF:
             raise ModelError(
                 f"wheel {wheel.name!r} touches the ground {height - heights[0]:.6g} m above {wheels[0].name!r}; "
                 "correct radii and axles so that all wheels touch one plane"
             )
         upright = probe([dot(stand.heading, stand.heading)])[0]
-        if abs(upright - 1.0) > ROUND_OFF:
+        if abs(upright - 1.0) > GEOMETRY_ROUND_OFF:
             raise ModelError(f"the axle of wheel {wheel.name!r} is not level; give upright wheels")
 
 
 def _require_triangle(equations: Equations, stands: Sequence[Stand]) -> None:
     a, b = (minus(s.contact, stands[2].contact) for s in stands[:2])
-    if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < ROUND_OFF:
+    if abs(probe_of(equations.model)([cross(a, b)[2]])[0]) < GEOMETRY_ROUND_OFF:
         raise ModelError(
             "the three wheels touch the ground on one line, about which it exerts no moment; give wheels that "
             "span a triangle"
@@ -223,14 +223,14 @@ def _in_line(A: Wheel, B: Wheel) -> bool:
     probe = probe_of(A.turn.parent.model)
     apart = minus(B.centre.position_in_body, A.centre.position_in_body)
     across = (*cross(A.axle.components, B.axle.components), *cross(A.axle.components, apart))
-    return bool(abs(probe(across)).max() < ROUND_OFF)
+    return bool(abs(probe(across)).max() < GEOMETRY_ROUND_OFF)
 
 
 def _traction(equations: Equations, wheel: Wheel) -> Expr:
     """Return X = (tau - I d(w . axle)/dt) / r."""
     system = equations.system
     spin = [wheel.turn.child.angular_velocity.dot(wheel.own_axle)]
-    w = equations.baked_in(substitute(spin, images(system, spin)))
+    w = equations.baked_in(substitute_nodes(spin, images(system, spin)))
     rate = total_time_derivative(w, motion(equations))[0]
     effort = equations.baked_in([equations.applied.efforts[system.speeds.first[wheel.turn]]])[0]
     return equations.baked_in([(effort - wheel.moment * rate) / wheel.radius])[0]

@@ -13,11 +13,11 @@ from kane.analysis.margins.along import along
 from kane.analysis.margins.ground_wrench import ground_wrench, moved_moment
 from kane.analysis.margins.slip import Stand, checked_wheels, require_level, stand_of
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import list_argument
 from kane.expression.collector import collector_paused
 from kane.expression.functions import atan2, minimum, sqrt
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
@@ -90,7 +90,7 @@ def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[B
     wheels = checked_wheels(equations, wheels)
     if len(wheels) < 3:
         raise ModelError(f"{len(wheels)} wheels span no polygon; give three or more")
-    carriage = listed(carriage, "the carriage", "bodies")
+    carriage = list_argument(carriage, "the carriage", "bodies")
     with collector_paused():
         stands = [stand_of(equations, wheel) for wheel in wheels]
         require_level(equations, wheels, stands)
@@ -130,7 +130,7 @@ def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Triple:
             raise ModelError(f"{shown(body)} of the carriage is not a body of {equations.name!r}")
         position = body.point(body.com).position
         given = [position.dot(axis) for axis in (ground.x, ground.y, ground.z)]
-        found = substitute(given, images(equations.system, given))
+        found = substitute_nodes(given, images(equations.system, given))
         total, moment = total + body.mass, plus(moment, times(body.mass, tuple(found)))
     if not carriage:
         raise ModelError("the carriage has no bodies; give the platform and its wheels")

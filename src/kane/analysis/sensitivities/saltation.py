@@ -34,7 +34,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.rows import Equation
 
 # A guard that changes slower than this over what would change it if all its parts added up is grazed.
@@ -216,7 +216,7 @@ class Saltation:
             for row, share, normal in self.drags:
                 for j, c in row.coefficients.items():
                     momenta[j] = momenta[j] - share * c * L[normal]
-            rows = [substitute([row.motion], there)[0] + ratio * row.motion for row, ratio in self.rows]
+            rows = [substitute_nodes([row.motion], there)[0] + ratio * row.motion for row, ratio in self.rows]
             roots = [arena.lift(x) for x in (*momenta, *rows, arena.zero if self.guard is None else self.guard)]
             roots = list(free.baked_in(roots))
             named = {p.name: p for p in e.parameters}

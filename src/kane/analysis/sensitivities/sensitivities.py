@@ -31,7 +31,7 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import require, words
 from kane.expression.node import Expr
 from kane.model.checks import near
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.simulation.asked.events import Event
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.recorded.trajectory import Trajectory
@@ -80,7 +80,7 @@ class Adjoint(Mapping[str, float]):
             ModelError: no such input, or it has no samples.
         """
         plan = self._retraced.problem.plan
-        column = position(name, plan.names, "input")
+        column = index_of_name(name, plan.names, "input")
         if column not in plan.samples:
             raise ModelError(f"the input {name!r} has no samples; a constant one is a name in wrt")
         given = plan.samples[column]
@@ -121,7 +121,7 @@ class Sensitivities:
     _ends: Event | None = None
 
     def __getitem__(self, name: str) -> Array:
-        return self._forward[1][:, :, position(name, self.names, "derivative by")]
+        return self._forward[1][:, :, index_of_name(name, self.names, "derivative by")]
 
     @property
     def run(self) -> Array:

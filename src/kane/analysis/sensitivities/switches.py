@@ -19,7 +19,7 @@ from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, LESS, LESS_EQUAL, SIGN
-from kane.expression.traverse import reachable, substitute
+from kane.expression.traverse import reachable, substitute_nodes
 
 # What jumps by less than this share of the largest force of the run is what the search for the switch has left.
 SMOOTH = 1e-7
@@ -78,7 +78,7 @@ def _switches(leg: Leg) -> _Switches | None:
             return None
         sides = [e.t.arena.leaf(INPUT, f"side {k + 1}") for k in range(len(asked))]
         signs = [node.args[0] if node.op == SIGN else node.args[0] - node.args[1] for node in asked]
-        outputs = [*signs, *substitute(forces, dict(zip(asked, sides, strict=True)))]
+        outputs = [*signs, *substitute_nodes(forces, dict(zip(asked, sides, strict=True)))]
         state, rest = (e.t, *e.q, *e.u), (*e.inputs, *e.udot, *sides)
         program = Program("forces on both sides of switches", outputs, state=state, rest=rest, parameters=e.parameters)
     values = [(-1.0, 1.0) if node.op == SIGN else (1.0, 0.0) for node in asked]

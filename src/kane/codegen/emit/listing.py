@@ -9,7 +9,7 @@ from kane.codegen.emit.intermediates import Notation, named_equations, named_pai
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.text import ATOM, SIGNED, Piece, Spelling, comparison_row, function_row, name_of
-from kane.expression.text import ROWS as TYPED
+from kane.expression.text import TYPED_SPELLINGS as TYPED
 
 # Operations whose listing differs from the text that a user types.
 ROWS: dict[int, Spelling] = {

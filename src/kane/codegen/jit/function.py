@@ -14,7 +14,7 @@ from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.python_call import Checks, Single, python_call
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError
-from kane.expression.arguments import listed, numbers
+from kane.expression.arguments import list_argument, numbers
 from kane.expression.node import Expr
 
 
@@ -99,7 +99,7 @@ class ArrayFunction(ABC):
         Raises:
             ModelError: a shape is wrong, the batches do not broadcast, or ``stage`` belongs to another function.
         """
-        parts = [self._part(part) for part in listed(parts, f"{self.name}: the state in parts", "arrays")]
+        parts = [self._part(part) for part in list_argument(parts, f"{self.name}: the state in parts", "arrays")]
         lengths = tuple([part.shape[-1] for part in parts])
         if sum(lengths) != self.n_state:
             raise self._shape("state", f"(..., {self.n_state}) in all", lengths)

@@ -15,7 +15,7 @@ from kane.expression.arena import Arena
 from kane.expression.construct import add, sub
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, CONSTANT, MUL, NEG, PARAMETER, SUB
-from kane.expression.traverse import reachable, substitute
+from kane.expression.traverse import reachable, substitute_nodes
 
 # Sums that expand to more products than this stay unchanged: they rarely become shorter, and expanding them is slow.
 MANY_TERMS = 24
@@ -33,7 +33,7 @@ def shortened(outputs: Sequence[Expr]) -> list[Expr]:
     found = {node: _polynomial_sum(node) for node in _widest(nodes, outputs)}
     image = {node: new for node, new in found.items() if new is not None and _size([new]) < _size([node])}
     # A rewritten sum may lose subexpressions that it shared with other sums, and so cost more in total.
-    return min((list(outputs), substitute(outputs, image)), key=_size)
+    return min((list(outputs), substitute_nodes(outputs, image)), key=_size)
 
 
 def _size(roots: Sequence[Expr]) -> int:

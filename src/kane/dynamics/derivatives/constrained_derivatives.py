@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import least
 from kane.errors import ModelError
-from kane.formulation.derivatives.constrained import DRIVEN, OF_SPEEDS, ConstrainedTerms
+from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, DRIVEN, ConstrainedTerms
 from kane.formulation.derivatives.derivative import REACTIONS, derivative_program
 from kane.native.blocks import constraint_places, unconstrained_places
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 # Quantities that do not depend on the inputs, by definition.
-UNDRIVEN = ("inverse", "bias", *OF_SPEEDS)
+UNDRIVEN = ("inverse", "bias", *ALL_SPEED_PROGRAMS)
 
 
 class _State(NamedTuple):

@@ -25,7 +25,7 @@ from kane.expression.node import Expr
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.composed import ComposedTerms
 from kane.formulation.derivatives.composed_solution import composed_derivatives
-from kane.formulation.derivatives.constrained import MOVING, OF_SPEEDS, constrained_terms
+from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, FORCE_PROGRAMS, constrained_terms
 from kane.formulation.derivatives.derivative import Derivable, Derivative, derivative, derivative_program
 from kane.formulation.derivatives.second import hessian, hessian_program
 from kane.formulation.derivatives.solved import is_long, solved_terms
@@ -218,7 +218,7 @@ class Derivatives:
         equations, self._dyn = dyn.equations, dyn
         self._of, self._wrt = of, wrt
         self.function: ArrayFunction | None = None
-        moves = not isinstance(of, str) or of in (*MOVING, *OF_SPEEDS)
+        moves = not isinstance(of, str) or of in (*FORCE_PROGRAMS, *ALL_SPEED_PROGRAMS)
         self._in_numbers = isinstance(equations.embedding, InNumbers) and moves
         if self._in_numbers:
             terms = constrained_terms(equations, of, wrt)

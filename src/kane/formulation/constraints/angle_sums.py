@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, COS, MUL, NEG, SIN, SUB
-from kane.expression.traverse import reachable, rebuild, substitute
+from kane.expression.traverse import reachable, rebuild, substitute_nodes
 
 
 class Product(NamedTuple):
@@ -43,7 +43,7 @@ def gathered(roots: Sequence[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
             partners.setdefault(partner, meaning)
     for partner, meaning in partners.items():
         if partner not in products:
-            products[partner] = substitute([meaning], products)[0]
+            products[partner] = substitute_nodes([meaning], products)[0]
     return [image[root] for root in roots], products
 
 

@@ -19,19 +19,18 @@ import numpy as np
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import SPEED
-from kane.formulation.constraints.rows import Equation, every_equation, operations, shortest
+from kane.formulation.constraints.rows import Equation, count_row_operations, every_equation, shortest
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.frames import computational_frames
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.speeds import speeds_of
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 from kane.model.model import Model
 
 # A matrix Q counts as a rotation if the entries of Q Q^T - 1 are below this value.
-ROUNDING = 1e-11
+ROTATION_TOLERANCE = 1e-11
 
 
 class Based(NamedTuple):
@@ -51,12 +50,12 @@ def least_base(
         dependent: columns of the dependent speeds.
     """
     names = [row.name for row in rows]
-    best, least = None, operations(rows)
+    best, least = None, count_row_operations(rows)
     for other in _with_velocity_of_links(system, set(dependent), model, probe):
         given = {row.name: row for row in every_equation(model.constraints, other)}
         found = Based(other, [shortest(given[name], other.speeds, probe) for name in names])
-        if operations(found.rows) < least:
-            best, least = found, operations(found.rows)
+        if count_row_operations(found.rows) < least:
+            best, least = found, count_row_operations(found.rows)
     return best
 
 
@@ -77,7 +76,7 @@ def _with_velocity_of_links(system: System, dependent: set[int], model: Model, p
                 [system.arena.lift(x) for x in v[index]], [system.speeds.u[j] for j in slides]
             )
             turned = probe([x for row in Q for x in row]).reshape(3, 3)
-            if np.abs(turned @ turned.T - np.eye(3)).max() > ROUNDING:
+            if np.abs(turned @ turned.T - np.eye(3)).max() > ROTATION_TOLERANCE:
                 return
             yield _based(system, index, slides, (Q, rest), model)
 
@@ -104,5 +103,5 @@ def _based(
         own[speeds.u[j].name] = sum(terms, arena.zero)
     found = speeds_of(model, list(speeds.first), own, tuple(u), names)
     rows = tuple({j: 1.0} for j in slides)
-    declared = {index: DeclaredVelocity(index, rows, ZERO)}
+    declared = {index: DeclaredVelocity(index, rows, ZERO_VECTOR)}
     return replace(system, speeds=found, steps=computational_frames(system.links, found), declared_points=declared)

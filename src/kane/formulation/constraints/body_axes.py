@@ -23,7 +23,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.formulation.constraints.candidates import CandidateEquations
-from kane.formulation.constraints.rows import ROUNDING, Equation, equation_of, operations
+from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, count_row_operations, equation_of
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities, remainders
 from kane.formulation.recursive.measures import from_body, position_in_K
 from kane.formulation.tree.spatial import plus
@@ -101,7 +101,7 @@ def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
         equation_of(row.name, lift(x), None, system.speeds, lift(rate))
         for row, x, rate in zip(c.rows, V, rates, strict=True)
     )
-    if operations(rows) >= operations(c.rows):
+    if count_row_operations(rows) >= count_row_operations(c.rows):
         return None
     return Turned(rows, tuple(from_body(system, 0, link, tuple(map(float, d))) for d in directions))
 
@@ -120,4 +120,4 @@ def _directions(motions: Sequence[Expr], measures: Sequence[Expr]) -> Any:
     if not all(isinstance(x, float) for leaf in measures for x in leaf.data.direction):
         return None
     D = np.array([[float(x) for x in row] for row in shares]) @ np.array([leaf.data.direction for leaf in measures])
-    return D if np.abs(D @ D.T - np.eye(3)).max() <= ROUNDING else None
+    return D if np.abs(D @ D.T - np.eye(3)).max() <= ROW_TOLERANCE else None

@@ -9,10 +9,10 @@ import numpy as np
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.integrals import integral
 from kane.formulation.constraints.point_rows import PointRows
-from kane.formulation.constraints.rows import ROUNDING, Equation
+from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
@@ -103,10 +103,10 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
     friction = (0.0, 0.0) if c.friction is None else (c.friction.static, c.friction.kinetic)
     lift = system.arena.lift
     given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]
-    numbers = tuple(substitute(given, images(system, given, f"the constraint {c.name!r}")))
+    numbers = tuple(substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
     return CandidateEquations(c, normal, moving, numbers)
 
 
 def _moves(row: Equation, probe: Probe) -> bool:
     """Return whether some speed changes the row's residual."""
-    return not np.all(np.abs(probe.anywhere(list(row.coefficients.values()))) <= ROUNDING)
+    return not np.all(np.abs(probe.anywhere(list(row.coefficients.values()))) <= ROW_TOLERANCE)

@@ -16,7 +16,7 @@ from kane.formulation.tree.probe import Probe
 from kane.geometry.scalars import is_zero
 
 # A coefficient below this value counts as zero where others are of order one.
-NEGLIGIBLE = 1e-11
+ZERO_COEFFICIENT_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _pivot(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[i
     values = iter(probe([c for row in rows for c in row.coefficients.values()]).tolist())
     for r, row in enumerate(rows):
         for j, c in row.coefficients.items():
-            if abs(next(values)) < NEGLIGIBLE or j not in wanted:
+            if abs(next(values)) < ZERO_COEFFICIENT_TOLERANCE or j not in wanted:
                 continue
             kind = _kind(c)
             rank = (kind, (len(row.coefficients) - 1) * (many[j] - 1), -j)
@@ -135,7 +135,9 @@ def _pair(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> tuple[Li
     for columns, members in alike.items():
         for a, b in combinations(members, 2) if len(columns) == 2 else ():
             v = probe([row.coefficients[j] for row in (a, b) for j in columns])
-            if abs(v[0] * v[3] - v[1] * v[2]) > NEGLIGIBLE * np.linalg.norm(v[:2]) * np.linalg.norm(v[2:]):
+            if abs(v[0] * v[3] - v[1] * v[2]) > ZERO_COEFFICIENT_TOLERANCE * np.linalg.norm(v[:2]) * np.linalg.norm(
+                v[2:]
+            ):
                 return a, b, columns[0], columns[1]
     return None
 
@@ -177,12 +179,12 @@ def _turned(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> list[L
         for size in (2, 3):
             for block in combinations(sorted(columns), size):
                 v = np.array([values[j] for j in block])
-                if abs(v @ v - 1.0) < NEGLIGIBLE:
+                if abs(v @ v - 1.0) < ZERO_COEFFICIENT_TOLERANCE:
                     alike.setdefault(block, []).append((r, v))
     for block, members in alike.items():
         for chosen in combinations(members, len(block)):
             Q = np.array([v for _, v in chosen])
-            if np.abs(Q @ Q.T - np.eye(len(block))).max() < NEGLIGIBLE:
+            if np.abs(Q @ Q.T - np.eye(len(block))).max() < ZERO_COEFFICIENT_TOLERANCE:
                 return _times_transpose(rows, [r for r, _ in chosen], block)
     return None
 
@@ -221,4 +223,4 @@ def _without(row: LinearRow, p: int, by: LinearRow) -> LinearRow:
 def _vanishes(x: Any) -> bool:
     if isinstance(x, Expr) and not x.is_constant:
         return False
-    return abs(float(x)) < NEGLIGIBLE
+    return abs(float(x)) < ZERO_COEFFICIENT_TOLERANCE

@@ -8,12 +8,12 @@ from dataclasses import replace
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.base_velocity import Based, least_base
 from kane.formulation.constraints.elimination import Elimination, LinearRow, eliminate
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
 from kane.formulation.constraints.near_state import NearState
-from kane.formulation.constraints.rows import ROUNDING, Equation, shortest
+from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, shortest
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
 from kane.formulation.tree.system import System
@@ -83,8 +83,8 @@ def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Prob
     inner = _by_remainders(based.rows, dependent, its, probe, t)
     changes = [weighted_sum(row, its.udot, rest) for row, rest in zip(its.C, its.a_t, strict=True)]
     own = [next(iter(row)) for row in speeds.C]
-    values = dict(zip(own, substitute(its.natural, inner.u), strict=True))
-    rates = dict(zip(own, substitute(changes, {**inner.u, **inner.udot}), strict=True))
+    values = dict(zip(own, substitute_nodes(its.natural, inner.u), strict=True))
+    rates = dict(zip(own, substitute_nodes(changes, {**inner.u, **inner.udot}), strict=True))
     u, udot = ({leaves[p]: found[p] for p in inner.D} for leaves, found in ((speeds.u, values), (speeds.udot, rates)))
     rows, _ = linear_coefficients(list(u.values()), speeds.u)
     _, e_t = linear_coefficients(list(udot.values()), speeds.udot)
@@ -147,7 +147,7 @@ def _on_graph(
         changes |= {leaf: leaf.arena.zero for leaf in speeds.u} | {t: t.arena.one}
         ends = total_time_derivative(list(u.values()), changes)
     else:
-        ends = substitute([row.get(remainder, t.arena.zero) for row in rows.values()], u)
+        ends = substitute_nodes([row.get(remainder, t.arena.zero) for row in rows.values()], u)
     e_t = dict(zip(D, ends, strict=True))
     udot = {speeds.udot[p]: lift(weighted_sum(D[p], speeds.udot, e_t[p])) for p in D}
     names = tuple(leaf.name for leaf in speeds.u)
@@ -156,7 +156,7 @@ def _on_graph(
 
 def _row(c: Equation, speeds: Speeds) -> LinearRow:
     """Return A u + b = 0 as a row to be eliminated."""
-    return LinearRow(c.name, dict(c.coefficients), substitute([c.motion], {x: x.arena.zero for x in speeds.u})[0])
+    return LinearRow(c.name, dict(c.coefficients), substitute_nodes([c.motion], {x: x.arena.zero for x in speeds.u})[0])
 
 
 def _redundant(
@@ -165,7 +165,7 @@ def _redundant(
     """Return the names of redundant rows, which have no unknowns; None if a row still restricts a speed."""
     implied = []
     for row in left:
-        others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROUNDING]
+        others = [j for j, c in row.coefficients.items() if not abs(probe.anywhere([c])[0]) <= ROW_TOLERANCE]
         if others and not dependent:
             return None
         if others:
@@ -173,7 +173,7 @@ def _redundant(
                 f"the speeds {', '.join(dependent)} are too few dependent speeds: the constraint "
                 f"{row.name!r} still restricts {', '.join(names[j] for j in others)}; name one of these, too"
             )
-        if abs(probe([row.rest])[0]) > ROUNDING:
+        if abs(probe([row.rest])[0]) > ROW_TOLERANCE:
             raise ModelError(
                 f"the constraint {row.name!r} contradicts the others: no speeds satisfy all of them; take one out, or "
                 "correct its right-hand side"

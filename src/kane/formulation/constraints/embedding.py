@@ -12,8 +12,8 @@ from kane.codegen.programs.factor import factor
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
-from kane.expression.traverse import count
-from kane.formulation.recursive.coriolis import Entries, both_triangles, congruent
+from kane.expression.traverse import count_operations
+from kane.formulation.recursive.coriolis import MatrixEntries, both_triangles, congruent
 from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.system import System
@@ -92,7 +92,7 @@ class Embedding(ABC):
         """Return [1 D^T] M [1; D] as entries (i, j) with j <= i (Eq. 45)."""
 
     @abstractmethod
-    def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
+    def coriolis(self, free: MatrixEntries, mass: Sparse, rates: Mapping[Expr, Expr]) -> MatrixEntries:
         """Return [1 D^T] (C [1; D] + M [0; Ddot]), given C and M of all speeds and the ``rates`` of q and t."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ class NoConstraints(Embedding):
     def mass(self, free: Sparse) -> Sparse:
         return free
 
-    def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
+    def coriolis(self, free: MatrixEntries, mass: Sparse, rates: Mapping[Expr, Expr]) -> MatrixEntries:
         return free
 
     def forward(self, route: Route) -> Sequence[Any]:
@@ -194,7 +194,7 @@ class OnGraph(Embedding):
     def mass(self, free: Sparse) -> Sparse:
         present = {place: x for place, x in free.items() if not is_zero(x)}
         ways = [self._at_once(present), self._by_halves(present)]
-        counts = [count(factor([x for x in way.values() if isinstance(x, Expr)])) for way in ways]
+        counts = [count_operations(factor([x for x in way.values() if isinstance(x, Expr)])) for way in ways]
         return ways[all(counts[1][kind] <= counts[0][kind] for kind in ("mul", "add"))]
 
     def _at_once(self, free: Sparse) -> Sparse:
@@ -222,7 +222,7 @@ class OnGraph(Embedding):
                     total[i, j] = total.get((i, j), 0.0) + c * x
         return total
 
-    def coriolis(self, free: Entries, mass: Sparse, rates: Mapping[Expr, Expr]) -> Entries:
+    def coriolis(self, free: MatrixEntries, mass: Sparse, rates: Mapping[Expr, Expr]) -> MatrixEntries:
         rows = [self.D.get(j, {j: 1.0}) for j in range(len(self.speeds))]
         turned: list[dict[int, Any]] = [{} for _ in rows]
         for d, row in self.D.items():

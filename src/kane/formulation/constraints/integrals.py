@@ -17,8 +17,8 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE, PARAMETER, RATE, TIME
-from kane.expression.traverse import leaves, substitute
-from kane.formulation.constraints.rows import ROUNDING, Equation, row_equation
+from kane.expression.traverse import leaves, substitute_nodes
+from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, row_equation
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
 from kane.model.body import CONFIGURATION_KINDS, POSITION, VELOCITY
@@ -45,7 +45,7 @@ def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr
             found, rate = _derived(_of_leaves(row.motion, system), system)
             found, rate = _derived(found + _of_rates(equation.motion - rate, system, probe), system)
         left = probe.anywhere([equation.motion - rate])[0]
-    return found if abs(left) <= ROUNDING else None
+    return found if abs(left) <= ROW_TOLERANCE else None
 
 
 def _derived(x: Expr, system: System) -> tuple[Expr, Expr]:
@@ -69,7 +69,7 @@ def _of_leaves(motion: Expr, system: System) -> Expr:
             found = found + factor * coordinates.get(speeds.rates[leaf], arena.zero)
         elif leaf.data.kind == VELOCITY:
             found = found + factor * arena.leaf(MEASURE, replace(leaf.data, kind=POSITION))
-    rest = substitute([motion], dict.fromkeys(moving, arena.zero))[0]
+    rest = substitute_nodes([motion], dict.fromkeys(moving, arena.zero))[0]
     return found + rest * arena.leaf(TIME, "t") if _is_constant(rest) else found
 
 

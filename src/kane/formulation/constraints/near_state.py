@@ -26,12 +26,12 @@ Array = NDArray[np.float64]
 
 # Residual [m or rad] below which a state satisfies the constraints. Pivots of redundant rows are then far below those
 # of independent rows.
-CLOSED = 1e-9
+CONSTRAINED_STATE_TOLERANCE = 1e-9
 # Distance of the neighbours from the state [m or rad], residual at which they satisfy the constraints, and relative
 # singular value below which rows count as redundant. Before projection, the residual of a neighbour is about its
 # distance squared.
-ASIDE, SETTLED, IMPLIED = 1e-3, 1e-12, 1e-4
-NEIGHBOURS, ITERATIONS = 3, 20
+NEIGHBOUR_DISTANCE, NEIGHBOUR_RESIDUAL, NEIGHBOUR_RANK_TOLERANCE = 1e-3, 1e-12, 1e-4
+NEIGHBOURS, MAX_NEIGHBOUR_ITERATIONS = 3, 20
 
 
 class Pivots(NamedTuple):
@@ -128,7 +128,7 @@ class NearState:
 
     def _require_closed(self) -> None:
         closing, phi = self._residuals(self.q)
-        if np.abs(phi).max(initial=0.0) > CLOSED:
+        if np.abs(phi).max(initial=0.0) > CONSTRAINED_STATE_TOLERANCE:
             worst = int(np.argmax(np.abs(phi)))
             name = self.constraints[closing[worst]].name
             raise ModelError(
@@ -146,7 +146,7 @@ class NearState:
         random = np.random.default_rng(0)
         motions = np.linalg.svd(A)[2][rank:]
         for _ in range(NEIGHBOURS if len(motions) else 0):
-            q = self._neighbour(ASIDE * (random.normal(size=len(motions)) @ motions))
+            q = self._neighbour(NEIGHBOUR_DISTANCE * (random.normal(size=len(motions)) @ motions))
             there = rank if q is None else len(pivot_columns(self.rows(q)))
             if there != rank:
                 raise ModelError(
@@ -157,11 +157,11 @@ class NearState:
     def _neighbour(self, s: Array) -> Array | None:
         """Return the state moved by s and projected by minimum-norm steps; None if these do not converge."""
         q = self._moved(self.q, s)
-        for _ in range(ITERATIONS):
+        for _ in range(MAX_NEIGHBOUR_ITERATIONS):
             closing, phi = self._residuals(q)
-            if np.abs(phi).max(initial=0.0) <= SETTLED:
+            if np.abs(phi).max(initial=0.0) <= NEIGHBOUR_RESIDUAL:
                 return q
-            q = self._moved(q, -np.linalg.pinv(self.rows(q)[closing], rcond=IMPLIED) @ phi)
+            q = self._moved(q, -np.linalg.pinv(self.rows(q)[closing], rcond=NEIGHBOUR_RANK_TOLERANCE) @ phi)
         return None
 
     def _moved(self, q: Array, s: Array) -> Array:

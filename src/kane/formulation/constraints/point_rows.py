@@ -19,7 +19,7 @@ from typing import Any
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE, RATE
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.rows import Equation, equation_of, row_equation
 from kane.formulation.recursive.kinematics import Acceleration, remainders
 from kane.formulation.recursive.measures import from_body, images, measure_rates, position_in_K
@@ -53,7 +53,9 @@ class PointRows:
             if leaf.data.kind not in CONFIGURATION_KINDS:
                 known[leaf] = system.arena.lift(self._velocity(leaf.data, link))
                 rates[leaf] = system.arena.lift(self._acceleration(leaf.data, link))
-        remainder, motion, *configuration = substitute([total_time_derivative([row.motion], rates)[0], *given], known)
+        remainder, motion, *configuration = substitute_nodes(
+            [total_time_derivative([row.motion], rates)[0], *given], known
+        )
         return equation_of(name, motion, configuration[0] if configuration else None, system.speeds, remainder)
 
     @cached_property

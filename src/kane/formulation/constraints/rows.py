@@ -11,7 +11,7 @@ from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
-from kane.expression.traverse import count, substitute
+from kane.expression.traverse import count_operations, substitute_nodes
 from kane.formulation.constraints.angle_sums import gathered
 from kane.formulation.recursive.measures import images, measure_rates
 from kane.formulation.tree.probe import Probe
@@ -21,7 +21,7 @@ from kane.model.constraints import Row
 from kane.model.constraints.constraint import Imposed
 
 # Geometric residuals [m or rad] and coefficients below this value count as round-off.
-ROUNDING = 1e-11
+ROW_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
         if equation.name in system.completed:
             continue
         # A coefficient without a value there (the root of a negative number) counts as nonzero.
-        if not np.all(np.abs(probe.anywhere(list(equation.coefficients.values()))) <= ROUNDING):
+        if not np.all(np.abs(probe.anywhere(list(equation.coefficients.values()))) <= ROW_TOLERANCE):
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
             # User-defined speeds that satisfy a row identically cannot change its configuration: do not check it.
@@ -91,7 +91,7 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     """
     if equation.instead is not None:
         other = equation_of(equation.name, equation.instead, equation.configuration, speeds)
-        return other if operations([other]) < operations([equation]) else equation
+        return other if count_row_operations([other]) < count_row_operations([equation]) else equation
     if equation.configuration is None:
         return equation
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
@@ -99,10 +99,10 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     motion = total_time_derivative([configuration], rates)[0]
     found = _written(equation_of(equation.name, motion, configuration, speeds), products)
     values = probe.anywhere([found.motion, equation.motion])
-    same = abs(values[0] - values[1]) <= ROUNDING * max(1.0, abs(values[1]))
+    same = abs(values[0] - values[1]) <= ROW_TOLERANCE * max(1.0, abs(values[1]))
     return (
         replace(found, configuration=equation.configuration)
-        if same and operations([found]) < operations([equation])
+        if same and count_row_operations([found]) < count_row_operations([equation])
         else equation
     )
 
@@ -110,14 +110,14 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
 def _written(equation: Equation, images: Mapping[Expr, Expr]) -> Equation:
     """Return the equation with nodes replaced by their images."""
     given = [*equation.coefficients.values(), equation.motion, equation.remainder]
-    *coefficients, motion, remainder = substitute(given, images)
+    *coefficients, motion, remainder = substitute_nodes(given, images)
     columns = dict(zip(equation.coefficients, coefficients, strict=True))
     return replace(equation, coefficients=columns, motion=motion, remainder=remainder)
 
 
-def operations(equations: Sequence[Equation]) -> int:
+def count_row_operations(equations: Sequence[Equation]) -> int:
     """Return the number of operations that the coefficients and remainders of rows take together."""
-    return sum(count([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
+    return sum(count_operations([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
 
 
 def row_equation(row: Row, name: str, system: System) -> Equation:
@@ -141,7 +141,7 @@ def equation_of(
     if remainder is None:
         rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
         remainder = total_time_derivative([motion], rates)[0]
-    sparse = {j: c for j, c in enumerate(coefficients) if not (c.is_constant and abs(float(c)) < ROUNDING)}
+    sparse = {j: c for j, c in enumerate(coefficients) if not (c.is_constant and abs(float(c)) < ROW_TOLERANCE)}
     return Equation(name, sparse, motion, remainder, configuration, linear)
 
 
@@ -150,7 +150,7 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
     given = [x for x in (row.configuration, row.motion) if x is not None]
     found = images(system, given, f"the constraint {name!r}")
     try:
-        values = iter(substitute(given, found))
+        values = iter(substitute_nodes(given, found))
     except ExpressionError as error:
         raise ModelError(f"{name!r} has no equation where its bodies move by these joints: {error}") from error
     configuration = None if row.configuration is None else next(values)
@@ -159,13 +159,13 @@ def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr
     assert row.configuration is not None
     speeds, measures = system.speeds, [x for x in found if x.op == MEASURE]
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True)) | measure_rates(system, measures)
-    return configuration, substitute(total_time_derivative([row.configuration], rates), found)[0]
+    return configuration, substitute_nodes(total_time_derivative([row.configuration], rates), found)[0]
 
 
 def _require_idle(equation: Equation, probe: Probe, residuals: Sequence[Expr | None]) -> None:
     """Raise ModelError unless a row without speeds holds by itself."""
     for residual in residuals:
-        if residual is not None and not abs(probe([residual])[0]) < ROUNDING:
+        if residual is not None and not abs(probe([residual])[0]) < ROW_TOLERANCE:
             raise ModelError(
                 f"the constraint {equation.name!r} cannot hold: no speed changes its residual, which is "
                 f"{probe([residual])[0]:.6g}; check the geometry (a loop that lies in a plane must close in it), or "

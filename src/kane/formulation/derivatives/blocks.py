@@ -12,7 +12,7 @@ from kane.formulation.recursive.coriolis import moves_evenly
 from kane.formulation.recursive.route import RecursiveRoute
 from kane.formulation.tree.system import System
 
-Place = tuple[str, int]
+ValuePlace = tuple[str, int]
 # With fewer of them beyond the first there is nothing to gain.
 FEWEST_LINKS = 4
 # By what derivatives are found so.
@@ -100,8 +100,8 @@ class Region(NamedTuple):
         pose, joint, moving, fields, rate, own, total: see ``side_by_side``.
     """
 
-    masses: Place
-    axes: Place
+    masses: ValuePlace
+    axes: ValuePlace
     pose: int
     joint: int
     moving: int
@@ -137,7 +137,7 @@ class ComposedLayout:
         self.n_out += count
         return self.n_out - count
 
-    def constant(self, rows: Iterable[Sequence[float]]) -> Place:
+    def constant(self, rows: Iterable[Sequence[float]]) -> ValuePlace:
         """Constants, for each value one of each lane."""
         start = len(self.constants)
         for row in rows:

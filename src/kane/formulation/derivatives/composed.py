@@ -12,13 +12,13 @@ from kane.codegen.programs.program import Program
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
-from kane.formulation.derivatives.blocks import ComposedLayout, LinkBlock, Place, Region, blocks_of, reference_of
+from kane.formulation.derivatives.blocks import ComposedLayout, LinkBlock, Region, ValuePlace, blocks_of, reference_of
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.recursive import side_by_side as beside
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.route import RecursiveRoute
-from kane.formulation.tree.spatial import ZERO
+from kane.geometry.scalars import ZERO_VECTOR
 
 # An entry: "q", "u" or "udot", the speed whose force, and the column.
 Entry = tuple[str, int, int]
@@ -78,8 +78,8 @@ class Composition:
         self._spots = {x: (b, lane) for b, block in enumerate(self._blocks) for lane, x in enumerate(block.links)}
         self._count = max((len(block.links) for block in self._blocks), default=0)
         self._frames = beside.Frames(self.system, self.reference, equations.udot)
-        self._base = self.layout.take(2 * beside.RATE)  # V and Vdot of the reference, each as one lane of many
-        self._ground, self._own = self.layout.take(1), self.layout.take(-(-beside.OWN // width))
+        self._base = self.layout.take(2 * beside.RATE_NUMBERS)  # V and Vdot of the reference, each as one lane of many
+        self._ground, self._own = self.layout.take(1), self.layout.take(-(-beside.OWN_NUMBERS // width))
         self._same = self._same_axes()
         self._at = [self._region(block) for block in self._blocks]
 
@@ -131,12 +131,20 @@ class Composition:
 
     def _region(self, block: LinkBlock) -> Region:
         take = self.layout.take
-        sizes = beside.POSE, beside.JOINT, beside.MOVING, 12, beside.RATE, beside.OWN, beside.OWN
+        sizes = (
+            beside.POSE_NUMBERS,
+            beside.JOINT_NUMBERS,
+            beside.MOTION_NUMBERS,
+            12,
+            beside.RATE_NUMBERS,
+            beside.OWN_NUMBERS,
+            beside.OWN_NUMBERS,
+        )
         pose, *others = map(take, sizes)
         masses, axes = [], []
         for lane in range(self.width):
             if lane >= len(block.links):
-                self.layout.put(pose + lane, [0.0] * beside.POSE, self.width)
+                self.layout.put(pose + lane, [0.0] * beside.POSE_NUMBERS, self.width)
                 continue
             index = block.links[lane]
             k = self.system.columns(index)[0]
@@ -149,7 +157,7 @@ class Composition:
             axes.append([float(self._lifted(x).data) for x in (*S.w, *S.v)])
         return Region(self._masses(masses), self.layout.constant(zip(*axes, strict=True)), pose, *others)
 
-    def _masses(self, lanes: Sequence[Sequence[Expr]]) -> Place:
+    def _masses(self, lanes: Sequence[Sequence[Expr]]) -> ValuePlace:
         """Of numbers, or found by the first program from parameters."""
         if all(x.is_constant for row in lanes for x in row):
             return self.layout.constant([[x.data for x in column] for column in zip(*lanes, strict=True)])
@@ -176,14 +184,14 @@ class Composition:
             mass = self.system.masses[self.reference]
             put(self._own, beside.Whole.moving(mass, frames.V, frames.rate).numbers)
 
-    def _above(self, block: LinkBlock, rate: bool) -> Place:
+    def _above(self, block: LinkBlock, rate: bool) -> ValuePlace:
         """V, or Vdot, of the link on which a block hangs."""
         if block.above == self.reference:
-            return MEMORY, self._base + beside.RATE * self.width * rate
+            return MEMORY, self._base + beside.RATE_NUMBERS * self.width * rate
         b, lane = self._spots[block.above]
         return MEMORY, (self._at[b].rate if rate else self._at[b].moving) + lane
 
-    def _padded(self, masks: Iterable[list[float]], count: int) -> Place:
+    def _padded(self, masks: Iterable[list[float]], count: int) -> ValuePlace:
         rows = list(masks)
         return self.layout.constant([*rows, *[[0.0]] * (count - len(rows))])
 
@@ -218,7 +226,7 @@ class Composition:
         """How many links blocks have, and how many hang on them elsewhere."""
         return {(len(block.links), len(self._hanging(b))) for b, block in enumerate(self._blocks)}
 
-    def _beyond(self, b: int, totals: Sequence[int]) -> tuple[Place, dict[str, Place]]:
+    def _beyond(self, b: int, totals: Sequence[int]) -> tuple[ValuePlace, dict[str, ValuePlace]]:
         """For sums over what is beyond each joint of a block: masks, and the totals of what hangs on it elsewhere."""
         block, arrays = self._blocks[b], {}
         masks = list(self._masks(block, outwards=False))[1:]
@@ -257,7 +265,7 @@ class Composition:
         """Lanes of a block whose links hang on another, or are it."""
         return [lane for lane, x in enumerate(block.links) if self._hangs(x, above)]
 
-    def _results(self, block: LinkBlock, above: int) -> dict[str, Place]:
+    def _results(self, block: LinkBlock, above: int) -> dict[str, ValuePlace]:
         """Where the entries of a block with the speeds of a link go."""
         n = len(self._speeds(above)) * self.width
         own, by_q, by_u = self._give(3 * n), self._give(n), self._give(n)
@@ -290,7 +298,7 @@ class Composition:
         at = Routine("kane_base", wide=False)
         whole = self._whole(at)
         V = [at.read(MEMORY, self._base + k * self.width)[0] for k in range(6)]
-        ground = Twist(ZERO, at.read(MEMORY, self._ground, 3))
+        ground = Twist(ZERO_VECTOR, at.read(MEMORY, self._ground, 3))
         speeds, axes = self._speeds(self.reference), beside.own_axes(self.system, self.reference)
         fields = [beside.base_fields(S, Twist(tuple(V[:3]), tuple(V[3:])), ground) for S in axes]
         for i, S, own in zip(speeds, axes, fields, strict=True):
@@ -304,10 +312,12 @@ class Composition:
 
     def _whole(self, at: Routine) -> beside.Whole:
         """The reference with all that hangs on it."""
-        total = list(at.read(MEMORY, self._own, beside.OWN))
+        total = list(at.read(MEMORY, self._own, beside.OWN_NUMBERS))
         for x, (b, lane) in self._spots.items():
             if self.system.links[x].parent == self.reference:
-                more = [at.read(MEMORY, self._at[b].total + k * self.width + lane)[0] for k in range(beside.OWN)]
+                more = [
+                    at.read(MEMORY, self._at[b].total + k * self.width + lane)[0] for k in range(beside.OWN_NUMBERS)
+                ]
                 total = [a + b for a, b in zip(total, more, strict=True)]
         return beside.Whole.of(total)
 
@@ -348,7 +358,7 @@ class Composition:
         self,
         routine: Routine,
         parts: int = 1,
-        at: Mapping[str, Place] | None = None,
+        at: Mapping[str, ValuePlace] | None = None,
         *,
         follows: bool = False,
         again: Sequence[Sweep] = (),
@@ -358,7 +368,7 @@ class Composition:
         self.calls.append(Call(routine, own, parts, follows, again))
 
 
-def in_memory(places: Mapping[str, int]) -> dict[str, Place]:
+def in_memory(places: Mapping[str, int]) -> dict[str, ValuePlace]:
     """Arrays that begin at places of memory."""
     return {array: (MEMORY, place) for array, place in places.items()}
 

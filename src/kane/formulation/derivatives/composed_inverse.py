@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kane.codegen.programs.composed import MEMORY, RESULT, Routine
-from kane.formulation.derivatives.blocks import ComposedLayout, Place
+from kane.formulation.derivatives.blocks import ComposedLayout, ValuePlace
 from kane.formulation.tree.sparse import TriangularFactor
 
 
@@ -48,7 +48,7 @@ class InverseFactor:
         groups: Sequence[Sequence[int]],
         start: int,
         layout: ComposedLayout,
-        call: Callable[[Routine, int, Mapping[str, Place]], None],
+        call: Callable[[Routine, int, Mapping[str, ValuePlace]], None],
     ) -> None:
         self._L, self._groups, self._start, self._layout, self._call = L, groups, start, layout, call
         of = {k: g for g, group in enumerate(groups) for k in group}
@@ -90,7 +90,7 @@ class InverseFactor:
                 found |= {k: result + i * self._layout.width for i, k in enumerate(columns.places)}
         return found
 
-    def _arrays(self, **places: int) -> dict[str, Place]:
+    def _arrays(self, **places: int) -> dict[str, ValuePlace]:
         return {array: (MEMORY, place) for array, place in {"factor": self._start, **places}.items()}
 
     def _inverted(self, g: int) -> Iterator[_Columns]:

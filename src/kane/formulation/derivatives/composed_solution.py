@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 from kane.codegen.programs.composed import MASKS, MEMORY, RESULT, Routine, Sweep
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
-from kane.formulation.derivatives.blocks import LinkBlock, Place, is_composable
+from kane.expression.traverse import substitute_nodes
+from kane.formulation.derivatives.blocks import LinkBlock, ValuePlace, is_composable
 from kane.formulation.derivatives.composed import ComposedTerms, Composition, Entry, composed_terms, in_memory
 from kane.formulation.derivatives.composed_inverse import InverseFactor, read_factor
-from kane.formulation.derivatives.forces import MANY_SPEEDS
+from kane.formulation.derivatives.forces import MAX_GRAPH_DERIVATIVE_SPEEDS
 from kane.formulation.derivatives.implicit import independent_speeds, mass_factor
 from kane.formulation.equations import Equations
 from kane.formulation.recursive import side_by_side as beside
 from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist, both_wrenches
 from kane.formulation.tree.sparse import TriangularFactor, solved, triangular_factor
-from kane.formulation.tree.spatial import ZERO, times
+from kane.formulation.tree.spatial import times
+from kane.geometry.scalars import ZERO_VECTOR
 
 # So many operations of single numbers take as long as one of links side by side: 1.1 to 1.7 in arms of 5 to 7 joints.
 WORTH_SIDES = 1.4
@@ -75,7 +76,7 @@ class Solution(Composition):
         self._arrange(patterns, loads)
         entries = self._solved(L, patterns)
         still = dict.fromkeys(self.equations.udot, self.system.arena.zero)
-        whole = substitute([self._lifted(x) for x in self.layout.values], still)
+        whole = substitute_nodes([self._lifted(x) for x in self.layout.values], still)
         name = f"derivatives of forward by {', '.join(self._words)}"
         return ComposedTerms(self._program(name, whole, self.equations.inputs), values, entries)
 
@@ -120,7 +121,7 @@ class Solution(Composition):
             for k in range(0, len(group), self.width):
                 yield RightSides("inputs", group[k : k + self.width], None, self.layout.take(len(self._order)))
 
-    def _results(self, block: LinkBlock, above: int) -> dict[str, Place]:
+    def _results(self, block: LinkBlock, above: int) -> dict[str, ValuePlace]:
         """Entries of the forces of a link by the block's speeds are in right-hand sides at once."""
         speeds = self._speeds(above)
         own = self._give(3 * len(speeds) * self.width)
@@ -245,12 +246,12 @@ class Solution(Composition):
             at.write(MEMORY, [udot[self._speeds(x)[0]]], self._at[block].pose + 13 * width + lane)
         base = self.layout.take(6)
         if self.reference:
-            more = Twist(ZERO, ZERO)
+            more = Twist(ZERO_VECTOR, ZERO_VECTOR)
             for S, j in zip(beside.own_axes(self.system, self.reference), self._speeds(self.reference), strict=True):
                 more = more.plus(Twist(times(udot[j], S.w), times(udot[j], S.v)))
-            own = beside.Whole.of(at.read(MEMORY, self._own, beside.OWN))
+            own = beside.Whole.of(at.read(MEMORY, self._own, beside.OWN_NUMBERS))
             f, n_ = both_wrenches(own.force, unit_wrench(own.sigma, *more))
-            at.write(MEMORY, [*f, *n_], self._own + beside.OWN - 6)
+            at.write(MEMORY, [*f, *n_], self._own + beside.OWN_NUMBERS - 6)
         else:
             more = Twist((0.0,) * 3, (0.0,) * 3)
         for k, change in enumerate((*more.w, *more.v)):
@@ -330,7 +331,7 @@ def composed_derivatives(
         return None
     found = composed_terms(equations, width) if of == "inverse" else composed_solution(equations, width, wrt)
     single, wide = found.program.operations
-    few = len(equations.u) <= MANY_SPEEDS
+    few = len(equations.u) <= MAX_GRAPH_DERIVATIVE_SPEEDS
     return None if few and on_graph() < single + WORTH_SIDES * wide else found
 
 

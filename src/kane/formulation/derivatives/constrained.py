@@ -23,9 +23,9 @@ from kane.formulation.equations import Equations
 
 # Programs whose accelerations follow from the inputs, and all programs that need the forces f.
 DRIVEN = (*IMPLICIT, REACTIONS)
-MOVING = (*DRIVEN, "inverse", "bias")
+FORCE_PROGRAMS = (*DRIVEN, "inverse", "bias")
 # Programs of all speeds that have numerical rules; the other quantities of ``EmbeddedQuantity`` have no rules.
-OF_SPEEDS = ("kinematics", "energy", "momentum")
+ALL_SPEED_PROGRAMS = ("kinematics", "energy", "momentum")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def constrained_terms(equations: Equations, of: Derivable, wrt: Sequence[str]) -
         motion = [row.motion for row in equations.constraints]
         multipliers = tuple(free.t.arena.leaf(INPUT, f"multiplier {k + 1}") for k in range(len(motion)))
         forces, rows = [], [*motion]
-        if name in MOVING:
+        if name in FORCE_PROGRAMS:
             forces = [free.t.arena.lift(x) for x in constrained_forces(equations, multipliers, inputs=name in DRIVEN)]
             rows += [row_acceleration(equations, k) for k in range(len(motion))]
         values = tuple(free.baked_in([*forces, *found, *rows]))
@@ -114,7 +114,7 @@ def _outputs(
     if of in ("inverse", "bias"):
         names = tuple(f"f_{leaf.name}" for leaf in equations.u)
         return str(of), (), names, equations.udot if of == "inverse" else (), False
-    name, found, single = asked(free if of in OF_SPEEDS else equations, of)
+    name, found, single = asked(free if of in ALL_SPEED_PROGRAMS else equations, of)
     return name, found.outputs, tuple(found.names), tuple(found.rest), single
 
 

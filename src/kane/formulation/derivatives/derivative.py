@@ -12,10 +12,10 @@ from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.forces import force_entries
-from kane.formulation.derivatives.implicit import acceleration_entries, accelerations
-from kane.formulation.derivatives.variables import Direction, Variable, variables
+from kane.formulation.derivatives.implicit import acceleration_entries, solve_accelerations
+from kane.formulation.derivatives.variables import LeafRates, Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity, quantity
 from kane.formulation.reactions.reactions import Reactions
@@ -81,7 +81,7 @@ def asked(equations: Equations, of: Derivable) -> tuple[str, Quantity, bool]:
     for x in given:
         if x.arena is not equations.system.arena:
             raise ModelError(f"{shown(x)} is not an expression of the model {equations.name!r}; give expressions of it")
-    found = substitute(given, {**images(equations.system, given, "an output"), **equations.controllers})
+    found = substitute_nodes(given, {**images(equations.system, given, "an output"), **equations.controllers})
     names = [f"output {i + 1}" for i in range(len(given))]
     return "outputs", Quantity(names, equations.baked_in(found), equations.inputs), single
 
@@ -113,14 +113,14 @@ def _at_accelerations(
     equations: Equations, outputs: Sequence[Expr], varied: Sequence[Variable]
 ) -> tuple[tuple[Expr, ...], dict[tuple[int, int], Expr]]:
     """Differentiate outputs that contain udot, where udot follows from the state and the inputs."""
-    udot = accelerations(equations)
+    udot = solve_accelerations(equations)
     found = acceleration_entries(equations, udot, varied)
     directions: list[dict[Expr, Expr]] = [dict(d) for variable in varied for d in variable.directions]
     for (i, j), rate in found.items():
         directions[j][equations.udot[i]] = rate
     entries = jacobian(outputs, directions)
     at = dict(zip(equations.udot, udot, strict=True))
-    values = substitute([*outputs, *entries.values()], at)
+    values = substitute_nodes([*outputs, *entries.values()], at)
     return tuple(values[: len(outputs)]), dict(zip(entries, values[len(outputs) :], strict=True))
 
 
@@ -130,7 +130,7 @@ def _with_accelerations(
     """Differentiate outputs that end with udot: the other outputs by graph, udot by the implicit rule."""
     n = len(equations.u)
     first = len(outputs) - n
-    udot = accelerations(equations)
+    udot = solve_accelerations(equations)
     directions = [d for variable in varied for d in variable.directions]
     entries: dict[tuple[int, int], Any] = dict(jacobian(outputs[:first], directions))
     found = acceleration_entries(equations, udot, varied)
@@ -138,7 +138,7 @@ def _with_accelerations(
     return (*outputs[:first], *udot), entries
 
 
-def _masses(equations: Equations, directions: Sequence[Direction]) -> dict[tuple[int, int], Expr]:
+def _masses(equations: Equations, directions: Sequence[LeafRates]) -> dict[tuple[int, int], Expr]:
     """Return M in the columns of udot, by composite inertias: shorter than the forces of unit accelerations."""
     places = {leaf: k for k, leaf in enumerate(equations.udot)}
     columns = {j: places[leaf] for j, leaf in enumerate(next(iter(d), None) for d in directions) if leaf in places}

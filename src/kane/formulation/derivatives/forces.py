@@ -13,13 +13,13 @@ from kane.formulation.derivatives.variables import Variable
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.coriolis import inverse_derivatives, moves_evenly
 from kane.formulation.recursive.route import RecursiveRoute
-from kane.formulation.tree.cost import cheapest
+from kane.formulation.tree.cost import cheapest_alternatives
 
 # With more speeds, recursions are used without a trial: graph derivatives cost O(n d) passes over whole links.
-MANY_SPEEDS = 16
+MAX_GRAPH_DERIVATIVE_SPEEDS = 16
 # Variables along which recursions differentiate.
 INERTIAL = ("q", "u")
-Entries = dict[tuple[int, int], Expr]
+DerivativeEntries = dict[tuple[int, int], Expr]
 
 
 def force_entries(
@@ -29,7 +29,7 @@ def force_entries(
     *,
     inputs: bool,
     beside: Sequence[Expr] = (),
-) -> Entries:
+) -> DerivativeEntries:
     """Return the nonzero derivatives of the forces, {(speed, column): derivative}; udot are leaves.
 
     Args:
@@ -41,26 +41,28 @@ def force_entries(
     """
     directions = [d for variable in varied for d in variable.directions]
     recursive = _recursive(equations, varied, inputs=inputs)
-    if recursive is not None and len(equations.u) > MANY_SPEEDS:
+    if recursive is not None and len(equations.u) > MAX_GRAPH_DERIVATIVE_SPEEDS:
         return recursive
     graph = jacobian(needed, directions)
     return graph if recursive is None else _cheapest([*needed, *beside], graph, recursive, varied)
 
 
-def _cheapest(given: Sequence[Expr], graph: Entries, recursive: Entries, varied: Sequence[Variable]) -> Entries:
+def _cheapest(
+    given: Sequence[Expr], graph: DerivativeEntries, recursive: DerivativeEntries, varied: Sequence[Variable]
+) -> DerivativeEntries:
     """Choose graph or recursion for each column, so that all cost least in addition to the given expressions."""
     lengths = [len(variable.labels) for variable in varied]
-    columns: list[tuple[Entries, Entries]] = [({}, {}) for _ in range(sum(lengths))]
+    columns: list[tuple[DerivativeEntries, DerivativeEntries]] = [({}, {}) for _ in range(sum(lengths))]
     for way, entries in enumerate((graph, recursive)):
         for place, x in entries.items():
             columns[place[1]][way][place] = x
     ways = product(*((0, 1) if variable.word in INERTIAL else (0,) for variable in varied))
     starts = [[k for k, length in zip(way, lengths, strict=True) for _ in range(length)] for way in ways]
-    chosen = cheapest(given, [[[*e.values()] for e in column] for column in columns], starts)
+    chosen = cheapest_alternatives(given, [[[*e.values()] for e in column] for column in columns], starts)
     return {place: x for k, column in zip(chosen, columns, strict=True) for place, x in column[k].items()}
 
 
-def _recursive(equations: Equations, varied: Sequence[Variable], *, inputs: bool) -> Entries | None:
+def _recursive(equations: Equations, varied: Sequence[Variable], *, inputs: bool) -> DerivativeEntries | None:
     """Return the derivatives by recursions; None if these do not apply."""
     route, speeds = equations.route, equations.system.speeds
     if not (isinstance(route, RecursiveRoute) and isinstance(equations.embedding, NoConstraints)):

@@ -17,7 +17,7 @@ from typing import Any
 
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.forces import force_entries
 from kane.formulation.derivatives.variables import Variable
 from kane.formulation.equations import Equations
@@ -45,7 +45,7 @@ def needed_forces(equations: Equations, udot: Sequence[Any]) -> list[Expr]:
     return list(equations.baked_in(needed))
 
 
-def accelerations(equations: Equations) -> tuple[Expr, ...]:
+def solve_accelerations(equations: Equations) -> tuple[Expr, ...]:
     """Return udot of all speeds, by the factor of M that the derivatives use, too."""
     n, order = len(equations.u), independent_speeds(equations)
     needed = needed_forces(equations, [0.0] * n)
@@ -63,7 +63,7 @@ def acceleration_entries(
     needed = needed_forces(equations, equations.udot)
     M = [x for row in equations.mass_matrix for x in row]
     moved = force_entries(equations, needed, varied, inputs=True, beside=M)
-    there = dict(zip(moved, substitute(list(moved.values()), at), strict=True))
+    there = dict(zip(moved, substitute_nodes(list(moved.values()), at), strict=True))
     factor = mass_factor(equations)
     dependent = list(embedding.udot)
     ends = list(equations.baked_in(dependent))
@@ -78,6 +78,6 @@ def acceleration_entries(
         rates = {leaf: x for leaf, x in zip(equations.udot, column, strict=True) if x is not x.arena.zero}
         tails = jacobian(ends, [{**direction, **rates}])
         for (d, _), x in tails.items():
-            column[places[d]] = substitute([x], at)[0]
+            column[places[d]] = substitute_nodes([x], at)[0]
         found |= {(i, j): x for i, x in enumerate(column) if x is not x.arena.zero}
     return found

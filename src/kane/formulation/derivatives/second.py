@@ -22,18 +22,18 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient, jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.derivatives.constrained import ConstrainedTerms
 from kane.formulation.derivatives.derivative import Derivative
 from kane.formulation.derivatives.implicit import (
     acceleration_entries,
-    accelerations,
     independent_speeds,
     mass_factor,
     needed_forces,
+    solve_accelerations,
 )
-from kane.formulation.derivatives.variables import Direction
+from kane.formulation.derivatives.variables import LeafRates
 from kane.formulation.equations import Equations
 from kane.formulation.tree.sparse import solved
 
@@ -72,7 +72,7 @@ def _weighted(values: Sequence[Expr], weights: Sequence[Any]) -> Expr:
     return sum(terms[1:], terms[0])
 
 
-def _slopes(total: Expr, directions: Sequence[Direction]) -> list[Expr]:
+def _slopes(total: Expr, directions: Sequence[LeafRates]) -> list[Expr]:
     """Return X_i of a sum for every direction, by one backward pass."""
     moving = list(dict.fromkeys(leaf for d in directions for leaf in d))
     slope = dict(zip(moving, gradient(total, moving), strict=True))
@@ -80,15 +80,15 @@ def _slopes(total: Expr, directions: Sequence[Direction]) -> list[Expr]:
     return [sum((slope[leaf] * rate for leaf, rate in d.items()), zero) for d in directions]
 
 
-def _twice(total: Expr, directions: Sequence[Direction]) -> dict[tuple[int, int], Expr]:
+def _twice(total: Expr, directions: Sequence[LeafRates]) -> dict[tuple[int, int], Expr]:
     return jacobian(_slopes(total, directions), directions)
 
 
 def _of_accelerations(
-    equations: Equations, found: Derivative, weights: Sequence[Expr], directions: Sequence[Direction]
+    equations: Equations, found: Derivative, weights: Sequence[Expr], directions: Sequence[LeafRates]
 ) -> dict[tuple[int, int], Expr]:
     arena, order = equations.system.arena, independent_speeds(equations)
-    udot = accelerations(equations)
+    udot = solve_accelerations(equations)
     held = [arena.leaf(INPUT, f"multiplier of {name}") for name in found.names]
     total = -_weighted(needed_forces(equations, equations.udot), held)
     slopes = _slopes(total, directions)
@@ -103,7 +103,7 @@ def _of_accelerations(
                     second[place] = second.get(place, arena.zero) + term
     mu = solved(mass_factor(equations), list(weights), order)
     at = dict(zip(equations.udot, udot, strict=True)) | dict(zip(held, map(arena.lift, mu), strict=True))
-    values = dict(zip(second, substitute(list(second.values()), at), strict=True))
+    values = dict(zip(second, substitute_nodes(list(second.values()), at), strict=True))
     return {place: x for place, x in values.items() if x is not arena.zero}
 
 

@@ -15,7 +15,7 @@ from kane.formulation.equations import Equations
 from kane.model.checks import near
 
 # The rate of each changing leaf, along one direction.
-Direction: TypeAlias = Mapping[Expr, Expr]
+LeafRates: TypeAlias = Mapping[Expr, Expr]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Variable:
 
     word: str
     labels: tuple[str, ...]
-    directions: tuple[Direction, ...]
+    directions: tuple[LeafRates, ...]
     single: bool = False
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.formulation.explicit.velocity_forms import Velocities, turned
-from kane.formulation.tree.spatial import ZERO, plus, times
-from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
+from kane.formulation.tree.spatial import plus, times
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 
 class Accelerations:
@@ -19,7 +19,7 @@ class Accelerations:
         ground: acceleration of the ground; -g makes the weight of the bodies an inertia force.
     """
 
-    def __init__(self, velocities: Velocities, natural: Sequence[Any], ground: Triple = ZERO) -> None:
+    def __init__(self, velocities: Velocities, natural: Sequence[Any], ground: Triple = ZERO_VECTOR) -> None:
         self.velocities, self.natural, self.ground = velocities, natural, ground
         self._turning: dict[tuple[int, int], Triple] = {}
         self._sliding: dict[int, Triple] = {0: ground}
@@ -27,7 +27,7 @@ class Accelerations:
     def angular(self, k: int, basis: int) -> Triple:
         """Return alpha_NB of a member, along the axes of ``basis``: the member itself or a preceding one."""
         if k == 0:
-            return ZERO
+            return ZERO_VECTOR
         if (k, basis) not in self._turning:
             motion, parent = self.velocities, self.velocities.tree.members[k].parent
             own = motion.joint_acceleration(k, basis, self.natural)[0]
@@ -41,7 +41,7 @@ class Accelerations:
             self._turning[k, basis] = plus(plus(carried, turning), own)
         return self._turning[k, basis]
 
-    def field(self, k: int, basis: int) -> Matrix:
+    def field(self, k: int, basis: int) -> NumberMatrix:
         """Return [alpha x] + [w x][w x] of a member: the change of its points' accelerations with their position."""
         x, y, z = self.velocities.angular(k, basis).whole
         ax, ay, az = self.angular(k, basis)
@@ -50,7 +50,7 @@ class Accelerations:
 
     def _from(self, k: int, basis: int, p: Triple) -> Triple:
         if k == 0 or all(is_zero(x) for x in p):
-            return ZERO
+            return ZERO_VECTOR
         rows = self.field(k, basis)
         return dot(rows[0], p), dot(rows[1], p), dot(rows[2], p)
 
@@ -62,7 +62,7 @@ class Accelerations:
             a = turned(motion.rotation(Y, motion.bases[P][1]), self.origin(P))
             a = turned(motion.rotation(X, Y), plus(a, self._from(P, Y, motion.step(k, Y))))
             sliding = motion.relative(k, X)[1].whole
-            if sliding is not ZERO:
+            if sliding is not ZERO_VECTOR:
                 a = plus(a, cross(times(2.0, motion.angular(P, X).whole), sliding))
                 a = plus(a, motion.joint_acceleration(k, X, self.natural)[1])
             self._sliding[k] = a

@@ -19,8 +19,8 @@ from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm, turned
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.loads import forces_in
-from kane.formulation.tree.spatial import ZERO, minus, plus, times
-from kane.geometry.scalars import Triple, cross, dot
+from kane.formulation.tree.spatial import minus, plus, times
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Measure
 
 
@@ -81,11 +81,11 @@ def active_forces(motion: Velocities, applied: AppliedWrench) -> list[Any]:
     return [a + b for a, b in zip(projected(motion.angular(k, k), applied.torque, n), pushing, strict=True)]
 
 
-def weight(motion: Velocities, k: int, gravity: Triple) -> AppliedWrench:
+def weight_wrench(motion: Velocities, k: int, gravity: Triple) -> AppliedWrench:
     """Return the force of uniform gravity on a member."""
     body = motion.tree.members[k].body
     force = times(body.mass, turned(motion.rotation(motion.bases[k][1], 0), gravity))
-    return AppliedWrench("gravity", k, body.com, force, ZERO)
+    return AppliedWrench("gravity", k, body.com, force, ZERO_VECTOR)
 
 
 def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[AppliedWrench]:
@@ -99,7 +99,7 @@ def applied_wrenches(motion: Velocities, tree: BodyTree) -> Iterator[AppliedWren
                 yield AppliedWrench(title, k, w.point.position_in_body, force, torque)
 
 
-def joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str, list[Any]]]:
+def project_joint_efforts(motion: Velocities, tree: BodyTree) -> Iterator[tuple[str, str, list[Any]]]:
     """Yield title, joint and F_r of every effort along a joint's coordinate."""
     speeds = motion.speeds
     for title, effect in tree.loads:
@@ -116,7 +116,7 @@ def about_mass_centre(motion: Velocities, applied: AppliedWrench) -> tuple[Tripl
     return applied.force, plus(applied.torque, extra)
 
 
-def resolved(motion: Velocities, tree: BodyTree) -> BodyTree:
+def resolve_loads(motion: Velocities, tree: BodyTree) -> BodyTree:
     """Return the tree with the rates and measures in its loads replaced by their values in q, u and t.
 
     Raises:

@@ -13,21 +13,20 @@ from kane.formulation.explicit.generalized_forces import (
     active_forces,
     applied_wrenches,
     inertia_forces,
-    joint_efforts,
-    resolved,
-    weight,
+    project_joint_efforts,
+    resolve_loads,
+    weight_wrench,
 )
-from kane.formulation.explicit.table_text import Table, html_of, text_of
+from kane.formulation.explicit.table_text import Table, format_tables, html_of
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
 from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
 from kane.geometry.frame import Frame
-from kane.geometry.scalars import dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, dot, is_zero
 from kane.geometry.vector import Vector
 
-GRAVITY, INERTIA = "gravity", "inertia"
+GRAVITY_TITLE, INERTIA_TITLE = "gravity", "inertia"
 
 
 @dataclass(frozen=True)
@@ -92,12 +91,14 @@ class GeneralizedForces:
 
     def table(self) -> Table:
         """Return a table with one row for each contribution, and one for the total."""
-        rows = [(f"{load}, {where}" if load != INERTIA else where, list(f)) for load, where, f in self.contributions]
+        rows = [
+            (f"{load}, {where}" if load != INERTIA_TITLE else where, list(f)) for load, where, f in self.contributions
+        ]
         heads = [f"{self.symbol}_{r + 1} ({u})" for r, u in enumerate(self.speeds)]
         return Table(self.symbol, heads, [*rows, ("total", list(self.total))])
 
     def __repr__(self) -> str:
-        return text_of([self.table()])
+        return format_tables([self.table()])
 
     def _repr_html_(self) -> str:
         return html_of([self.table()])
@@ -144,7 +145,7 @@ class PartialVelocities:
         return Table(f"Partial velocities of {self.name}", [*self.speeds, *(["t"] if remainder else [])], cells)
 
     def __repr__(self) -> str:
-        return text_of([self.table()])
+        return format_tables([self.table()])
 
     def _repr_html_(self) -> str:
         return html_of([self.table()])
@@ -168,7 +169,7 @@ def partial_velocities(
     Source: Kane & Levinson 1983, Eqs. 23-27, 44-47, 78-95; Gillespie 2003, Tables 2 and 4.
     """
     motion = with_cheapest_bases(tree, system.speeds, system.gravity)
-    tables = _Tables(system, motion, resolved(motion, tree), baked_in)
+    tables = _Tables(system, motion, resolve_loads(motion, tree), baked_in)
     members = tree.members[1:]
     return PartialVelocities(
         name=name,
@@ -198,7 +199,7 @@ class _Tables:
         def vector(v: Any) -> Vector:
             return Vector(self.frames[basis], self.bake(v))
 
-        u = tuple(vector(form.u.get(r, ZERO)) for r in range(len(self.motion.speeds.u)))
+        u = tuple(vector(form.u.get(r, ZERO_VECTOR)) for r in range(len(self.motion.speeds.u)))
         return Partials(label, vector(form.whole), u, vector(form.t))
 
     def angular(self, k: int) -> Partials:
@@ -224,10 +225,10 @@ class _Tables:
         return GeneralizedForces(symbol, tuple(u.name for u in self.motion.speeds.u), listed, self.zero)
 
     def active(self) -> GeneralizedForces:
-        weights = [weight(self.motion, k, self.gravity) for k in range(1, len(self.frames))]
+        weights = [weight_wrench(self.motion, k, self.gravity) for k in range(1, len(self.frames))]
         standing: list[AppliedWrench] = [*weights, *applied_wrenches(self.motion, self.tree)]
         on_bodies = [(a.load, self.frames[a.member].name, active_forces(self.motion, a)) for a in standing]
-        return self._forces("F", [*on_bodies, *joint_efforts(self.motion, self.tree)])
+        return self._forces("F", [*on_bodies, *project_joint_efforts(self.motion, self.tree)])
 
     def inertia(self) -> GeneralizedForces:
         speeds = self.motion.speeds
@@ -236,5 +237,5 @@ class _Tables:
             dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
         ]
         motion = Accelerations(self.motion, natural)
-        found = [(INERTIA, self.frames[k].name, inertia_forces(motion, k)) for k in range(1, len(self.frames))]
+        found = [(INERTIA_TITLE, self.frames[k].name, inertia_forces(motion, k)) for k in range(1, len(self.frames))]
         return self._forces("F*", found)

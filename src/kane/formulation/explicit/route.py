@@ -20,8 +20,8 @@ from kane.formulation.explicit.generalized_forces import (
     about_mass_centre,
     applied_wrenches,
     inertia_torque,
-    joint_efforts,
-    resolved,
+    project_joint_efforts,
+    resolve_loads,
 )
 from kane.formulation.explicit.measure_rows import MeasureRows
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
@@ -63,7 +63,7 @@ class ExplicitRoute(Route):
 
     @cached_property
     def _loaded(self) -> BodyTree:
-        return resolved(self.velocities, self._tree)
+        return resolve_loads(self.velocities, self._tree)
 
     @cached_property
     def _standing(self) -> tuple[MeasureRows, list[_Places], list[_Places]]:
@@ -113,7 +113,7 @@ class ExplicitRoute(Route):
                 if place is not None and not is_zero(x):
                     loads[place] = loads[place] + x
         totals = rows.projected(loads, len(self._speeds.u))
-        for _, _, efforts in joint_efforts(self.velocities, tree):
+        for _, _, efforts in project_joint_efforts(self.velocities, tree):
             totals = [a - b for a, b in zip(totals, efforts, strict=True)]
         return totals
 

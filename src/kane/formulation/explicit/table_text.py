@@ -68,7 +68,7 @@ def _is_sum(factor: str) -> bool:
     return False
 
 
-def text_of(tables: Sequence[Table]) -> str:
+def format_tables(tables: Sequence[Table]) -> str:
     """Return tables as plain text: columns aligned, definitions below."""
     out = []
     for table in tables:

@@ -17,7 +17,7 @@ from kane.formulation.tree.speeds import Speeds
 from kane.geometry.scalars import Triple, dot
 
 # Above this number of speeds, each body's velocities stay along its own axes, because a trial builds O(n^3) nodes.
-MANY_SPEEDS = 40
+MAX_BASIS_TRIAL_SPEEDS = 40
 # Up to this number of bodies, each choice is tried once more after all others have been made.
 MANY_BODIES = 12
 
@@ -30,7 +30,7 @@ def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Veloc
         ground: acceleration of the ground in N [m/s^2].
     """
     motion = Velocities(tree, speeds)
-    if len(speeds.u) > MANY_SPEEDS:
+    if len(speeds.u) > MAX_BASIS_TRIAL_SPEEDS:
         return motion
     remainders = Accelerations(motion, speeds.a_t, ground)
     done = Operations()

@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Any
 
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.spatial import ZERO, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, cross, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, is_zero
 
 # Size relative to the largest component below which a component of a constant direction is round-off of rotations.
-ROUNDING = 1e-14
+DIRECTION_ROUND_OFF = 1e-14
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class VelocityForm:
     def cross(self, p: Triple) -> VelocityForm:
         """Return self x p."""
         if all(is_zero(x) for x in p):
-            return NOTHING
+            return ZERO_VELOCITY_FORM
         return _form(cross(self.whole, p), {r: cross(v, p) for r, v in self.u.items()}, cross(self.t, p))
 
 
-NOTHING = VelocityForm(ZERO, {}, ZERO)
+ZERO_VELOCITY_FORM = VelocityForm(ZERO_VECTOR, {}, ZERO_VECTOR)
 
 
 def _form(whole: Triple, u: dict[int, Triple], t: Triple) -> VelocityForm:
@@ -66,13 +66,13 @@ def _form(whole: Triple, u: dict[int, Triple], t: Triple) -> VelocityForm:
 
 
 def _settled(v: Triple) -> Triple:
-    return ZERO if all(is_zero(x) for x in v) else v
+    return ZERO_VECTOR if all(is_zero(x) for x in v) else v
 
 
 def turned(R: Rotation, v: Sequence[Any]) -> Triple:
     """Return R v; components of a constant direction that a factor does not change stay exact."""
-    if v is ZERO:
-        return ZERO
+    if v is ZERO_VECTOR:
+        return ZERO_VECTOR
     found: Any = tuple(v)
     for factor in reversed(R.factors):
         found = factor.apply(found)
@@ -83,8 +83,8 @@ def turned(R: Rotation, v: Sequence[Any]) -> Triple:
 
 def _cleaned(v: Sequence[float]) -> Triple:
     size = max(abs(x) for x in v)
-    kept = [0.0 if abs(x) <= ROUNDING * size else x for x in v]
-    x, y, z = (float(round(x)) if abs(abs(x) - 1.0) <= ROUNDING else x for x in kept)
+    kept = [0.0 if abs(x) <= DIRECTION_ROUND_OFF * size else x for x in v]
+    x, y, z = (float(round(x)) if abs(abs(x) - 1.0) <= DIRECTION_ROUND_OFF else x for x in kept)
     return x, y, z
 
 
@@ -101,7 +101,7 @@ class Velocities:
         self.bases = [(m.parent, k) for k, m in enumerate(tree.members)]
         self._rotations: dict[tuple[int, int], Rotation] = {}
         self._turning: dict[tuple[int, int], VelocityForm] = {}
-        self._sliding: dict[int, VelocityForm] = {0: NOTHING}
+        self._sliding: dict[int, VelocityForm] = {0: ZERO_VELOCITY_FORM}
 
     def rotation(self, to: int, start: int) -> Rotation:
         """Return R_XY, from the axes of member ``start`` to the axes of member ``to``."""
@@ -127,7 +127,7 @@ class Velocities:
         return self._combined(k, motion.w_FM_u, R), self._combined(k, motion.v_FM_u, R)
 
     def _combined(self, k: int, columns: Sequence[Triple], R: Rotation) -> VelocityForm:
-        total, first = NOTHING, self.tree.members[k].first
+        total, first = ZERO_VELOCITY_FORM, self.tree.members[k].first
         for i, column in enumerate(columns):
             v = turned(R, column)
             if any(not is_zero(x) for x in column):
@@ -149,12 +149,12 @@ class Velocities:
     def _free(self) -> list[Any]:
         """Return the parts of the natural speeds that are free of u: prescribed motion."""
         zero = {u: u.arena.zero for u in self.speeds.u}
-        return substitute(self.speeds.natural, zero) if self.speeds.natural else []
+        return substitute_nodes(self.speeds.natural, zero) if self.speeds.natural else []
 
     def angular(self, k: int, basis: int) -> VelocityForm:
         """Return w_NB of a member, along the axes of ``basis``: the member itself, a preceding or a following one."""
         if k == 0:
-            return NOTHING
+            return ZERO_VELOCITY_FORM
         if (k, basis) not in self._turning:
             members = self.tree.members
             if basis == k or basis in members[k].path:
@@ -193,10 +193,10 @@ class Velocities:
     def point(self, k: int, point: Triple) -> VelocityForm:
         """Return v of a point given in a member's frame, along the axes of the member's points' basis."""
         if k == 0:
-            return NOTHING
+            return ZERO_VELOCITY_FORM
         return self.origin(k).plus(self.angular(k, self.bases[k][1]).cross(self.arm(k, point)))
 
     def use(self, k: int, bases: tuple[int, int]) -> None:
         """Set the bases (Y, X) of a member; Y precedes it, and X is Y or a member between Y and its own axes."""
         self.bases[k] = bases
-        self._sliding = {0: NOTHING}
+        self._sliding = {0: ZERO_VELOCITY_FORM}

@@ -33,6 +33,6 @@ class OperationTable(Mapping[str, dict[str, int]]):
         return "\n".join([head, *lines])
 
 
-def count(equations: Derived, names: Sequence[str] = COUNTED) -> OperationTable:
+def count_programs(equations: Derived, names: Sequence[str] = COUNTED) -> OperationTable:
     """Count the operations of programs, by default inverse and forward dynamics, M (one triangle), bias, kinematics."""
     return OperationTable({name: program(equations, name).count() for name in names})

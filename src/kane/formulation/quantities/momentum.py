@@ -8,9 +8,9 @@ from typing import Any
 from kane.expression.functions import sqrt
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
-from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotated, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, rotated, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot
 
 
 def momentum(system: System) -> tuple[Any, ...]:
@@ -27,7 +27,7 @@ def momentum(system: System) -> tuple[Any, ...]:
     for mass, w_i, v_i in zip(system.masses, w, v, strict=True):
         P = plus(times(mass.m, v_i), cross(w_i, mass.mc))
         total.append((P, plus(six_times(inertia_of(mass.J), w_i), cross(mass.mc, v_i))))
-    total[0] = ZERO, ZERO  # what is fixed in the ground does not move
+    total[0] = ZERO_VECTOR, ZERO_VECTOR  # what is fixed in the ground does not move
     for index in range(len(total) - 1, 0, -1):
         step, (P, H) = system.steps[index], total[index]
         parent = system.links[index].parent
@@ -51,7 +51,7 @@ def outer_wrench(system: System, wrenches: Mapping[int, LinkWrench]) -> tuple[An
     """
     R = orientations(system)
     p = origins(system, R)
-    F, T = ZERO, ZERO
+    F, T = ZERO_VECTOR, ZERO_VECTOR
     for index in range(1, len(system.links)):
         mass = system.masses[index]
         first = plus(rotated(R[index], mass.mc), times(mass.m, p[index]))

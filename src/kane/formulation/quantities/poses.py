@@ -11,7 +11,7 @@ from kane.formulation.recursive.measures import position_in_K
 from kane.formulation.tree.spatial import plus, rotated, times
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix, Triple, cross
+from kane.geometry.scalars import NumberMatrix, Triple, cross
 
 
 class FixedFrame(NamedTuple):
@@ -36,7 +36,7 @@ def poses(system: System, frames: Iterable[FixedFrame]) -> list[Any]:
     return out
 
 
-def jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list[Any]:
+def point_jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list[Any]:
     """Return partial angular velocities and partial velocities of a point Q given in a frame P, measured in N.
 
     w_NP = sum w_NP_u[r] u[r] + w_NP_t and v_NQ = sum v_NQ_u[r] u[r] + v_NQ_t.
@@ -69,5 +69,5 @@ def jacobian(system: System, frame: FixedFrame, point: tuple[Expr, ...]) -> list
     return [columns[j][i] for i in range(6) for j in range(n)]
 
 
-def _point(p: Triple, R: Matrix, r: Triple) -> Triple:
+def _point(p: Triple, R: NumberMatrix, r: Triple) -> Triple:
     return plus(p, rotated(R, r))

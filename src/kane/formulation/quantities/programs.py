@@ -18,12 +18,12 @@ from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
-from kane.formulation.quantities.poses import FixedFrame, jacobian, poses
+from kane.formulation.quantities.poses import FixedFrame, point_jacobian, poses
 from kane.formulation.recursive.applied import Applied
 from kane.formulation.route import Route
-from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.checks import near
 from kane.progress import stage
 
@@ -158,13 +158,13 @@ def _poses(eqs: Derived) -> Quantity:
 
 def _jacobian(eqs: Derived, name: str) -> Quantity:
     """Return the Jacobian of a point of a body or named frame; it reads the point's position there [m]."""
-    still = {eqs.bodies[0]: FixedFrame(0, ZERO, Rotation.identity())}
+    still = {eqs.bodies[0]: FixedFrame(0, ZERO_VECTOR, Rotation.identity())}
     if name not in (frames := {**still, **eqs.posed}):
         raise ModelError(f"there is no body or frame {name!r}; {near(name, list(eqs.posed))}")
     point = tuple(eqs.t.arena.leaf(INPUT, f"{name}.{axis}") for axis in "xyz")
     rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
     names = [f"{row}_{u.name}" for row in rows for u in eqs.u]
-    return Quantity(names, eqs.baked_in(jacobian(eqs.system, frames[name], point)), point)
+    return Quantity(names, eqs.baked_in(point_jacobian(eqs.system, frames[name], point)), point)
 
 
 def _constraints(eqs: Derived) -> Quantity:
@@ -256,7 +256,7 @@ def quantity(equations: Derived, name: str) -> Quantity:
     raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
 
 
-def written(equations: Derived, name: str) -> Quantity:
+def written_quantity(equations: Derived, name: str) -> Quantity:
     """Return a named quantity in the form that is computed and printed, with factored sums and products."""
     return _shortened(quantity(equations, name))
 

@@ -20,10 +20,18 @@ from typing import Any
 
 from kane.codegen.programs.program import Program
 from kane.expression.collector import collector_paused
-from kane.expression.construct import absolute, equal, less, less_equal, maximum, select, sqrt
+from kane.expression.construct import (
+    build_absolute,
+    build_equal,
+    build_less,
+    build_less_equal,
+    build_maximum,
+    build_select,
+    build_sqrt,
+)
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COS, INPUT, PARAMETER, SIN
-from kane.expression.traverse import reachable, substitute
+from kane.expression.traverse import reachable, substitute_nodes
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import Derived, Quantity, scheduled
@@ -131,7 +139,7 @@ class Responses:
         """Return the program of A u + b of each row and of sum |A_j u_j|, to which its round-off is proportional."""
         u = self._equations.u
         with collector_paused():
-            sizes = [sum((absolute(a * u[j]) for j, a in row.coefficients.items()), 0.0) for row in rows]
+            sizes = [sum((build_absolute(a * u[j]) for j, a in row.coefficients.items()), 0.0) for row in rows]
             outputs = [x for row, size in zip(rows, sizes, strict=True) for x in (row.motion, self._lift(size))]
             baked = self._free.baked_in(outputs)
         return self._scheduled(name, baked, self._equations.inputs)
@@ -152,11 +160,11 @@ class Responses:
             v = list(self._scaled)
             for one, force in zip(reversed(w), reversed(found), strict=True):  # in the order in which they are found
                 v = [a + b * force for a, b in zip(v, one, strict=True)]
-            pushed = _dot([absolute(x) for x in found], reach)
-            others = sum(map(absolute, self._scaled), 0.0) * (AMPLIFIED / n)
-            independent = sum((less(INDEPENDENT * s, p) for s, p in zip(squares, pivots, strict=True)), 0.0)
-            within = less_equal(self._lift(pushed), self._lift(others))
-            good = select(within, self._lift(independent), self._lift(-1.0))
+            pushed = _dot([build_absolute(x) for x in found], reach)
+            others = sum(map(build_absolute, self._scaled), 0.0) * (AMPLIFIED / n)
+            independent = sum((build_less(INDEPENDENT * s, p) for s, p in zip(squares, pivots, strict=True)), 0.0)
+            within = build_less_equal(self._lift(pushed), self._lift(others))
+            good = build_select(within, self._lift(independent), self._lift(-1.0))
             outputs = [*self._substituted(v), *found, good, *pivots, *left]
         given = (*self._given, *(leaf for record in records for leaf in record))
         return self._scheduled(f"solution {capacity} {slides}", outputs, given)
@@ -189,7 +197,7 @@ class Responses:
         w = [a * d for a, d in zip(x, self._inverses, strict=True)]
         own = [a * d for a, d in zip(y, self._inverses, strict=True)]
         inverses = [d for a, d in zip(x, self._inverses, strict=True) if not is_zero(a)]
-        reach = sqrt(self._lift(_dot(x, w) * sum(inverses, 0.0)))
+        reach = build_sqrt(self._lift(_dot(x, w) * sum(inverses, 0.0)))
         numbers = -(rest + _dot(y, self._scaled)), _dot(y, own), reach, rest
         return [*(y[k] for k in columns), *(w[k] for k in columns), *numbers]
 
@@ -213,7 +221,7 @@ class Responses:
 
     def _cut(self, expressions: Sequence[Any]) -> list[Expr]:
         """Return expressions with leaves in place of the nodes that the program of the factor computes."""
-        return substitute(self._free.baked_in(expressions), dict(zip(self.shared, self._shared, strict=True)))
+        return substitute_nodes(self._free.baked_in(expressions), dict(zip(self.shared, self._shared, strict=True)))
 
     @cached_property
     def _given(self) -> tuple[Expr, ...]:
@@ -293,16 +301,16 @@ def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> l
     arena, kept, follows = before[0].arena, before[: len(slip)], before[0].arena.one
     if len(slip) == 2:
         along = _dot(slip, kept)
-        missing, ahead = maximum(begun - along, arena.zero), maximum(along, begun)
+        missing, ahead = build_maximum(begun - along, arena.zero), build_maximum(along, begun)
         beside = [x - along * e for x, e in zip(slip, kept, strict=True)]
         square, blur = beside[0] * beside[0] + beside[1] * beside[1], BLURRED * missing
         across = begun * square / ((begun + missing) * (square + blur * blur + SLOW * SLOW))
         slip = [across * x + ahead * e for x, e in zip(beside, kept, strict=True)]
-        speed = sqrt(slip[0] * slip[0] + slip[1] * slip[1])
+        speed = build_sqrt(slip[0] * slip[0] + slip[1] * slip[1])
     else:
-        speed, follows = absolute(slip[0]), equal(absolute(kept[0]), arena.zero)
-    follows = select(less(arena.lift(SLOW), speed), follows, arena.zero)
-    return [select(follows, x / speed, e) for x, e in zip(slip, kept, strict=True)]
+        speed, follows = build_absolute(slip[0]), build_equal(build_absolute(kept[0]), arena.zero)
+    follows = build_select(build_less(arena.lift(SLOW), speed), follows, arena.zero)
+    return [build_select(follows, x / speed, e) for x, e in zip(slip, kept, strict=True)]
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
@@ -340,7 +348,7 @@ def _solved(
                 row[j] = row[j] - share * S[i][j]
             left[k] = left[k] - share * left[i]
         S.append(row)
-        inverses.append(select(less(REPEATED * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
+        inverses.append(build_select(build_less(REPEATED * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
     for k in range(m - 1, -1, -1):
         total, above = (left[k] * inverses[k], shares[k]) if symmetric else (left[k], S[k][k + 1 :])
         for entry, found in zip(reversed(above), reversed(x[k + 1 :]), strict=True):  # use the latest result last

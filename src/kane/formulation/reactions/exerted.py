@@ -17,14 +17,14 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, RATE, SPEED
-from kane.expression.traverse import leaves, substitute
-from kane.formulation.constraints.elimination import NEGLIGIBLE
+from kane.expression.traverse import leaves, substitute_nodes
+from kane.formulation.constraints.elimination import ZERO_COEFFICIENT_TOLERANCE
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import from_body, images
-from kane.formulation.tree.spatial import ZERO, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, cross, dot, is_zero
 from kane.model.body import ANGULAR_VELOCITY, CONFIGURATION_KINDS, DIRECTION, POSITION, VELOCITY, Body, Measure
 from kane.model.checks import near
 from kane.model.connection import Connection
@@ -33,8 +33,6 @@ from kane.model.constraints.relative import angular_velocity_in
 from kane.model.constraints.rolling.carrier import in_child
 from kane.model.loads.load import Effect
 from kane.model.model import Model
-
-AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def exerted(equations: Equations, name: str) -> Exerted:
 
 def _of_joint(system: System, c: Connection) -> list[_Share]:
     """Return force and torque along the axes of M, in the order of the joint's reactions."""
-    axes = [from_body(system, c.child.index, 0, tuple(c.R_CM.apply(e))) for e in AXES]
+    axes = [from_body(system, c.child.index, 0, tuple(c.R_CM.apply(e))) for e in UNIT_VECTORS]
     forces = [_Share(k, c.child.index, c.p_CM, e) for k, e in enumerate(axes)]
     return [*forces, *(_Share(3 + k, c.child.index, None, e) for k, e in enumerate(axes))]
 
@@ -183,8 +181,8 @@ def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -
         if part.point is None:
             rows[part.row] = rows.get(part.row, 0.0) + dot(part.vector, w)
     powers = [system.arena.lift(x) for x in rows.values()]
-    found = probe_of(bodies[0].model)(substitute(powers, images(system, powers)))
-    return bool(np.abs(np.asarray(found, float)).max(initial=0.0) > NEGLIGIBLE)
+    found = probe_of(bodies[0].model)(substitute_nodes(powers, images(system, powers)))
+    return bool(np.abs(np.asarray(found, float)).max(initial=0.0) > ZERO_COEFFICIENT_TOLERANCE)
 
 
 def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
@@ -209,7 +207,7 @@ def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterat
     if measure.kind == ANGULAR_VELOCITY:
         yield _Share(k, body, None, d)
     if measure.kind == POSITION and D:
-        place = [system.arena.leaf(MEASURE, replace(measure, direction_body=0, direction=e)) for e in AXES]
+        place = [system.arena.leaf(MEASURE, replace(measure, direction_body=0, direction=e)) for e in UNIT_VECTORS]
         yield _Share(k, D, None, cross(d, tuple(place)))
     if measure.kind == DIRECTION:
         turn = cross(from_body(system, body, 0, measure.point), d)
@@ -223,7 +221,7 @@ def _resolved(equations: Equations, name: str, groups: Iterable[list[_Share]], r
     for parts in groups:
         found += [_joined(system, parts, body, count) for body in sorted({part.body for part in parts} - {0})]
     flat = [system.arena.lift(x) for part in found for v in (*part.forces, *part.torques) for x in v]
-    entries = iter(equations.baked_in(substitute(flat, images(system, flat, name))))
+    entries = iter(equations.baked_in(substitute_nodes(flat, images(system, flat, name))))
 
     def read(vectors: tuple[Triple, ...]) -> tuple[Triple, ...]:
         return tuple((next(entries), next(entries), next(entries)) for _ in vectors)
@@ -236,8 +234,8 @@ def _resolved(equations: Equations, name: str, groups: Iterable[list[_Share]], r
 def _joined(system: System, parts: Sequence[_Share], body: int, count: int) -> OnBody:
     """Return forces and torques on one body, reduced to the first of its points that occurs, else to its origin."""
     own = [part for part in parts if part.body == body]
-    at = next((part.point for part in own if part.point is not None), ZERO)
-    forces, torques = [ZERO] * count, [ZERO] * count
+    at = next((part.point for part in own if part.point is not None), ZERO_VECTOR)
+    forces, torques = [ZERO_VECTOR] * count, [ZERO_VECTOR] * count
     for part in own:
         if part.point is None:
             torques[part.row] = plus(torques[part.row], part.vector)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.read_model import probe_of
 from kane.model.connection import Connection
 from kane.model.constraints.constraint import Imposed
-from kane.model.reaction import PREFIX
+from kane.model.reaction import REACTION_PREFIX
 
 
 def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equations:
@@ -28,7 +28,7 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     Raises:
         ModelError: there is no such reaction, one is indeterminate, or the loads are not linear in them.
     """
-    names = [leaf.data.removeprefix(PREFIX) for leaf in reactions]
+    names = [leaf.data.removeprefix(REACTION_PREFIX) for leaf in reactions]
     model = equations.model
     holders: list[Connection | Imposed] = [*model.connections, *model.constraints]
     places = [h for h in holders if any(n == h.name or n.startswith((f"{h.name} ", f"{h.name}:")) for n in names)]
@@ -59,7 +59,7 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         raise ModelError(f"loads that depend on the reactions {', '.join(names)} cancel them; correct those loads")
     values = {leaf: solved[i].rest for i, leaf in enumerate(reactions)}
     given = equations.controllers
-    controllers = dict(zip(given, substitute(list(given.values()), values), strict=True))
+    controllers = dict(zip(given, substitute_nodes(list(given.values()), values), strict=True))
     return replace(
         equations,
         tree=equations.tree.replaced(values),

@@ -26,17 +26,17 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, SPEED
-from kane.expression.traverse import substitute
-from kane.formulation.constraints.elimination import NEGLIGIBLE, Elimination, LinearRow, eliminate
+from kane.expression.traverse import substitute_nodes
+from kane.formulation.constraints.elimination import ZERO_COEFFICIENT_TOLERANCE, Elimination, LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation, every_equation, row_equation
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.inverse import along_u, inverse_dynamics
 from kane.formulation.recursive.measures import position_in_K
-from kane.formulation.tree.spatial import ZERO, minus
+from kane.formulation.tree.spatial import minus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, cross, dot, is_zero
 from kane.model.body import Point
 from kane.model.checks import near
 from kane.model.connection import Connection
@@ -44,11 +44,10 @@ from kane.model.constraints.constraint import Imposed
 
 ReactionPlace: TypeAlias = Connection | Point | Imposed | str
 # Prefix of the names of auxiliary speeds; names in a model do not start with a space.
-PREFIX = " auxiliary "
+AUXILIARY_SPEED_PREFIX = " auxiliary "
 # Sums of reactions that are determinate at this many random states are determinate at almost all states, because their
 # coefficients are analytic functions of the state.
-STATES = 3
-AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+DETERMINACY_STATES = 3
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ class Auxiliary:
     name: str
     unit: str
     link: int = 0
-    w: Triple = ZERO
-    v: Triple = ZERO
+    w: Triple = ZERO_VECTOR
+    v: Triple = ZERO_VECTOR
     row: str = ""
 
 
@@ -124,14 +123,14 @@ class Reactions:
         """Names of reactions that redundant constraints share, so that they are indeterminate at every state."""
         probe = probe_of(self.equations.model)
         left = [(j, c) for row in self._elimination.left for j, c in row.coefficients.items() if j >= self.own]
-        shared = {j for j, c in left if abs(probe([c])[0]) > NEGLIGIBLE}
+        shared = {j for j, c in left if abs(probe([c])[0]) > ZERO_COEFFICIENT_TOLERANCE}
         return tuple(name for j, name in enumerate(self.names, start=self.own) if j in shared)
 
     @cached_property
     def determinate_sums(self) -> tuple[dict[str, float], ...]:
         """Sums of indeterminate reactions that are determinate at every state, {name: factor}."""
         columns = [self.own + self.names.index(name) for name in self.indeterminate]
-        probes = [probe_of(self.equations.model, seed=seed) for seed in range(STATES)]
+        probes = [probe_of(self.equations.model, seed=seed) for seed in range(DETERMINACY_STATES)]
         rows = [[row.coefficients.get(j, 0.0) for j in columns] for row in self._elimination.left]
         left = [probe(row) for row in rows for probe in probes]
         if not left:
@@ -181,7 +180,7 @@ class Reactions:
         """
         eqs = self.equations
         udot = dict(zip(eqs.udot, eqs.forward, strict=True))
-        found = eqs.baked_in(substitute(list(self.expressions.values()), udot))
+        found = eqs.baked_in(substitute_nodes(list(self.expressions.values()), udot))
         return dict(zip(self.expressions, found, strict=True))
 
     def program(self) -> Program:
@@ -278,17 +277,17 @@ def _auxiliary(system: System, equations: Equations, place: Connection | Point |
             yield Auxiliary(name, "N m" if row.name.startswith("turn") else "N", row=name)
         return
     if isinstance(place, Connection):
-        title, body, at, axes = place.name, place.child, place.p_CM, [place.R_CM.apply(e) for e in AXES]
+        title, body, at, axes = place.name, place.child, place.p_CM, [place.R_CM.apply(e) for e in UNIT_VECTORS]
         link = next(i for i, x in enumerate(system.links) if x.connection is place)
     else:
         held = _inboard(equations, place)
-        title, body, at, axes = place.body.name, place.body, place.position_in_body, list(AXES)
+        title, body, at, axes = place.body.name, place.body, place.position_in_body, list(UNIT_VECTORS)
         link = next(i for i, x in enumerate(system.links) if x.connection is held)
     step, R_LB = system.steps[link], system.places[body.index].R_LB
-    arm = minus(minus(ZERO, step.d), position_in_K(system, body.index, at))
+    arm = minus(minus(ZERO_VECTOR, step.d), position_in_K(system, body.index, at))
     in_K = [step.R_LK.apply_inverse(R_LB.apply(e)) for e in axes]
     for letter, e in zip("xyz", in_K, strict=True):
-        yield Auxiliary(f"{title} F{letter}", "N", link, ZERO, e)
+        yield Auxiliary(f"{title} F{letter}", "N", link, ZERO_VECTOR, e)
     for letter, e in zip("xyz", in_K, strict=True):
         yield Auxiliary(f"{title} T{letter}", "N m", link, e, cross(e, arm))
 
@@ -307,14 +306,16 @@ def _with_auxiliary(system: System, auxiliary: Sequence[Auxiliary]) -> System:
         assert connection is not None
         first[connection] = len(natural)
         own = [(k, a) for k, a in enumerate(auxiliary) if a.link == index]
-        natural += [speeds.natural[k] for k in old] + [arena.leaf(SPEED, f"{PREFIX}{k}") for k, _ in own]
+        natural += [speeds.natural[k] for k in old] + [
+            arena.leaf(SPEED, f"{AUXILIARY_SPEED_PREFIX}{k}") for k, _ in own
+        ]
         a_t += [speeds.a_t[k] for k in old] + [arena.zero] * len(own)
         C += [speeds.C[k] for k in old] + [{n + k: arena.one} for k, _ in own]
         step = steps[index]
         w_u, v_u = (*step.w_u, *(a.w for _, a in own)), (*step.v_u, *(a.v for _, a in own))
         steps[index] = replace(step, w_u=w_u, v_u=v_u)
-    u = (*speeds.u, *(arena.leaf(SPEED, f"{PREFIX}{k}") for k in range(len(auxiliary))))
-    udot = (*speeds.udot, *(arena.leaf(ACCELERATION, f"{PREFIX}{k}") for k in range(len(auxiliary))))
+    u = (*speeds.u, *(arena.leaf(SPEED, f"{AUXILIARY_SPEED_PREFIX}{k}") for k in range(len(auxiliary))))
+    udot = (*speeds.udot, *(arena.leaf(ACCELERATION, f"{AUXILIARY_SPEED_PREFIX}{k}") for k in range(len(auxiliary))))
     extended = replace(speeds, u=u, udot=udot, natural=natural, C=C, a_t=a_t, first=first)
     return replace(system, speeds=extended, steps=steps)
 
@@ -341,17 +342,21 @@ def _touching(system: System, equations: Equations) -> Iterator[Equation]:
 def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equations) -> tuple[Expr, ...]:
     """Return expressions of the joints' own speeds in terms of the generalized speeds; auxiliary speeds are zero."""
     arena, speeds = system.arena, equations.system.speeds
-    still = {leaf: arena.zero for leaf in (*system.speeds.u, *system.speeds.udot) if leaf.data.startswith(PREFIX)}
-    found = substitute([arena.lift(x) for x in expressions], still)
+    still = {
+        leaf: arena.zero
+        for leaf in (*system.speeds.u, *system.speeds.udot)
+        if leaf.data.startswith(AUXILIARY_SPEED_PREFIX)
+    }
+    found = substitute_nodes([arena.lift(x) for x in expressions], still)
     if equations.model.speed_choice.definitions:
         leaves = [leaf for leaf in system.speeds.u if leaf not in still]
         own = [speeds.rates[leaf] for leaf in leaves]
         changes = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *speeds.udot), strict=True))
         rates = total_time_derivative(own, changes | {equations.t: arena.one})
         images = dict(zip(leaves, own, strict=True)) | dict(zip(system.speeds.udot, rates, strict=False))
-        found = substitute(found, images)
+        found = substitute_nodes(found, images)
     if equations.controllers:
-        found = substitute(found, equations.controllers)
+        found = substitute_nodes(found, equations.controllers)
     return equations.unconstrained.baked_in(found)
 
 
@@ -359,13 +364,13 @@ def _null_rows(matrix: Sequence[NDArray[np.float64]]) -> np.ndarray:
     """Return vectors c with matrix c = 0, in reduced form: few entries, and the first entry of each is one."""
     A = np.array(matrix, float)
     _, sizes, V = np.linalg.svd(A)
-    null = V[int((sizes > NEGLIGIBLE * sizes.max(initial=1.0)).sum()) :]
+    null = V[int((sizes > ZERO_COEFFICIENT_TOLERANCE * sizes.max(initial=1.0)).sum()) :]
     reduced, row = null.copy(), 0
     for column in range(A.shape[1]):
         if row == len(reduced):
             break
         pivot = row + int(np.argmax(np.abs(reduced[row:, column])))
-        if abs(reduced[pivot, column]) < NEGLIGIBLE:
+        if abs(reduced[pivot, column]) < ZERO_COEFFICIENT_TOLERANCE:
             continue
         reduced[[row, pivot]] = reduced[[pivot, row]]
         reduced[row] /= reduced[row, column]
@@ -373,5 +378,5 @@ def _null_rows(matrix: Sequence[NDArray[np.float64]]) -> np.ndarray:
             if other != row:
                 reduced[other] -= reduced[other, column] * reduced[row]
         row += 1
-    reduced[np.abs(reduced) < NEGLIGIBLE] = 0.0
+    reduced[np.abs(reduced) < ZERO_COEFFICIENT_TOLERANCE] = 0.0
     return reduced

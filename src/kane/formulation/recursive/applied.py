@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
-from kane.formulation.tree.spatial import ZERO, plus
+from kane.formulation.tree.spatial import plus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross
 from kane.model.loads.load import Effect, Wrench
 
 
@@ -39,7 +39,7 @@ class Applied:
     def replaced(self, values: Mapping[Expr, Expr]) -> Applied:
         """Return the same loads with leaves replaced."""
         keys = list(self.wrenches)
-        new = substitute(self.expressions, values)
+        new = substitute_nodes(self.expressions, values)
         n = len(self.efforts)
         triples = [tuple(new[i : i + 3]) for i in range(n + 1, len(new), 3)]
         wrenches = {k: (triples[2 * i], triples[2 * i + 1]) for i, k in enumerate(keys)}
@@ -80,7 +80,7 @@ def applied_loads(effects: Iterable[Effect], system: System) -> Applied:
         for wrench in effect.wrenches:
             link, f, n = _on_link(system, wrench)
             if link:
-                old = wrenches.get(link, (ZERO, ZERO))
+                old = wrenches.get(link, (ZERO_VECTOR, ZERO_VECTOR))
                 wrenches[link] = plus(old[0], f), plus(old[1], n)
         potential = potential + effect.potential
     found = Applied(tuple(efforts), wrenches, arena.lift(potential))

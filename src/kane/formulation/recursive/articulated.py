@@ -8,9 +8,9 @@ from typing import Any
 from kane.errors import ModelError
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.spatial import ZERO, inertia_of, plus, rotate_square, six_plus
+from kane.formulation.tree.spatial import inertia_of, plus, rotate_square, six_plus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Six, Triple, cross, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, is_zero
 
 # A wrench or acceleration as six scalars: moment or angular part first.
 Spatial = list[Any]
@@ -28,7 +28,7 @@ class Articulated:
 
     __slots__ = ("A", "H", "I", "p")
 
-    def __init__(self, I: Six, H: Matrix, A: Six, p: tuple[Triple, Triple]) -> None:
+    def __init__(self, I: Six, H: NumberMatrix, A: Six, p: tuple[Triple, Triple]) -> None:
         self.I, self.H, self.A, self.p = I, H, A, p
 
     @classmethod
@@ -190,7 +190,7 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 def _outwards(system: System, eliminations: Sequence[Sequence[JointFactor]]) -> list[Any]:
     """Return the natural accelerations, computed from the ground outwards."""
     out: list[Any] = [0.0] * len(system.speeds.C)
-    fields: list[tuple[Triple, Triple]] = [(ZERO, ZERO)]
+    fields: list[tuple[Triple, Triple]] = [(ZERO_VECTOR, ZERO_VECTOR)]
     for index in range(1, len(system.links)):
         step = system.steps[index]
         alpha, a = fields[system.links[index].parent]

@@ -6,9 +6,9 @@ from kane.formulation.recursive.inverse import generalized_forces
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
-from kane.formulation.tree.spatial import ZERO, inertia_of, plus, shifted_moment, six_plus, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, shifted_moment, six_plus, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, is_zero
 
 
 def natural_mass_matrix(system: System) -> Sparse:
@@ -52,7 +52,7 @@ def unit_wrench(body: MassParameters, w: Triple, v: Triple) -> tuple[Triple, Tri
     f = cross(w, body.mc)
     if not is_zero(body.m):
         f = plus(times(body.m, v), f)
-    turning = ZERO if w == ZERO else six_times(inertia_of(body.J), w)
+    turning = ZERO_VECTOR if w == ZERO_VECTOR else six_times(inertia_of(body.J), w)
     return f, plus(turning, cross(body.mc, v))
 
 

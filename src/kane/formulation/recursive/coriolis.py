@@ -32,12 +32,12 @@ from kane.expression.node import Expr
 from kane.expression.operations import TIME
 from kane.formulation.recursive.composite import composites, natural_mass_matrix, unit_wrench
 from kane.formulation.recursive.inverse import LinkWrench, generalized_forces, inertia_wrench
-from kane.formulation.recursive.kinematics import accelerations, angular_velocities, origin_velocities
+from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
-from kane.formulation.tree.spatial import ZERO, minus, plus, rotate_square, times
+from kane.formulation.tree.spatial import minus, plus, rotate_square, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 
 class Twist(NamedTuple):
@@ -62,11 +62,11 @@ class Twist(NamedTuple):
 class Stirred(NamedTuple):
     """Moment P of a subtree about O_K in K: its 3 x 3 part by rows, and the momentum p."""
 
-    P: Matrix
+    P: NumberMatrix
     p: Triple
 
     @property
-    def Q(self) -> Matrix:
+    def Q(self) -> NumberMatrix:
         """Return tr P - P."""
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.P
         return (yy + zz, -xy, -xz), (-yx, xx + zz, -yz), (-zx, -zy, xx + yy)
@@ -168,10 +168,10 @@ def both_wrenches(a: LinkWrench, b: LinkWrench) -> LinkWrench:
     return plus(a[0], b[0]), plus(a[1], b[1])
 
 
-Entries = dict[tuple[int, int], Any]
+MatrixEntries = dict[tuple[int, int], Any]
 
 
-def inverse_derivatives(system: System, natural: Sequence[Any]) -> tuple[Entries, Entries]:
+def inverse_derivatives(system: System, natural: Sequence[Any]) -> tuple[MatrixEntries, MatrixEntries]:
     """Return the derivatives of (-F*_r minus the F_r of the weight) by displacements and by speeds, over natural
     speeds.
 
@@ -183,8 +183,8 @@ def inverse_derivatives(system: System, natural: Sequence[Any]) -> tuple[Entries
     """
     at = Composites.of(system, 2.0)
     fields = _Fields.of(at, natural)
-    by_q: Entries = {}
-    by_u: Entries = {}
+    by_q: MatrixEntries = {}
+    by_u: MatrixEntries = {}
     for index in range(1, len(system.links)):
         for r, (i, S) in enumerate(at.columns(index)):
             b, m = at.stirred[index].along(S), unit_wrench(at.sigma[index], S.w, S.v)
@@ -216,7 +216,7 @@ class _Fields:
     def of(cls, at: Composites, natural: Sequence[Any]) -> _Fields:
         """Compute the fields of composites at natural accelerations."""
         system, V = at.system, at.V
-        fields = accelerations(system, [twist.w for twist in V], natural)
+        fields = acceleration_fields(system, [twist.w for twist in V], natural)
         rates = [Twist(x.alpha, minus(x.a, cross(*twist))) for x, twist in zip(fields, V, strict=True)]
         forces = [inertia_wrench(m, x, twist.w) for m, x, twist in zip(system.masses, fields, V, strict=True)]
         for index in range(len(V) - 1, 0, -1):
@@ -249,14 +249,14 @@ def moves_evenly(system: System) -> bool:
     return all(x.is_constant for x in numbers if isinstance(x, Expr))
 
 
-def natural_coriolis_matrix(system: System) -> Entries:
+def natural_coriolis_matrix(system: System) -> MatrixEntries:
     """Return C over natural speeds: C_ij = sum over particles of m v_i . dv_j/dt, v_j partial velocities.
 
     Therefore Mdot = C + C^T in every motion, and C w are the velocity terms of the equations of motion.
     """
     at = Composites.of(system)
     rates = _rates(system)
-    entries: Entries = {}
+    entries: MatrixEntries = {}
     turned = [[_rate(S, V, rates, system) for S in row] for row, V in zip(at.S, at.V, strict=True)]
     for index in range(1, len(system.links)):
         for r, (i, S) in enumerate(at.columns(index)):
@@ -274,7 +274,7 @@ def natural_coriolis_matrix(system: System) -> Entries:
     return entries
 
 
-def coriolis_matrix(system: System) -> Entries:
+def coriolis_matrix(system: System) -> MatrixEntries:
     """Return C over the generalized speeds, with w = Y u + w_t: Y^T C_natural Y + Y^T M_natural Ydot.
 
     Missing entries are zero. M = Y^T M_natural Y satisfies Mdot = C + C^T as M_natural does.
@@ -286,14 +286,16 @@ def coriolis_matrix(system: System) -> Entries:
     return congruent(natural, masses, Y, turned)
 
 
-def both_triangles(M: Sparse) -> Entries:
+def both_triangles(M: Sparse) -> MatrixEntries:
     """Return a symmetric matrix with its entries above the diagonal."""
     return {**M, **{(j, i): x for (i, j), x in M.items()}}
 
 
-def congruent(C: Entries, M: Entries, Y: Sequence[Mapping[int, Any]], turned: Sequence[Mapping[int, Any]]) -> Entries:
+def congruent(
+    C: MatrixEntries, M: MatrixEntries, Y: Sequence[Mapping[int, Any]], turned: Sequence[Mapping[int, Any]]
+) -> MatrixEntries:
     """Return Y^T C Y + Y^T M Ydot, with Y and Ydot by sparse rows."""
-    found: Entries = {}
+    found: MatrixEntries = {}
     for terms, right in ((C, Y), (M, turned)):
         for (r, s), x in terms.items():
             for i, a in Y[r].items():
@@ -303,14 +305,14 @@ def congruent(C: Entries, M: Entries, Y: Sequence[Mapping[int, Any]], turned: Se
     return found
 
 
-def weight(system: System) -> list[Any]:
+def weight_bias(system: System) -> list[Any]:
     """Return -F_r of the weight, its term on the left side of the equations of motion."""
     gravity: list[Triple] = [system.gravity]
-    wrenches: list[LinkWrench] = [(ZERO, ZERO)]
+    wrenches: list[LinkWrench] = [(ZERO_VECTOR, ZERO_VECTOR)]
     for link, step, mass in list(zip(system.links, system.steps, system.masses, strict=True))[1:]:
         gravity.append(step.R.apply_inverse(gravity[link.parent]))
         f = times(mass.m, gravity[-1])
-        wrenches.append((minus(ZERO, f), cross(gravity[-1], mass.mc)))
+        wrenches.append((minus(ZERO_VECTOR, f), cross(gravity[-1], mass.mc)))
     return generalized_forces(system, wrenches)
 
 

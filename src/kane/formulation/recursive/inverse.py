@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kane.expression.node import Expr
-from kane.formulation.recursive.kinematics import Acceleration, accelerations, angular_velocities
+from kane.formulation.recursive.kinematics import Acceleration, acceleration_fields, angular_velocities
 from kane.formulation.tree.base_parameters import MassParameters
-from kane.formulation.tree.spatial import ZERO, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, is_zero
 
 LinkWrench = tuple[Triple, Triple]
 
@@ -33,7 +33,7 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, 
         dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
     ]
     w = angular_velocities(system)
-    fields = accelerations(system, w, natural, udot)
+    fields = acceleration_fields(system, w, natural, udot)
     forces = [inertia_wrench(m, field, v) for m, field, v in zip(system.masses, fields, w, strict=True)]
     for index, (f, n) in applied.items():
         forces[index] = minus(forces[index][0], f), minus(forces[index][1], n)
@@ -43,7 +43,7 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, 
 def generalized_forces(system: System, wrenches: Sequence[LinkWrench]) -> list[Any]:
     """Return the generalized forces along u of one wrench per link about O_K: the transposed velocity recursion."""
     declared: list[Any] = [system.arena.zero] * len(system.speeds.u)
-    efforts = joint_efforts(system, wrenches, declared)
+    efforts = project_wrenches(system, wrenches, declared)
     return [x + y for x, y in zip(along_u(system, efforts), declared, strict=True)]
 
 
@@ -56,7 +56,7 @@ def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
     return totals
 
 
-def joint_efforts(system: System, forces: Sequence[LinkWrench], declared: list[Any]) -> list[Any]:
+def project_wrenches(system: System, forces: Sequence[LinkWrench], declared: list[Any]) -> list[Any]:
     """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
 
     A declared velocity depends on the declaring speeds alone. The moment or force that does work along it loads no
@@ -88,7 +88,9 @@ def _work_on_declared(system: System, index: int, n: Triple, declared: list[Any]
     for row, x in zip(known.rows, turned, strict=True):
         for r, c in (row or {}).items():
             declared[r] = declared[r] + c * x
-    return ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, n, strict=True))
+    return (
+        ZERO_VECTOR if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, n, strict=True))
+    )
 
 
 def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, declared: list[Any]) -> LinkWrench:
@@ -101,7 +103,9 @@ def _work_at_declared_point(system: System, index: int, wrench: LinkWrench, decl
     for row, x in zip(known.rows, turned, strict=True):
         for r, c in (row or {}).items():
             declared[r] = declared[r] + c * x
-    left = ZERO if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, f, strict=True))
+    left = (
+        ZERO_VECTOR if known.whole else tuple(x if row is None else 0.0 for row, x in zip(known.rows, f, strict=True))
+    )
     return left, plus(n, cross(known.point, left))
 
 
@@ -110,8 +114,8 @@ def inertia_wrench(mass: MassParameters, field: Acceleration, w: Triple) -> Link
 
     They are m a + W mc, and mc x a + vee(W J - (W J)^T).
     """
-    if mass.mc == ZERO and all(is_zero(x) for x in mass.J):
-        return (ZERO if is_zero(mass.m) else times(mass.m, field.a)), ZERO
+    if mass.mc == ZERO_VECTOR and all(is_zero(x) for x in mass.J):
+        return (ZERO_VECTOR if is_zero(mass.m) else times(mass.m, field.a)), ZERO_VECTOR
     f = tuple(dot(row, mass.mc) for row in field.W)
     if not is_zero(mass.m):
         f = plus(times(mass.m, field.a), f)
@@ -122,7 +126,7 @@ def _moment(mass: MassParameters, field: Acceleration, w: Triple) -> Triple:
     """Return vee(W J - (W J)^T), with differences of diagonal entries of W written as differences of squares."""
     xx, yy, zz, xy, xz, yz = mass.J
     (_, Wxy, Wxz), (Wyx, _, Wyz), (Wzx, Wzy, _) = field.W
-    if mass.mc == ZERO and all(is_zero(x) for x in (xy, xz, yz)):
+    if mass.mc == ZERO_VECTOR and all(is_zero(x) for x in (xy, xz, yz)):
         a, (x, y, z) = field.alpha, w
         return (
             dot((yy + zz, yy - zz), (a[0], y * z)),

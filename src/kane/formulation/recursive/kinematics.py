@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.formulation.tree.frames import Step
-from kane.formulation.tree.spatial import ZERO, minus, plus, times
+from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Acceleration:
     """
 
     alpha: Triple
-    W: Matrix
+    W: NumberMatrix
     a: Triple
     squares: Triple
 
@@ -35,7 +35,7 @@ class Acceleration:
 
 def combined(columns: Sequence[Triple], speeds: Sequence[Any]) -> Triple:
     """Return the sum of columns[r] speeds[r]."""
-    total = ZERO
+    total = ZERO_VECTOR
     for column, speed in zip(columns, speeds, strict=True):
         if any(not is_zero(x) for x in column):
             total = plus(total, times(speed, column))
@@ -49,7 +49,7 @@ def angular_velocities(system: System, natural: Sequence[Any] = (), u: Sequence[
         natural, u: natural and generalized speeds; by default the system's.
     """
     natural, u = natural or system.speeds.natural, u or system.speeds.u
-    w: list[Triple] = [ZERO]
+    w: list[Triple] = [ZERO_VECTOR]
     for index in range(1, len(system.links)):
         step = system.steps[index]
         own = combined(step.w_u, [natural[k] for k in system.columns(index)])
@@ -71,7 +71,7 @@ def origin_velocities(
         natural, u: natural and generalized speeds; by default the system's.
     """
     natural, u = natural or system.speeds.natural, u or system.speeds.u
-    v: list[Triple] = [ZERO]
+    v: list[Triple] = [ZERO_VECTOR]
     for index in range(1, len(system.links)):
         step, parent = system.steps[index], system.links[index].parent
         carried = step.R.apply_inverse(plus(v[parent], cross(w[parent], step.p)))
@@ -85,7 +85,7 @@ def origin_velocities(
     return v
 
 
-def accelerations(
+def acceleration_fields(
     system: System, w: Sequence[Triple], natural: Sequence[Any], udot: Sequence[Any] = ()
 ) -> list[Acceleration]:
     """Return the acceleration fields of all links, from the ground outwards (Angeles et al., Eqs. 11, 18, 20, 51).
@@ -98,7 +98,7 @@ def accelerations(
         udot: generalized accelerations, which declared velocities need.
     """
     g = system.gravity
-    ground = Acceleration(ZERO, (ZERO, ZERO, ZERO), (-g[0], -g[1], -g[2]), ZERO)
+    ground = Acceleration(ZERO_VECTOR, (ZERO_VECTOR, ZERO_VECTOR, ZERO_VECTOR), (-g[0], -g[1], -g[2]), ZERO_VECTOR)
     fields = [ground]
     v = origin_velocities(system, w) if system.declared_points else []
     for index in range(1, len(system.links)):
@@ -114,7 +114,7 @@ def accelerations(
             alpha = _declared(system, index, w, alpha, udot)
         W, squares = acceleration_field(w[index], alpha)
         a = step.R.apply_inverse(plus(above.a, _times(above.W, step.p)))
-        if v_FM is not ZERO:
+        if v_FM is not ZERO_VECTOR:
             carried = minus(w[index], w_FM)
             a = plus(a, plus(cross(times(2.0, carried), v_FM), plus(combined(step.v_u, given), step.a_t)))
         a = plus(a, _times(W, step.d))
@@ -128,7 +128,9 @@ def accelerations(
 def remainders(system: System) -> list[Acceleration]:
     """Return the acceleration fields without udot and gravity, exactly zero at rest; W is the same as with gravity."""
     none = [system.arena.zero] * len(system.speeds.u)
-    return accelerations(replace(system, gravity=ZERO), angular_velocities(system), system.speeds.a_t, none)
+    return acceleration_fields(
+        replace(system, gravity=ZERO_VECTOR), angular_velocities(system), system.speeds.a_t, none
+    )
 
 
 def _declared_at_point(
@@ -138,7 +140,7 @@ def _declared_at_point(
     known, (w, v) = system.declared_points[index], motion
     v_Q = system.carried(index, known.frame, plus(v[index], cross(w[index], known.point)))
     lifted = minus(cross(w[known.frame], v_Q), system.carried(0, known.frame, system.gravity))
-    rates = known.mixed(ZERO, udot)
+    rates = known.mixed(ZERO_VECTOR, udot)
     here = system.carried(index, known.frame, a)
     found = tuple(
         x if row is None else rate + more for x, row, rate, more in zip(here, known.rows, rates, lifted, strict=True)
@@ -151,11 +153,11 @@ def _declared(system: System, index: int, w: Sequence[Triple], alpha: Triple, ud
     known = system.declared_turns[index]
     if known.frame == index:
         return known.mixed(alpha, udot)
-    turn = cross(w[known.frame], known.mixed(ZERO, system.speeds.u))
-    return system.carried(known.frame, index, plus(known.mixed(ZERO, udot), turn))
+    turn = cross(w[known.frame], known.mixed(ZERO_VECTOR, system.speeds.u))
+    return system.carried(known.frame, index, plus(known.mixed(ZERO_VECTOR, udot), turn))
 
 
-def acceleration_field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
+def acceleration_field(w: Triple, alpha: Triple) -> tuple[NumberMatrix, Triple]:
     """Return W = [alpha x] + [w x][w x] by rows, and the squares of w."""
     x, y, z = w
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -167,22 +169,22 @@ def acceleration_field(w: Triple, alpha: Triple) -> tuple[Matrix, Triple]:
     return rows, (xx, yy, zz)
 
 
-def _times(W: Matrix, p: Triple) -> Triple:
-    return ZERO if p is ZERO else (dot(W[0], p), dot(W[1], p), dot(W[2], p))
+def _times(W: NumberMatrix, p: Triple) -> Triple:
+    return ZERO_VECTOR if p is ZERO_VECTOR else (dot(W[0], p), dot(W[1], p), dot(W[2], p))
 
 
-def orientations(system: System) -> list[Matrix]:
+def orientations(system: System) -> list[NumberMatrix]:
     """Return R_NK of every link, by rows."""
-    R: list[Matrix] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    R: list[NumberMatrix] = [((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
     for index in range(1, len(system.links)):
         rows = R[system.links[index].parent]
         R.append(tuple(system.steps[index].R.apply_inverse(row) for row in rows))
     return R
 
 
-def origins(system: System, R: Sequence[Matrix]) -> list[Triple]:
+def origins(system: System, R: Sequence[NumberMatrix]) -> list[Triple]:
     """Return p_NO of every frame K, in N."""
-    p: list[Triple] = [ZERO]
+    p: list[Triple] = [ZERO_VECTOR]
     for index in range(1, len(system.links)):
         step: Step = system.steps[index]
         parent = system.links[index].parent

@@ -10,46 +10,47 @@ from typing import Any
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import TIME
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.applied import Applied
 from kane.formulation.recursive.articulated import articulated_forward
 from kane.formulation.recursive.composite import mass_matrix, natural_mass_matrix, unit_columns
 from kane.formulation.recursive.inverse import along_u, generalized_forces, inertia_wrench, inverse_dynamics
-from kane.formulation.recursive.kinematics import accelerations, angular_velocities
+from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities
 from kane.formulation.recursive.symmetric_links import without_turns, wrenches_in
 from kane.formulation.route import Route
 from kane.formulation.tree.cost import cost
 from kane.formulation.tree.loads import without_inputs
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.sparse import Sparse, solve
-from kane.formulation.tree.spatial import ZERO, minus
+from kane.formulation.tree.spatial import minus
 from kane.formulation.tree.system import System
+from kane.geometry.scalars import ZERO_VECTOR
 
 # Largest number of natural speeds for which composite inertias, with O(n^2) operations or more, are tried.
-MANY_SPEEDS = 60
+MAX_COMPOSITE_INERTIA_SPEEDS = 60
 # Largest number of chosen speeds for which M is tried column by column too, with O(n^3) operations.
 FEW_SPEEDS = 16
 # Seeds of random states, and the size of an entry of M relative to its diagonal entries below which it is round-off.
-STATES, NEGLIGIBLE = (0, 1), 1e-12
+PATTERN_SEEDS, ZERO_ENTRY_TOLERANCE = (0, 1), 1e-12
 
 
 def without_vanishing(M: Sparse) -> Sparse:
     """Return M without entries that the chosen speeds decouple: entries that vanish numerically at random states."""
     places = list(M)
-    found = [dict(zip(places, Probe({}, seed=seed)(list(M.values())), strict=True)) for seed in STATES]
+    found = [dict(zip(places, Probe({}, seed=seed)(list(M.values())), strict=True)) for seed in PATTERN_SEEDS]
 
     def vanishes(i: int, j: int) -> bool:
         if i == j or (i, i) not in M or (j, j) not in M:
             return False
-        return all(abs(at[i, j]) <= NEGLIGIBLE * math.sqrt(abs(at[i, i] * at[j, j])) for at in found)
+        return all(abs(at[i, j]) <= ZERO_ENTRY_TOLERANCE * math.sqrt(abs(at[i, i] * at[j, j])) for at in found)
 
     return {place: x for place, x in M.items() if not vanishes(*place)}
 
 
-def cheapest(system: System) -> System:
+def cheapest_system(system: System) -> System:
     """Return the system with base parameters if they save operations, else unchanged."""
     regrouped = without_turns(system.regrouped())
-    if len(system.speeds.C) > MANY_SPEEDS:
+    if len(system.speeds.C) > MAX_COMPOSITE_INERTIA_SPEEDS:
         return regrouped
     return min((regrouped, system), key=lambda s: cost(inverse_dynamics(s, system.speeds.udot, {})))
 
@@ -81,7 +82,7 @@ class RecursiveRoute(Route):
     @cached_property
     def system(self) -> System:
         """Return the system on which the recursions work: with base parameters if they save operations."""
-        return cheapest(self._declared)
+        return cheapest_system(self._declared)
 
     @cached_property
     def mass(self) -> Sparse:
@@ -100,7 +101,7 @@ class RecursiveRoute(Route):
     def resisted(self, *, inputs: bool) -> list[Any]:
         """Return -F_r of all loads except gravity; the inputs are zero unless ``inputs`` is true."""
         applied = self._applied if inputs else without_inputs(self._applied.replaced, self._inputs)
-        wrenches = [(ZERO, ZERO)] * len(self.system.links)
+        wrenches = [(ZERO_VECTOR, ZERO_VECTOR)] * len(self.system.links)
         for link, wrench in wrenches_in(self.system, self._declared, applied.wrenches).items():
             wrenches[link] = wrench
         on_links = generalized_forces(self.system, wrenches)
@@ -109,7 +110,7 @@ class RecursiveRoute(Route):
     def input_columns(self) -> list[list[Any]]:
         columns = []
         for part in self._applied.coefficients(self._inputs):
-            none = [(ZERO, ZERO)] * len(self._declared.links)
+            none = [(ZERO_VECTOR, ZERO_VECTOR)] * len(self._declared.links)
             for link, wrench in part.wrenches.items():
                 none[link] = wrench
             on_joints = along_u(self._declared, part.efforts)
@@ -122,7 +123,7 @@ class RecursiveRoute(Route):
         speeds = self._declared.speeds
         if not speeds.u:
             return []
-        many = len(speeds.u if self._declared.definitions else speeds.C) > MANY_SPEEDS
+        many = len(speeds.u if self._declared.definitions else speeds.C) > MAX_COMPOSITE_INERTIA_SPEEDS
         if speeds.are_natural:
             return self.articulated() if many else min(self.composite(), self.articulated(), key=cost)
         if not self._declared.definitions:
@@ -137,7 +138,7 @@ class RecursiveRoute(Route):
         changes = dict(zip(w.q, w.kinematics, strict=True)) | {own.arena.leaf(TIME, "t"): own.arena.one}
         wdot = RecursiveRoute(own, self._applied, self._inputs).forward()
         changes |= dict(zip(w.u, map(lift, wdot), strict=True))
-        return list(substitute(total_time_derivative(self._declared.definitions, changes), rates))
+        return list(substitute_nodes(total_time_derivative(self._declared.definitions, changes), rates))
 
     def composite(self) -> list[Any]:
         """Return udot by composite inertias and a sparse solve, for any speeds."""
@@ -151,13 +152,13 @@ class RecursiveRoute(Route):
         """Return udot by articulated inertias; each natural speed must be one generalized speed."""
         system = self.system
         w = angular_velocities(system)
-        fields = accelerations(system, w, system.speeds.a_t)
+        fields = acceleration_fields(system, w, system.speeds.a_t)
         wrenches = [inertia_wrench(m, f, v) for m, f, v in zip(system.masses, fields, w, strict=True)]
         for link, (f, n) in wrenches_in(system, self._declared, self._applied.wrenches).items():
             wrenches[link] = minus(wrenches[link][0], f), minus(wrenches[link][1], n)
         natural = articulated_forward(system, self._applied.efforts, wrenches)
         columns = [next(iter(row)) for row in system.speeds.C]
-        udot: list[Any] = [ZERO] * len(columns)
+        udot: list[Any] = [ZERO_VECTOR] * len(columns)
         for j, x in zip(columns, natural, strict=True):
             udot[j] = x
         return udot

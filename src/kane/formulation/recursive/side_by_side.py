@@ -17,19 +17,19 @@ from kane.codegen.programs.composed import MASKS, Routine
 from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.inverse import LinkWrench
-from kane.formulation.recursive.kinematics import accelerations, angular_velocities, origin_velocities
+from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities, origin_velocities
 from kane.formulation.tree.base_parameters import MassParameters
-from kane.formulation.tree.spatial import ZERO, inertia_of, minus, plus, rotated
+from kane.formulation.tree.spatial import inertia_of, minus, plus, rotated
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Matrix, Six, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, dot, is_zero
 
 # Products of which a sum is made, and such sums for each of three components.
 Pair: TypeAlias = tuple[Any, Any]
 Terms: TypeAlias = Sequence[Sequence[Pair]]
 # Numbers of a link: R and p of K, its speed and acceleration; S and S u; V, psi and S udot + psi u; Vdot; m, mc, J, T,
 # p, F. Behind each other lie S and S u, V and what comes with it, and, from FIELDS on, chi and Sdot + psi.
-POSE, JOINT, MOVING, RATE, OWN = 14, 12, 18, 6, 28
-FIELDS = JOINT + MOVING
+POSE_NUMBERS, JOINT_NUMBERS, MOTION_NUMBERS, RATE_NUMBERS, OWN_NUMBERS = 14, 12, 18, 6, 28
+FIELDS = JOINT_NUMBERS + MOTION_NUMBERS
 
 
 class Frames:
@@ -40,14 +40,14 @@ class Frames:
         columns = [next(iter(row)) for row in system.speeds.C]
         w = angular_velocities(system)
         v = origin_velocities(system, w)
-        fields = accelerations(system, w, [udot[j] for j in columns])
+        fields = acceleration_fields(system, w, [udot[j] for j in columns])
         own = fields[reference]
         self.V = Twist(w[reference], v[reference])
         self.rate = Twist(own.alpha, minus(own.a, cross(*self.V)))
-        lifted = minus(ZERO, system.gravity) if system.gravity is not ZERO else ZERO
+        lifted = minus(ZERO_VECTOR, system.gravity) if system.gravity is not ZERO_VECTOR else ZERO_VECTOR
         self.ground = steps[1].R.apply_inverse(lifted) if reference else lifted
-        self.R: dict[int, Matrix] = {reference: ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))}
-        self.p: dict[int, Triple] = {reference: ZERO}
+        self.R: dict[int, NumberMatrix] = {reference: ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))}
+        self.p: dict[int, Triple] = {reference: ZERO_VECTOR}
         for index in range(reference + 1, len(links)):
             step, parent = steps[index], links[index].parent
             rows = tuple(step.R.apply_inverse(row) for row in self.R[parent])
@@ -65,7 +65,7 @@ class Whole(NamedTuple):
     """Of a link, or of all beyond it: sigma, T = tr P - P, the momentum p, and F."""
 
     sigma: MassParameters
-    T: Matrix
+    T: NumberMatrix
     p: Triple
     force: LinkWrench
 
@@ -135,13 +135,13 @@ class Lower(NamedTuple):
 
 def base_fields(S: Twist, V: Twist, above: Twist) -> tuple[Twist, Twist, Twist]:
     """psi, chi and Sdot + psi of a link that hangs on the ground, with the ground's acceleration in its frame."""
-    return Twist(ZERO, ZERO), above.bracket(S), V.bracket(S)
+    return Twist(ZERO_VECTOR, ZERO_VECTOR), above.bracket(S), V.bracket(S)
 
 
 def motions(axes: Sequence[float | None]) -> Routine:
     """S and S u, by pose and speed; ``axes``, of S in K, are numbers where all links have the same."""
     at = Routine("kane_motions")
-    pose = at.read("pose", 0, POSE)
+    pose = at.read("pose", 0, POSE_NUMBERS)
     own = [at.read("axes", k)[0] if same is None else same for k, same in enumerate(axes)]
     R, p = _rows(pose[:9]), pose[9:12]
     w, v = _turned(R, own[:3]), _turned(R, own[3:])
@@ -190,7 +190,7 @@ def sums(count: int, width: int, hanging: int) -> Routine:
     """What is beyond every joint: of the links beside it, and of so many that hang on them elsewhere."""
     more = {f"total{k}": width for k in range(hanging)}
     at = Routine(f"kane_sums{count}_{hanging}", plain={"all": 1, **more})
-    found = [_beyond(at, "own", k, more, count=count, width=width) for k in range(OWN)]
+    found = [_beyond(at, "own", k, more, count=count, width=width) for k in range(OWN_NUMBERS)]
     at.write("total", found)
     return at
 
@@ -211,11 +211,11 @@ def pairs(base: Sequence[Twist], width: int) -> Routine:
     plain = {"upper": width, "V": width, "ground": 1}
     at = Routine("kane_pairs", plain=plain, swept=("upper", "own", "by_q", "by_u"))
     S, found = _upper(at, "motion")
-    whole = Whole.of(at.read("total", 0, OWN))
+    whole = Whole.of(at.read("total", 0, OWN_NUMBERS))
     at.write("force", [S.power(whole.force)])
     lower = Lower.beyond(whole, S, found)
     if base:
-        V, ground = _twist(at.read("V", 0, 6)), Twist(ZERO, at.read("ground", 0, 3))
+        V, ground = _twist(at.read("V", 0, 6)), Twist(ZERO_VECTOR, at.read("ground", 0, 3))
         for k, own in enumerate(base):
             _write_pair(at, k, lower.under(own, base_fields(own, V, ground)), "base_")
     _write_pair(at, 0, lower.under(*_upper(at, "upper")))
@@ -224,14 +224,14 @@ def pairs(base: Sequence[Twist], width: int) -> Routine:
 
 def _upper(at: Routine, array: str) -> tuple[Twist, tuple[Twist, Twist, Twist]]:
     """S, psi, chi and Sdot + psi."""
-    S, psi, chi, swept = (_twist(at.read(array, first, 6)) for first in (0, JOINT + 6, FIELDS, FIELDS + 6))
+    S, psi, chi, swept = (_twist(at.read(array, first, 6)) for first in (0, JOINT_NUMBERS + 6, FIELDS, FIELDS + 6))
     return S, (psi, chi, swept)
 
 
 def momenta() -> Routine:
     """Of every speed the wrench of a unit of it on what is beyond its joint, and its force."""
     at = Routine("kane_momenta")
-    S, whole = _twist(at.read("joint", 0, 6)), Whole.of(at.read("total", 0, OWN))
+    S, whole = _twist(at.read("joint", 0, 6)), Whole.of(at.read("total", 0, OWN_NUMBERS))
     f, n = unit_wrench(whole.sigma, S.w, S.v)
     at.write("unit", [*f, *n])
     at.write("force", [S.power(whole.force)])
@@ -267,7 +267,7 @@ def driven(count: int, width: int) -> Routine:
     at = Routine("kane_driven", plain={"pushed": 1, "above": width})
     above = at.read("above", 0, 6)
     more = _twist([_up_to_here(at, "pushed", k, above[k], count=count, width=width) for k in range(6)])
-    sigma = Whole.of(at.read("own", 0, OWN)).sigma
+    sigma = Whole.of(at.read("own", 0, OWN_NUMBERS)).sigma
     at.write("more", [*more.w, *more.v])
     at.write("rate", [x + y for x, y in zip(at.read("rate", 0, 6), (*more.w, *more.v), strict=True)])
     f, n = unit_wrench(sigma, *more)
@@ -281,8 +281,8 @@ def wrench_sums(count: int, width: int, hanging: int) -> Routine:
     at = Routine(f"kane_wrench_sums{count}_{hanging}", plain={"all": 1, **more})
     found = [_beyond(at, "wrench", k, more, count=count, width=width) for k in range(6)]
     at.write("beyond", found)
-    force = at.read("total", OWN - 6, 6)
-    at.write("total", [x + y for x, y in zip(force, found, strict=True)], OWN - 6)
+    force = at.read("total", OWN_NUMBERS - 6, 6)
+    at.write("total", [x + y for x, y in zip(force, found, strict=True)], OWN_NUMBERS - 6)
     return at
 
 
@@ -320,7 +320,7 @@ def _summed(pairs: Iterable[Pair], total: Any = 0.0) -> Any:
     return total
 
 
-def _added(*terms: Terms, to: Sequence[Any] = ZERO) -> Triple:
+def _added(*terms: Terms, to: Sequence[Any] = ZERO_VECTOR) -> Triple:
     """The sum of triples of products, and of another triple, product by product."""
     return tuple(_summed((pair for term in terms for pair in term[k]), to[k]) for k in range(3))
 
@@ -335,7 +335,7 @@ def _scaled(s: Any, v: Triple) -> Terms:
     return [[(s, x)] for x in v]
 
 
-def _through(M: Matrix, v: Triple) -> Terms:
+def _through(M: NumberMatrix, v: Triple) -> Terms:
     """M v."""
     return [[*zip(row, v, strict=True)] for row in M]
 
@@ -361,13 +361,13 @@ def _brackets(*pairs: tuple[Twist, Twist]) -> Twist:
     return Twist(w, _added(*(term for A, B in pairs for term in (_crossed(A.w, B.v), _crossed(A.v, B.w)))))
 
 
-def _symmetric(S: Six) -> Matrix:
+def _symmetric(S: Six) -> NumberMatrix:
     """By rows."""
     xx, yy, zz, xy, xz, yz = S
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
-def _rows(x: Sequence[Any]) -> Matrix:
+def _rows(x: Sequence[Any]) -> NumberMatrix:
     return tuple(tuple(x[k : k + 3]) for k in (0, 3, 6))
 
 
@@ -375,5 +375,5 @@ def _twist(x: Sequence[Any]) -> Twist:
     return Twist(tuple(x[:3]), tuple(x[3:6]))
 
 
-def _turned(R: Matrix, v: Sequence[Any]) -> Triple:
+def _turned(R: NumberMatrix, v: Sequence[Any]) -> Triple:
     return tuple(dot(row, v) for row in R)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kane.expression.node import Expr
 from kane.formulation.recursive.inverse import LinkWrench
-from kane.formulation.tree.base_parameters import ROUND_OFF, MassParameters
+from kane.formulation.tree.base_parameters import MOMENT_ROUND_OFF, MassParameters
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.system import System
 from kane.geometry.factor import Elementary
@@ -58,4 +58,4 @@ def _alike(mass: MassParameters) -> bool:
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, Expr) or isinstance(b, Expr):
         return a is b
-    return abs(a - b) <= ROUND_OFF * max(abs(a), abs(b))
+    return abs(a - b) <= MOMENT_ROUND_OFF * max(abs(a), abs(b))

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import COST_CLASSES, MUL, NEG
-from kane.expression.traverse import count, leaves
+from kane.expression.traverse import count_operations, leaves
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.quantities.programs import program
 from kane.formulation.read_model import system_of
-from kane.formulation.search.candidates import Definition, SpeedGroup, candidates, own_speeds
+from kane.formulation.search.candidates import Definition, SpeedGroup, candidates, own_speed_definitions
 from kane.model.model import Model
 from kane.model.speed_choice import SpeedChoice
 
 # Programs whose counts the table shows. Speed selections are compared by the programs that one state needs; dynamical
 # and kinematical equations are counted separately (Gillespie 2003, Table 3).
-SHOWN = ("forward", "inverse", "kinematics")
+SHOWN_PROGRAMS = ("forward", "inverse", "kinematics")
 # Maximum number of sweeps over the neighbours of a selection; a sweep without improvement ends the search earlier.
 SWEEPS = 4
 # Number of the best initial selections from which the search climbs.
-STARTS = 2
+CLIMB_STARTS = 2
 LONGEST_TABLE = 12
 
 
@@ -133,14 +133,14 @@ class _SpeedSearch:
         self.tried: dict[tuple[str, ...], TriedSpeeds] = {}
         with model.arena.scratch():
             natural = system_of(with_speeds(model, {}))
-            self.own = own_speeds(natural)
+            self.own = own_speed_definitions(natural)
             self.candidates = candidates(natural)
         self.taken = {"t", *model.parameters, *model.inputs, *(q.name for q in natural.speeds.q)}
         self.taken |= {d.name for d in self.own}
 
     def climb(self) -> None:
         """Climb from the best initial selections to better neighbours, candidate by candidate."""
-        for start in sorted(self.starts(), key=self.rank)[:STARTS]:
+        for start in sorted(self.starts(), key=self.rank)[:CLIMB_STARTS]:
             self.climb_from(start)
 
     def climb_from(self, best: tuple[SpeedGroup, ...]) -> None:
@@ -211,7 +211,9 @@ def _tried(model: Model, definitions: tuple[Definition, ...]) -> TriedSpeeds:
             raise
         return TriedSpeeds(definitions, {}, None, ("in every state",))
     work = equations.embedding.evaluated
-    counts = {name: _operations(equations, name) for name in (SHOWN if set(work) <= set(SHOWN) else work)}
+    counts = {
+        name: _operations(equations, name) for name in (SHOWN_PROGRAMS if set(work) <= set(SHOWN_PROGRAMS) else work)
+    }
     operations = sum(sum(counts[name].values()) for name in work)
     fails_where = dict.fromkeys(where_zero(x) for x in equations.system.fails_where)
     return TriedSpeeds(definitions, counts, operations, tuple(fails_where))
@@ -222,7 +224,7 @@ def _are_own(definitions: Sequence[Definition], model: Model) -> bool:
 
 
 def _operations(equations: Equations, name: str) -> dict[str, int]:
-    return count(program(equations, name).outputs)
+    return count_operations(program(equations, name).outputs)
 
 
 def where_zero(divisor: Expr) -> str:

@@ -9,14 +9,11 @@ from functools import partial
 import numpy as np
 
 from kane.expression.node import Expr
+from kane.formulation.speeds.declared_velocities import ALIGNED_COSINE_TOLERANCE
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, is_zero
+from kane.geometry.scalars import AXIS_LETTERS, Triple, is_zero
 from kane.model.body import Body, Direction, VectorMeasure
 from kane.model.connection import Connection
-
-# Tolerance within which the cosine between a direction and an axis counts as 1 or -1.
-ALIGNED = 1e-12
-AXES = "xyz"
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class SpeedGroup:
     direct: bool = False
 
 
-def own_speeds(system: System) -> tuple[Definition, ...]:
+def own_speed_definitions(system: System) -> tuple[Definition, ...]:
     """Return the joints' own speeds, in the order of u."""
     return tuple(
         Definition(name, partial(_own, c, place))
@@ -112,7 +109,7 @@ def _near(system: System, link: int) -> list[Body]:
 
 def _measures(name: str, of: VectorMeasure, frame: Body) -> tuple[Definition, ...]:
     """Return all three measure numbers along the axes of a frame."""
-    axes = zip(AXES, (frame.x, frame.y, frame.z), strict=True)
+    axes = zip(AXIS_LETTERS, (frame.x, frame.y, frame.z), strict=True)
     return tuple(Definition(f"{name}_{_letter(frame)}_{axis}", partial(of.dot, along)) for axis, along in axes)
 
 
@@ -138,17 +135,17 @@ def _fixed(body: Body, axis: Triple) -> Direction | None:
         return None
     v = np.array([float(x) for x in axis])
     size = np.linalg.norm(v)
-    if size < ALIGNED:
+    if size < ALIGNED_COSINE_TOLERANCE:
         return None
     v /= size
     largest = int(np.argmax(np.abs(v)))
-    if abs(v[largest]) > 1.0 - ALIGNED:
+    if abs(v[largest]) > 1.0 - ALIGNED_COSINE_TOLERANCE:
         return (body.x, body.y, body.z)[largest]
     return body.direction(v.tolist())
 
 
 def _word(along: Direction) -> str:
-    return AXES[along.components.index(1.0)] if 1.0 in along.components else "axis"
+    return AXIS_LETTERS[along.components.index(1.0)] if 1.0 in along.components else "axis"
 
 
 def _velocities(system: System, link: int) -> Iterator[SpeedGroup]:

@@ -14,13 +14,13 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.formulation.read_model import system_of
-from kane.formulation.recursive.route import cheapest, least_mass_matrix
+from kane.formulation.recursive.route import cheapest_system, least_mass_matrix
 from kane.formulation.search.best_speeds import with_speeds
-from kane.formulation.search.candidates import own_speeds
+from kane.formulation.search.candidates import own_speed_definitions
 from kane.formulation.tree.sparse import Sparse, triangular_factor
 from kane.formulation.tree.system import System
 from kane.model.model import Model
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 
 def decoupling_speeds(
@@ -56,12 +56,12 @@ def decoupling_speeds(
             "replace them by joints"
         )
     natural = system_of(with_speeds(model, {}))
-    M = least_mass_matrix(cheapest(natural))
+    M = least_mass_matrix(cheapest_system(natural))
     if q is not None:
         M = _in_numbers(M, natural, _coordinates(natural, q), t, model)
     order = list(dict.fromkeys(j for row in natural.speeds.C for j in row))
     rows, _ = triangular_factor(M, order, [leaf.name for leaf in natural.speeds.u])
-    own = own_speeds(natural)
+    own = own_speed_definitions(natural)
     definitions = {}
     for k, j in enumerate(order):
         u = own[j].expression()
@@ -75,7 +75,7 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
     names = [leaf.name for leaf in system.speeds.q]
     if isinstance(q, Mapping):
         for name in q:
-            position(name, names, "coordinate")
+            index_of_name(name, names, "coordinate")
         missing = [name for name in names if name not in q]
         if missing:
             raise ModelError(f"q has no value for {', '.join(missing)}; give every coordinate, or leave q out")

@@ -11,18 +11,17 @@ from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import SPEED
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.recursive.measures import images
-from kane.formulation.speeds.declared_velocities import declarations, declared_angular_velocities
+from kane.formulation.speeds.declared_velocities import declared_angular_velocities, declared_measures
 from kane.formulation.speeds.turning_axes import turning_axes
 from kane.formulation.tree.cost import cost
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,9 @@ def _solved(rows: Sequence[LinearRow], u: Sequence[Expr], n: int, probe: Probe) 
 
 def _resolved(definitions: Mapping[str, Expr], system: System) -> dict[str, Expr]:
     """Return the definitions as expressions in coordinates, time and the joints' own speeds."""
-    return {name: substitute([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()}
+    return {
+        name: substitute_nodes([x], images(system, [x], f"the speed {name!r}"))[0] for name, x in definitions.items()
+    }
 
 
 def _plain_rows(definitions: Mapping[str, Expr], u: Sequence[Expr], system: System) -> list[LinearRow]:
@@ -156,7 +157,7 @@ def _completing(
     for c in constraints:
         if rank == len(w):
             break
-        row = LinearRow(c.name, dict(c.coefficients), substitute([c.motion], still)[0])
+        row = LinearRow(c.name, dict(c.coefficients), substitute_nodes([c.motion], still)[0])
         if c.linear and np.linalg.matrix_rank(_matrix([*chosen, row], len(w), probe)) > rank:
             chosen, rank = [*chosen, row], rank + 1
     if rank == len(w):
@@ -189,7 +190,7 @@ def _structured(
     """
     done: set[int] = set()
     found: list[LinearRow] = []
-    for link, known in declared_angular_velocities(declarations(definitions), system).items():
+    for link, known in declared_angular_velocities(declared_measures(definitions), system).items():
         speeds = {r for row in known.rows for r in row or {}}
         if not known.whole or (known.frame != link and len(speeds) != 3) or speeds & done:
             continue
@@ -202,7 +203,7 @@ def _structured(
 def _along_best_axes(
     system: System, link: int, known: DeclaredVelocity, u: Sequence[Expr], names: Sequence[str]
 ) -> Iterator[LinearRow]:
-    best = min(turning_axes(system, link, known.frame, known.mixed(ZERO, u)), key=lambda found: found.complexity)
+    best = min(turning_axes(system, link, known.frame, known.mixed(ZERO_VECTOR, u)), key=lambda found: found.complexity)
     for i, name in enumerate(names):
         entries = {j: v[i] for j, v in best.axes.items() if not is_zero(v[i])}
         yield LinearRow(name, entries, best.rest[i] - best.value[i])

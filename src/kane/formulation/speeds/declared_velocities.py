@@ -11,14 +11,13 @@ from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.formulation.recursive.measures import position_in_K
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
-from kane.formulation.tree.spatial import ZERO
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple
+from kane.geometry.scalars import ZERO_VECTOR, Triple
 from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
 
 # Tolerance within which the cosine between a direction and an axis counts as 0, 1 or -1, because rotations leave
 # round-off of this size.
-ALIGNED = 1e-12
+ALIGNED_COSINE_TOLERANCE = 1e-12
 
 # A measure that is a generalized speed, with its column, or that a constraint holds at zero, with None.
 Declaration: TypeAlias = "tuple[int | None, Measure]"
@@ -26,7 +25,7 @@ Declaration: TypeAlias = "tuple[int | None, Measure]"
 DeclaredDirection: TypeAlias = "tuple[int | None, Triple]"
 
 
-def declarations(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] = ()) -> list[Declaration]:
+def declared_measures(definitions: Mapping[str, Expr], zeros: Iterable[Expr | None] = ()) -> list[Declaration]:
     """Return the measures among definitions of speeds, and among motions that constraints hold at zero."""
     found: list[Declaration] = [(r, x.data) for r, x in enumerate(definitions.values()) if x.op == MEASURE]
     return found + [(None, x.data) for x in zeros if x is not None and x.op == MEASURE]
@@ -42,7 +41,7 @@ def declared_angular_velocities(declared: Iterable[Declaration], system: System)
                 places.setdefault((link, frame), []).append((r, along))
     found: dict[int, DeclaredVelocity] = {}
     for (link, frame), measures in places.items():
-        found[link] = _joined(system, link, {frame: measures}, found.get(link) or _nothing(link, ZERO))
+        found[link] = _joined(system, link, {frame: measures}, found.get(link) or _nothing(link, ZERO_VECTOR))
     return {link: known for link, known in found.items() if _says(known)}
 
 
@@ -97,7 +96,7 @@ def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], po
     if len(along) != 3 or any(x.__class__ is Expr for v in along for x in v):
         return None
     directions = np.array(along, float)
-    if np.linalg.cond(directions) > 1.0 / ALIGNED:
+    if np.linalg.cond(directions) > 1.0 / ALIGNED_COSINE_TOLERANCE:
         return None
     inverse = np.linalg.inv(directions)
     rows = []
@@ -130,4 +129,4 @@ def _axis(v: Triple) -> Iterator[tuple[int, float]]:
 
 
 def _rounded(x: float) -> float:
-    return float(round(x)) if abs(x - round(x)) < ALIGNED else x
+    return float(round(x)) if abs(x - round(x)) < ALIGNED_COSINE_TOLERANCE else x

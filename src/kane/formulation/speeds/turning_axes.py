@@ -9,16 +9,15 @@ from kane.errors import ExpressionError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import RATE
-from kane.expression.traverse import substitute
-from kane.formulation.tree.spatial import ZERO, plus, times
+from kane.expression.traverse import substitute_nodes
+from kane.formulation.tree.spatial import plus, times
 from kane.formulation.tree.system import System
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, is_zero
 
 # Cost of an expression, relative to a number, as a coefficient of the equations to be solved.
 EXPRESSION = 4
-UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def turning_axes(system: System, link: int, frame: int, declared: Triple) -> Ite
             before, after = Rotation(factors[:m]), Rotation(factors[m:])
             outer = {j: before.apply_inverse(v) for j, v in axes.items()}
             own = {j: _along(factors, f, axis, m) for j, (f, axis) in inside.items()}
-            turned = rest if rest is ZERO else before.apply_inverse(rest)
+            turned = rest if rest is ZERO_VECTOR else before.apply_inverse(rest)
             turns = int(link != frame) + sum(not factor.is_constant for factor in factors[m:])
             yield TurningAxes(outer | own, turned, after.apply(value), turns)
 
@@ -75,15 +74,15 @@ def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int
     """Return the axis about which each joint speed turns the outermost of some links, and the prescribed rotation."""
     still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
     axes: dict[int, Triple] = {}
-    rest = ZERO
+    rest = ZERO_VECTOR
     for link in links:
         for k, w_u in zip(system.columns(link), system.steps[link].w_u, strict=True):
             if all(is_zero(x) for x in w_u):
                 continue
             axis = system.carried(link, frame, w_u)
             for j, c in system.speeds.C[k].items():
-                axes[j] = plus(axes.get(j, ZERO), times(c, axis))
-            prescribed = substitute([system.speeds.natural[k]], still)[0]
+                axes[j] = plus(axes.get(j, ZERO_VECTOR), times(c, axis))
+            prescribed = substitute_nodes([system.speeds.natural[k]], still)[0]
             if not is_zero(prescribed):
                 rest = plus(rest, times(prescribed, axis))
     return axes, rest
@@ -112,7 +111,7 @@ def _inside(system: System, link: int) -> dict[int, tuple[int, Triple]]:
             j = column.get(speeds.rates[q.arena.leaf(RATE, q.data)])
             if j not in own or j is None or not c.is_constant:
                 return {}
-            found[j] = f, times(float(c), UNITS[factor.axis])
+            found[j] = f, times(float(c), UNIT_VECTORS[factor.axis])
     return found if len(found) == len(own) > 1 else {}
 
 

@@ -8,21 +8,12 @@ from typing import Any
 
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import (
-    ZERO,
-    ZERO_SIX,
-    plus,
-    shifted_moment,
-    six_plus,
-    square_of,
-    symmetric_product,
-    times,
-)
-from kane.geometry.scalars import Six, Triple, is_zero
+from kane.formulation.tree.spatial import ZERO_SIX, plus, shifted_moment, six_plus, square_of, symmetric_product, times
+from kane.geometry.scalars import ZERO_VECTOR, Six, Triple, is_zero
 
 # Round-off of an exact zero after a change of frame, relative to the largest moment: about ten roundings. Real moments
 # can be small too: the moment of a long thin body about its axis may be 1e-12 of the others.
-ROUND_OFF = 4e-15
+MOMENT_ROUND_OFF = 4e-15
 
 
 @dataclass(frozen=True)
@@ -50,13 +41,13 @@ def _clean_vector(v: Triple, mass: Any) -> Triple:
     """Set components to zero that are round-off of the change of frame."""
     numbers = [abs(x) for x in v if isinstance(x, float)]
     size = max([*numbers, abs(mass) if isinstance(mass, float) else 0.0])
-    return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in v)
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= MOMENT_ROUND_OFF * size else x for x in v)
 
 
 def _clean_six(J: Six) -> Six:
     numbers = [abs(x) for x in J if isinstance(x, float)]
     size = max(numbers, default=0.0)
-    return tuple(0.0 if isinstance(x, float) and abs(x) <= ROUND_OFF * size else x for x in J)
+    return tuple(0.0 if isinstance(x, float) and abs(x) <= MOMENT_ROUND_OFF * size else x for x in J)
 
 
 def regrouped(
@@ -94,17 +85,17 @@ def _shared(step: Step, own: MassParameters) -> tuple[MassParameters, MassParame
     if step.w_u == ((0.0, 0.0, 1.0),) and about_a_point:
         kept = MassParameters(0.0, (own.mc[0], own.mc[1], 0.0), (xx, yy, 0.0, xy, xz, yz))
         return kept, _on_axis(step, own.m, own.mc[2], zz)
-    if all(w == ZERO for w in step.w_u) and not step.R.factors:
-        return MassParameters(own.m, own.mc, ZERO_SIX), MassParameters(0.0, ZERO, own.J)
-    if about_a_point and step.d == ZERO:
+    if all(w == ZERO_VECTOR for w in step.w_u) and not step.R.factors:
+        return MassParameters(own.m, own.mc, ZERO_SIX), MassParameters(0.0, ZERO_VECTOR, own.J)
+    if about_a_point and step.d == ZERO_VECTOR:
         return MassParameters(0.0, own.mc, own.J), _on_axis(step, own.m, 0.0, 0.0)
     return None
 
 
 def _on_axis(step: Step, m: Any, mz: Any, zz: Any) -> MassParameters:
     """Return the mass parameters, in the parent's K, of mass on the z axis of K, which is fixed in the parent."""
-    p, z = step.p, ZERO
-    if not (is_zero(mz) and is_zero(zz) and step.d == ZERO):
+    p, z = step.p, ZERO_VECTOR
+    if not (is_zero(mz) and is_zero(zz) and step.d == ZERO_VECTOR):
         z = step.R.apply((0.0, 0.0, 1.0))
         p = plus(p, times(step.d[2], z))
     J = six_plus(tuple(m * x for x in square_of(p)), symmetric_product(p, times(mz, z)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS, PARAMETER
-from kane.expression.traverse import count, reachable
+from kane.expression.traverse import count_operations, reachable
 
 # Cost of a division on current processors, in multiplications.
 DIVISION = 8
@@ -19,11 +19,11 @@ Choices = Sequence[Sequence[Sequence[Expr]]]
 
 def cost(expressions: Sequence[Any]) -> int:
     """Return the run-time cost of expressions in multiplications; operations on parameters alone are free."""
-    totals = count([x for x in expressions if isinstance(x, Expr)], free=(PARAMETER,))
+    totals = count_operations([x for x in expressions if isinstance(x, Expr)], free=(PARAMETER,))
     return sum(totals[word] * price for word, price in PRICES.items())
 
 
-def cheapest(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[int]]) -> list[int]:
+def cheapest_alternatives(given: Sequence[Expr], choices: Choices, starts: Iterable[Sequence[int]]) -> list[int]:
     """Choose one alternative for each of several quantities so that the total cost is least.
 
     The search begins with the cheapest of ``starts`` and exchanges one alternative at a time as long as this saves

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from kane.formulation.tree.base_parameters import mass_parameters
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import ZERO, ZERO_SIX, minus, plus, shifted_moment
+from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 from kane.model.connection import Connection
 from kane.model.constraints.welded import WeldedPose, welded_pose
 from kane.model.model import Model
 
 # Fraction of the welded body's mass and moments that the frame M receives.
-SHARE = 0.5
+CUT_MASS_FRACTION = 0.5
 
 
 def sharing_inertia(system: System, model: Model) -> System:
@@ -39,10 +39,10 @@ def _share(cut: Connection, weld: WeldedPose, links: list[Link], system: System)
     given, carrier = links[on.link], links[system.places[cut.parent.index].link]
     if _turns(on.link, system):
         R, p = on.R_LB @ weld.orientation, plus(on.p_LB, on.R_LB.apply(weld.at))
-        mc, J = shifted_moment(given.mass, given.mc, given.J, minus(ZERO, p))
+        mc, J = shifted_moment(given.mass, given.mc, given.J, minus(ZERO_VECTOR, p))
         mc, J = R.apply_inverse(mc), R.inverse().rotate_symmetric(J)
     else:  # a body that never turns (a piston) may have no second moment: M gets tr J of the other link (the rod)
-        mc, J = ZERO, (*(carrier.J[0] + carrier.J[1] + carrier.J[2],) * 3, *ZERO_SIX[3:])
+        mc, J = ZERO_VECTOR, (*(carrier.J[0] + carrier.J[1] + carrier.J[2],) * 3, *ZERO_SIX[3:])
     if on.link:
         links[on.link] = _part(given, given)
     else:  # M is welded to the ground and at rest, so that its mass has no effect
@@ -60,6 +60,6 @@ def _turns(index: int, system: System) -> bool:
 
 
 def _part(link: Link, of: Link) -> Link:
-    """Return ``link`` with the fraction SHARE of the mass and moments of another link."""
-    mc, J = (tuple(SHARE * x for x in moment) for moment in (of.mc, of.J))
-    return replace(link, mass=SHARE * of.mass, mc=mc, J=J)
+    """Return ``link`` with the fraction CUT_MASS_FRACTION of the mass and moments of another link."""
+    mc, J = (tuple(CUT_MASS_FRACTION * x for x in moment) for moment in (of.mc, of.J))
+    return replace(link, mass=CUT_MASS_FRACTION * of.mass, mc=mc, J=J)

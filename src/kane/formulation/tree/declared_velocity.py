@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.formulation.tree.spatial import ZERO
-from kane.geometry.scalars import Triple, dot
+from kane.geometry.scalars import ZERO_VECTOR, Triple, dot
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class DeclaredVelocity:
 
     frame: int
     rows: tuple[dict[int, float] | None, ...]
-    point: Triple = ZERO
+    point: Triple = ZERO_VECTOR
 
     @property
     def whole(self) -> bool:

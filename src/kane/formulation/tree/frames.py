@@ -20,17 +20,17 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import ZERO, minus, plus
+from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, is_zero
 from kane.model.joints.joint import JointMotion
 
-# A distance or first moment across an axis must exceed PARALLEL to define the direction of x. Lengths below NEGLIGIBLE
-# times the model's size count as zero, because they are round-off of rotations.
-PARALLEL = 1e-9
-NEGLIGIBLE = 1e-13
+# A distance or first moment across an axis must exceed LEAST_AXIS_DISTANCE to define the direction of x. Lengths below
+# ROTATION_ROUND_OFF times the model's size count as zero, because they are round-off of rotations.
+LEAST_AXIS_DISTANCE = 1e-9
+ROTATION_ROUND_OFF = 1e-13
 # Smallest sine of the angle between two axes for which their common perpendicular is used. The perpendicular may be
 # 1/sine times as far away as the joints. Second moments about a point so far away lose twice the digits of this factor.
 SKEW = 1e-2
@@ -69,7 +69,7 @@ class _Axes:
     turns: np.ndarray | None = None
     slides: np.ndarray | None = None
     R_LK: Rotation | None = None
-    offset: Triple = ZERO  # from Mo to O_K, in K
+    offset: Triple = ZERO_VECTOR  # from Mo to O_K, in K
     may_slide: bool = False  # whether O_K may be anywhere on the axis
 
 
@@ -78,7 +78,17 @@ def computational_frames(links: list[Link], speeds: Speeds) -> list[Step]:
     motions = [None if k.connection is None else speeds.motion[k.connection] for k in links]
     size = _size(links)
     axes = [_Axes() if m is None else _axes(k, m) for k, m in zip(links, motions, strict=True)]
-    still = Step(Rotation.identity(), ZERO, ZERO, (), (), ZERO, ZERO, Rotation.identity(), ZERO)
+    still = Step(
+        Rotation.identity(),
+        ZERO_VECTOR,
+        ZERO_VECTOR,
+        (),
+        (),
+        ZERO_VECTOR,
+        ZERO_VECTOR,
+        Rotation.identity(),
+        ZERO_VECTOR,
+    )
     axes[0].R_LK = Rotation.identity()
     steps = [still]
     for index in range(1, len(links)):
@@ -119,7 +129,7 @@ def _keeps(R_FM: Rotation, axis: Triple) -> bool:
     differences = [x - a for x, a in zip(R_FM.apply(axis), axis, strict=True)]
     unknown = [x for x in differences if x.__class__ is Expr]
     found = interpret(unknown, dict.fromkeys(leaves(unknown), SOMEWHERE))
-    return all(abs(x) <= PARALLEL for x in (*found, *(x for x in differences if x.__class__ is not Expr)))
+    return all(abs(x) <= LEAST_AXIS_DISTANCE for x in (*found, *(x for x in differences if x.__class__ is not Expr)))
 
 
 def _main_child(link: Link, links: list[Link]) -> int | None:
@@ -133,7 +143,7 @@ def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, np
     """
     connection = links[index].connection
     assert connection is not None
-    R, p, at = Rotation.identity(), minus(ZERO, connection.p_CM), index
+    R, p, at = Rotation.identity(), minus(ZERO_VECTOR, connection.p_CM), index
     while (child := _main_child(links[at], links)) is not None:
         joint = links[child].connection
         assert joint is not None
@@ -167,7 +177,7 @@ def _orient(index: int, links: list[Link], axes: list[_Axes]) -> None:
     mine.R_LK = _with_axes(_default_x(z, link) if x is None else x, z)
     height = None if found is None else _height(found, mine.R_LK)
     mine.may_slide = height is None
-    mine.offset = ZERO if height is None else (0.0, 0.0, height)
+    mine.offset = ZERO_VECTOR if height is None else (0.0, 0.0, height)
 
 
 def _default_x(z: np.ndarray, link: Link) -> np.ndarray:
@@ -189,7 +199,7 @@ def _common_perpendicular(z: np.ndarray, found: tuple[Triple, np.ndarray | None]
     across = np.array(p, dtype=float)
     across -= (across @ z) * z
     length = np.linalg.norm(across)
-    return np.asarray(across / length) if length > PARALLEL else None
+    return np.asarray(across / length) if length > LEAST_AXIS_DISTANCE else None
 
 
 def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
@@ -205,7 +215,10 @@ def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
     length = np.linalg.norm(across)
     scale = abs(link.mass) * max(1e-3, float(np.abs(np.array(p_CM, dtype=float)).max()))
     x = _default_x(z, link)
-    if length <= PARALLEL * scale or min(abs(across @ x), abs(across @ np.cross(z, x))) <= PARALLEL * length:
+    if (
+        length <= LEAST_AXIS_DISTANCE * scale
+        or min(abs(across @ x), abs(across @ np.cross(z, x))) <= LEAST_AXIS_DISTANCE * length
+    ):
         return None  # the mass centre is on a coordinate plane already: an angle offset would save nothing
     return np.asarray(across / length)
 
@@ -238,8 +251,8 @@ def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion,
     p = above.R_LK.apply_inverse(minus(link.p_PF, parent_origin))
     if mine.slides is not None:
         # Let O_K coincide with O_P at q = 0, so that the displacement is along the axis alone.
-        mine.offset = minus(ZERO, p)
-        p, d = R_KF.apply(motion.p_FM), ZERO
+        mine.offset = minus(ZERO_VECTOR, p)
+        p, d = R_KF.apply(motion.p_FM), ZERO_VECTOR
     else:
         p, d = _foot(p, index, links, axes)
         p = plus(p, R_KF.apply(motion.p_FM))
@@ -255,7 +268,7 @@ def _step(index: int, links: list[Link], axes: list[_Axes], motion: JointMotion,
 def _origin(link: Link, axes: _Axes) -> Triple:
     """Return the position of O_K in L."""
     if link.connection is None or axes.R_LK is None:
-        return ZERO
+        return ZERO_VECTOR
     return plus(link.connection.p_CM, axes.R_LK.apply(axes.offset))
 
 
@@ -267,25 +280,25 @@ def _foot(p: Triple, index: int, links: list[Link], axes: list[_Axes]) -> tuple[
         return p, mine.offset
     assert link.connection is not None
     e = (above.inverse() @ link.R_PF @ link.connection.R_CM.inverse()).as_numpy() @ mine.turns
-    e = np.where(np.abs(e) <= 10 * NEGLIGIBLE, 0.0, e)
+    e = np.where(np.abs(e) <= 10 * ROTATION_ROUND_OFF, 0.0, e)
     k = int(np.argmax(np.abs(e)))
     t = -p[k] * (1.0 / float(e[k]))
     p = tuple(0.0 if i == k else p[i] + t * float(e[i]) if e[i] else p[i] for i in range(3))
     if mine.may_slide:
         mine.offset = (0.0, 0.0, t)
-        return p, ZERO
+        return p, ZERO_VECTOR
     return p, minus(mine.offset, (0.0, 0.0, t))
 
 
 def _clean(x: Any, size: float) -> Any:
-    return x if isinstance(x, Expr) or abs(x) > NEGLIGIBLE * size else 0.0
+    return x if isinstance(x, Expr) or abs(x) > ROTATION_ROUND_OFF * size else 0.0
 
 
 def _unit_cleaned(v: Triple) -> Triple:
     """Round components of a constant direction to the nearest integer if they differ from it only by round-off."""
     if any(x.__class__ is Expr for x in v):
         return v
-    return tuple(float(round(x)) if abs(x - round(x)) < NEGLIGIBLE * 10 else x for x in map(float, v))
+    return tuple(float(round(x)) if abs(x - round(x)) < ROTATION_ROUND_OFF * 10 else x for x in map(float, v))
 
 
 # Rotations that bring z to the axis of a variable factor.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError
-from kane.formulation.tree.spatial import ZERO, ZERO_SIX, minus, plus, shifted_moment, six_plus, square_of, times
+from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment, six_plus, square_of, times
 from kane.geometry.inertia import second_moment, six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Six, Triple
+from kane.geometry.scalars import ZERO_VECTOR, Six, Triple
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.model import Model
@@ -67,8 +67,8 @@ def link_tree(model: Model, apart: Collection[Connection] = ()) -> LinkTree:
     below: dict[Body, list[Connection]] = {}
     for connection in model.connections:
         below.setdefault(connection.parent, []).append(connection)
-    ground = Link(0, model.ground, None, Rotation.identity(), ZERO, 0.0, ZERO, ZERO_SIX, [])
-    links, places = [ground], {0: PlaceInLink(0, Rotation.identity(), ZERO)}
+    ground = Link(0, model.ground, None, Rotation.identity(), ZERO_VECTOR, 0.0, ZERO_VECTOR, ZERO_SIX, [])
+    links, places = [ground], {0: PlaceInLink(0, Rotation.identity(), ZERO_VECTOR)}
     stack = list(reversed(below.get(model.ground, [])))
     while stack:
         connection = stack.pop()
@@ -96,9 +96,9 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLi
         R_LB = R_LF @ connection.R_CM.inverse()
         place = PlaceInLink(on.link, R_LB, minus(p_LF, R_LB.apply(connection.p_CM)))
     else:
-        place = PlaceInLink(len(links), Rotation.identity(), ZERO)
+        place = PlaceInLink(len(links), Rotation.identity(), ZERO_VECTOR)
         links[on.link].children.append(len(links))
-        links.append(Link(on.link, child, connection, R_LF, p_LF, 0.0, ZERO, ZERO_SIX, []))
+        links.append(Link(on.link, child, connection, R_LF, p_LF, 0.0, ZERO_VECTOR, ZERO_SIX, []))
     places[child.index] = place
     link = links[place.link]
     mc, J = moments(child)

@@ -10,11 +10,11 @@ from typing import TypeAlias, TypeVar
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.model.loads.load import Effect, Load
 
 TitledLoads: TypeAlias = tuple[tuple[str, Effect], ...]
-T = TypeVar("T")
+Replaced = TypeVar("Replaced")
 
 
 def titled(loads: Sequence[Load]) -> Iterator[tuple[str, Effect]]:
@@ -44,7 +44,7 @@ def forces_in(loads: TitledLoads) -> list[Expr]:
 def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
     """Return the same loads with leaves replaced."""
     found = forces_in(loads) + [e.potential for _, e in loads if isinstance(e.potential, Expr)]
-    image = dict(zip(found, substitute(found, values), strict=True))
+    image = dict(zip(found, substitute_nodes(found, values), strict=True))
 
     def changed(x: object) -> object:
         return image[x] if isinstance(x, Expr) else x
@@ -60,7 +60,7 @@ def replaced(loads: TitledLoads, values: Mapping[Expr, Expr]) -> TitledLoads:
     return tuple((title, after(effect)) for title, effect in loads)
 
 
-def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], T], inputs: Sequence[Expr]) -> T:
+def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], Replaced], inputs: Sequence[Expr]) -> Replaced:
     """Return loads with all inputs set to zero; ``replaced`` substitutes leaves in these loads.
 
     Raises:

@@ -9,29 +9,29 @@ from kane.errors import ModelError
 from kane.geometry.scalars import is_zero
 
 # Entries by places in the order of elimination; missing entries are zero.
-Vector: TypeAlias = dict[int, Any]
+SparseVector: TypeAlias = dict[int, Any]
 
 
-def added(a: Vector, b: Vector) -> Vector:
+def added(a: SparseVector, b: SparseVector) -> SparseVector:
     """Return a + b."""
     return {i: a.get(i, 0.0) + b.get(i, 0.0) for i in sorted({*a, *b})}
 
 
-def inner(a: Vector, b: Vector) -> Any:
+def inner(a: SparseVector, b: SparseVector) -> Any:
     """Return a^T b."""
     return sum((x * b[i] for i, x in a.items() if i in b), 0.0)
 
 
-def products(rows: Sequence[Vector], columns: Sequence[Vector], symmetric: bool) -> list[Vector]:
+def products(rows: Sequence[SparseVector], columns: Sequence[SparseVector], symmetric: bool) -> list[SparseVector]:
     """Return the products of rows and columns, by rows, without zeros; only the upper triangle if ``symmetric``."""
-    found: list[Vector] = []
+    found: list[SparseVector] = []
     for i, row in enumerate(rows):
         entries = {j: inner(row, columns[j]) for j in range(i if symmetric else 0, len(columns))}
         found.append({j: x for j, x in entries.items() if not is_zero(x)})
     return found
 
 
-def eliminated_system(S: list[Vector], b: list[Any], *, symmetric: bool) -> tuple[list[Any], list[Any]]:
+def eliminated_system(S: list[SparseVector], b: list[Any], *, symmetric: bool) -> tuple[list[Any], list[Any]]:
     """Solve S x = b by elimination without pivoting, in place; return x and the inverse of each pivot.
 
     Raises:

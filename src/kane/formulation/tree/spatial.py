@@ -9,24 +9,23 @@ from typing import Any
 
 from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Matrix, Six, Triple, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, dot, is_zero
 
-ZERO: Triple = (0.0, 0.0, 0.0)
 ZERO_SIX: Six = (0.0,) * 6
 
 
 def plus(a: Triple, b: Triple) -> Triple:
     """Return a + b."""
-    if a is ZERO:
+    if a is ZERO_VECTOR:
         return b
-    if b is ZERO:
+    if b is ZERO_VECTOR:
         return a
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 def minus(a: Triple, b: Triple) -> Triple:
     """Return a - b."""
-    return a if b is ZERO else (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+    return a if b is ZERO_VECTOR else (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def times(s: Any, v: Triple) -> Triple:
@@ -38,9 +37,9 @@ def times(s: Any, v: Triple) -> Triple:
     )
 
 
-def rotated(R: Matrix, v: Triple) -> Triple:
+def rotated(R: NumberMatrix, v: Triple) -> Triple:
     """Return R v, with R by rows."""
-    return ZERO if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
+    return ZERO_VECTOR if all(is_zero(x) for x in v) else (dot(R[0], v), dot(R[1], v), dot(R[2], v))
 
 
 def six_times(S: Six, v: Triple) -> Triple:
@@ -93,19 +92,19 @@ def shifted_moment(m: Any, mc: Triple, J: Six, p: Triple) -> tuple[Triple, Six]:
     return moved, six_plus(J, symmetric_product(p, half))
 
 
-def rotate_square(R: Rotation, H: Matrix) -> Matrix:
+def rotate_square(R: Rotation, H: NumberMatrix) -> NumberMatrix:
     """Return R H R^T of a general 3 x 3 matrix, with 12 multiplications for each elementary factor."""
     for factor in reversed(R.factors):
         H = _rotate_elementary(factor, H) if isinstance(factor, Elementary) else _rotate_general(factor, H)
     return H
 
 
-def _rotate_general(factor: General, H: Matrix) -> Matrix:
+def _rotate_general(factor: General, H: NumberMatrix) -> NumberMatrix:
     rows = tuple(zip(*(factor.apply(column) for column in zip(*H, strict=True)), strict=True))
     return tuple(factor.apply(row) for row in rows)
 
 
-def _rotate_elementary(factor: Elementary, H: Matrix) -> Matrix:
+def _rotate_elementary(factor: Elementary, H: NumberMatrix) -> NumberMatrix:
     """Rotate H by one elementary factor, with D = H_jj - H_ii, k = s D - c (H_ij + H_ji), w = s k.
 
     The entries ii, jj, ij, ji become H_ii + w, H_jj - w, -(c k + H_ji), -(c k + H_ij).

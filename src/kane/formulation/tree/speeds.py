@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, COORDINATE, INPUT, PARAMETER, RATE, SPEED, TIME
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.model.connection import Connection
 from kane.model.joints.joint import JointMotion
 from kane.model.model import Model
@@ -85,7 +85,7 @@ def speeds_of(
         elif c.coordinate_names:
             natural.extend(own[n] for n in c.speed_names)
         else:
-            natural.extend(substitute([c.qdot], rates))  # type: ignore[list-item]
+            natural.extend(substitute_nodes([c.qdot], rates))  # type: ignore[list-item]
             motion[c] = c.joint.motion(c.coordinates, natural[-1:])
     changes = dict(zip(q, kinematics, strict=True)) | {model.time: arena.one}
     rows = linear_coefficients(natural, u)[0] if natural else []

@@ -35,7 +35,7 @@ from kane.expression.operations import (
     SPEED,
     TIME,
 )
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.geometry.rotation import Rotation
 from kane.model.body import ANGULAR_VELOCITY, POSITION, Body, Measure
 from kane.model.connection import Connection
@@ -71,7 +71,7 @@ class LagrangeEquations:
     @cached_property
     def bias(self) -> tuple[Expr, ...]:
         """The terms without udot."""
-        return tuple(substitute(self.inverse, {x: x.arena.zero for x in self.udot}))
+        return tuple(substitute_nodes(self.inverse, {x: x.arena.zero for x in self.udot}))
 
     @cached_property
     def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
@@ -169,7 +169,7 @@ class _Lagrangian:
                 turned = self.poses[body][0] @ self._turning(body, self.virtual, virtual=True)
                 total = total + (frame @ _array(w.force)) @ moved + (frame @ _array(w.torque)) @ turned
         Q = gradient(total, list(self.virtual.values()))
-        return substitute(Q, {x: x.arena.lift(self._measured(x.data)) for x in self._measures(Q)})
+        return substitute_nodes(Q, {x: x.arena.lift(self._measured(x.data)) for x in self._measures(Q)})
 
     def _measures(self, expressions: Sequence[Expr]) -> list[Expr]:
         known = {*self.q, *self.rates.values()}
@@ -200,7 +200,7 @@ class _Lagrangian:
         slopes = gradient(kinetic - potential, self.q)
         work = self.work()
         inputs = {self.model.arena.leaf(INPUT, n): zero for n in self.model.inputs}
-        passive = substitute(work, inputs)
+        passive = substitute_nodes(work, inputs)
         left = [a - b - c for a, b, c in zip(momenta, slopes, passive, strict=True)]
         driven = [a - b for a, b in zip(work, passive, strict=True)]
         *values, T = self._in_speeds([*left, *driven, kinetic])
@@ -214,7 +214,7 @@ class _Lagrangian:
         along = dict(zip(self.q, self.kinematics, strict=True)) | dict(zip(self.u, self.udot, strict=True))
         second = total_time_derivative(self.kinematics, along)
         values = dict(zip(self.rates.values(), self.kinematics, strict=True))
-        return substitute(expressions, values | dict(zip(self.second.values(), second, strict=True)))
+        return substitute_nodes(expressions, values | dict(zip(self.second.values(), second, strict=True)))
 
     def _projected(self, forces: Sequence[Expr]) -> tuple[Expr, ...]:
         N, _ = linear_coefficients(self.kinematics, self.u)

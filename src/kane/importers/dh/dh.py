@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, text
+from kane.expression.arguments import list_argument, text
 from kane.importers.dh.conventions import DHConvention, convention_of, finite
 from kane.model.body import Body
 from kane.model.checks import near
@@ -79,7 +79,7 @@ def from_dh(
     Source: Angeles, Ma & Rojas 1988, section 3.1.
     """
     meaning = convention_of(convention)
-    rows = listed(table, "the table", "kane.DHLink, one for each joint")
+    rows = list_argument(table, "the table", "kane.DHLink, one for each joint")
     links = [_link(row, i) for i, row in enumerate(rows, start=1)]
     text(prefix, "the prefix of names")
     if not links:

@@ -15,7 +15,7 @@ from kane.model.arguments import (
 )
 from kane.model.body import Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.relative import dot, position, velocity_in
+from kane.model.constraints.relative import position, scalar_product, velocity_in
 
 
 @dataclass(frozen=True)
@@ -60,5 +60,5 @@ class Coincidence(Constraint):
 
     def _row(self, name: str, direction: Direction) -> Row:
         D, d = direction.body, unit(direction)
-        gap = dot(position(self.Q, self.P, D), d)
-        return Row(name, configuration=gap, motion=dot(velocity_in(D, self.Q, self.P, D), d))
+        gap = scalar_product(position(self.Q, self.P, D), d)
+        return Row(name, configuration=gap, motion=scalar_product(velocity_in(D, self.Q, self.P, D), d))

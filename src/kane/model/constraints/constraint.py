@@ -75,7 +75,7 @@ class Imposed:
         return tuple(reaction_leaf(x, name) for x, name in zip(given, names, strict=True) if x is not None)
 
 
-def row_of(expression: Expr, name: str) -> Row:
+def row_from_expression(expression: Expr, name: str) -> Row:
     """Return the row expression = 0, of the motion if it has rates or velocities, otherwise of the configuration.
 
     Raises:

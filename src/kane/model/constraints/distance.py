@@ -11,7 +11,7 @@ from kane.model.arguments import at_defaults, require_geometric, require_points,
 from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.relative import dot, position, velocity
+from kane.model.constraints.relative import position, scalar_product, velocity
 from kane.model.requirements import POSITIVE, require_of_parameters
 
 
@@ -54,4 +54,10 @@ class Distance(Constraint):
         N = self.P.body.model.ground
         L = N.model.arena.lift(self.length)
         p, v = position(self.Q, self.P, N), velocity(self.Q, self.P, N)
-        return [Row("length", configuration=(dot(p, p) - L * L) / (2 * L), motion=dot(p, v) / L - coordinate_rate(L))]
+        return [
+            Row(
+                "length",
+                configuration=(scalar_product(p, p) - L * L) / (2 * L),
+                motion=scalar_product(p, v) / L - coordinate_rate(L),
+            )
+        ]

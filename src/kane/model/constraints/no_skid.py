@@ -15,7 +15,7 @@ from kane.model.arguments import (
 )
 from kane.model.body import Body, Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.relative import dot, velocity_in
+from kane.model.constraints.relative import scalar_product, velocity_in
 
 
 @dataclass(frozen=True)
@@ -56,4 +56,4 @@ class NoSkid(Constraint):
     def rows(self) -> Sequence[Row]:
         """Return one motion equation."""
         B, D = self._against, self.direction.body
-        return [Row("no skid", motion=dot(velocity_in(B, B.point(), self.P, D), unit(self.direction)))]
+        return [Row("no skid", motion=scalar_product(velocity_in(B, B.point(), self.P, D), unit(self.direction)))]

@@ -9,7 +9,7 @@ from kane.geometry.scalars import cross
 from kane.model.arguments import normals, require_direction, require_two_bodies, unit
 from kane.model.body import Direction
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.relative import angular_velocity_in, dot, numbers
+from kane.model.constraints.relative import angular_velocity_in, measure_numbers, scalar_product
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Parallel(Constraint):
     def rows(self) -> Sequence[Row]:
         """Return two equations, whose residuals are sines of angles [rad for small angles]."""
         A, B = self.a.body, self.b.body
-        b = numbers(B.direction(unit(self.b)), A)
+        b = measure_numbers(B.direction(unit(self.b)), A)
         w = angular_velocity_in(A, B, A)
         found = []
         for k, n in enumerate(normals(self.a), start=1):
-            found.append(Row(f"turn {k}", configuration=dot(b, n), motion=dot(w, cross(b, n))))
+            found.append(Row(f"turn {k}", configuration=scalar_product(b, n), motion=scalar_product(w, cross(b, n))))
         return found

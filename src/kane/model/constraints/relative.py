@@ -10,31 +10,31 @@ from kane.geometry.scalars import Triple, cross
 from kane.model.body import CONFIGURATION_KINDS, Body, Direction, Point, VectorMeasure
 
 
-def numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:
+def measure_numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:
     """Return the measure numbers of a vector along the axes of E; zeros for velocities of the ground."""
     if vector.body.index == 0 and isinstance(vector, VectorMeasure) and vector.kind not in CONFIGURATION_KINDS:
         return (0.0, 0.0, 0.0)
     return tuple(vector.dot(axis) for axis in (E.x, E.y, E.z))
 
 
-def dot(a: Triple, b: Triple) -> Expr:
+def scalar_product(a: Triple, b: Triple) -> Expr:
     """Return the scalar product of two vectors, at least one of which contains expressions."""
     return cast(Expr, scalars.dot(a, b))
 
 
-def difference(a: Triple, b: Triple) -> Triple:
+def subtract_vectors(a: Triple, b: Triple) -> Triple:
     """Return a - b."""
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 def position(O: Point, P: Point, E: Body) -> Triple:
     """Return p_OP_E [m]."""
-    return difference(numbers(P.position, E), numbers(O.position, E))
+    return subtract_vectors(measure_numbers(P.position, E), measure_numbers(O.position, E))
 
 
 def velocity(O: Point, P: Point, E: Body) -> Triple:
     """Return d(p_OP)/dt in N, along the axes of E [m/s]."""
-    return difference(numbers(P.velocity, E), numbers(O.velocity, E))
+    return subtract_vectors(measure_numbers(P.velocity, E), measure_numbers(O.velocity, E))
 
 
 def velocity_in(B: Body, O: Point, P: Point, E: Body) -> Triple:
@@ -42,9 +42,9 @@ def velocity_in(B: Body, O: Point, P: Point, E: Body) -> Triple:
 
     Source: the derivative of a vector in two frames, Nd(p)/dt = Bd(p)/dt + w_NB x p.
     """
-    return difference(velocity(O, P, E), cross(numbers(B.angular_velocity, E), position(O, P, E)))
+    return subtract_vectors(velocity(O, P, E), cross(measure_numbers(B.angular_velocity, E), position(O, P, E)))
 
 
 def angular_velocity_in(B: Body, A: Body, E: Body) -> Triple:
     """Return w_BA_E [rad/s]."""
-    return difference(numbers(A.angular_velocity, E), numbers(B.angular_velocity, E))
+    return subtract_vectors(measure_numbers(A.angular_velocity, E), measure_numbers(B.angular_velocity, E))

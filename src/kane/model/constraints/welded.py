@@ -11,11 +11,9 @@ from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.geometry.factor import General
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple
+from kane.geometry.scalars import AXIS_LETTERS, UNIT_VECTORS, Triple
 from kane.model.body import POSITION, Body, Direction, Point
 from kane.model.constraints.constraint import Constraint, Row
-
-AXES = "xyz"
 
 
 @dataclass(frozen=True)
@@ -44,21 +42,18 @@ class Welded(Constraint):
 
     def rows(self) -> Sequence[Row]:
         """Return three equations of position and three of orientation."""
-        a = [Direction(self.A, axis) for axis in _AXES]
-        m = [Direction(self.B, tuple(self.orientation.apply(axis))) for axis in _AXES]
+        a = [Direction(self.A, axis) for axis in UNIT_VECTORS]
+        m = [Direction(self.B, tuple(self.orientation.apply(axis))) for axis in UNIT_VECTORS]
         A, M = Point(self.A, (0.0, 0.0, 0.0)), Point(self.B, self.at)
         found = []
-        for axis, along in zip(AXES, (Direction(self.axes, axis) for axis in _AXES), strict=True):
+        for axis, along in zip(AXIS_LETTERS, (Direction(self.axes, axis) for axis in UNIT_VECTORS), strict=True):
             gap = M.position.dot(along) - A.position.dot(along)
             speed = M.velocity.dot(along) - A.velocity.dot(along)
             found.append(Row(axis, configuration=gap, motion=speed))
-        for i, axis in enumerate(AXES):
+        for i, axis in enumerate(AXIS_LETTERS):
             turn = self.B.angular_velocity.dot(a[i]) - self.A.angular_velocity.dot(a[i])
             found.append(Row(f"turn about {axis}", configuration=_twist(a, m, i), motion=turn))
         return found
-
-
-_AXES: tuple[Triple, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def _twist(a: Sequence[Direction], m: Sequence[Direction], i: int) -> Expr:
@@ -90,7 +85,7 @@ def welded_pose(rows: Sequence[Row], A: Body) -> WeldedPose:
     for i in range(3):
         for x in measures[3 + i]:
             own, other = (x.point, x.direction) if x.body == A.index else (x.direction, x.point)
-            if own == _AXES[(i + 2) % 3]:
+            if own == UNIT_VECTORS[(i + 2) % 3]:
                 turns[(i + 1) % 3] = other
     columns = [turns[k] for k in range(3)]
     return WeldedPose(point.body, point.point, Rotation((General(tuple(zip(*columns, strict=True))),)))

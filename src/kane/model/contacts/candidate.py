@@ -64,7 +64,7 @@ def declared_name(candidate: NamedCandidate) -> str:
     return candidate.name.partition(": ")[0]
 
 
-def declarations(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+def candidates_by_declaration(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     """Return the intermittent constraints of each declaration."""
     found: dict[str, list[Candidate]] = {}
     for c in candidates:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kane.model.model import Model
 
 
-TOGETHER, IN_TURN = "together", "in turn"
+IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
 
 
 class Candidates:
@@ -47,7 +47,7 @@ class Candidates:
     name: str
     candidates: list[Candidate]
     constraints: list[Imposed]
-    _impacts: str = TOGETHER
+    _impacts: str = IMPACTS_TOGETHER
 
     @property
     def impacts(self) -> str:
@@ -61,8 +61,10 @@ class Candidates:
 
     @impacts.setter
     def impacts(self, value: str) -> None:
-        if value not in (TOGETHER, IN_TURN):
-            raise ModelError(f"impacts of {self.name!r} happen {TOGETHER!r} or {IN_TURN!r}, not {shown(value)}")
+        if value not in (IMPACTS_TOGETHER, IMPACTS_IN_TURN):
+            raise ModelError(
+                f"impacts of {self.name!r} happen {IMPACTS_TOGETHER!r} or {IMPACTS_IN_TURN!r}, not {shown(value)}"
+            )
         self._impacts = value
 
     def contact(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, require
+from kane.expression.arguments import list_argument, require
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint, Row
-from kane.model.constraints.constraint import row_of
+from kane.model.constraints.constraint import row_from_expression
 
 EXPRESSIONS = "expressions of velocities, such as [joint.qdot]"
 
@@ -25,14 +25,16 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
         for row in rows:
             require(row, Row, f"the constraint that {who} holds has rows of type kane.Row")
         return tuple(Row(row.name, row.configuration, row.motion) for row in rows)
-    given = (held,) if isinstance(held, Expr) else listed(held, f"the list that {who} holds", EXPRESSIONS)
+    given = (held,) if isinstance(held, Expr) else list_argument(held, f"the list that {who} holds", EXPRESSIONS)
     for x in given:
         if not isinstance(x, Expr):
             raise ModelError(
                 f"{who} holds {shown(x)} among others; give only expressions of velocities in a list, such as "
                 "[joint.qdot], and declare each constraint by itself"
             )
-    rows = tuple(row_of(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1))
+    rows = tuple(
+        row_from_expression(x, "rate" if len(given) == 1 else f"rate {k}") for k, x in enumerate(given, start=1)
+    )
     for row in rows:
         if row.motion is None:
             raise ModelError(

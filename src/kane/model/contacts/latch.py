@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint
-from kane.model.constraints.constraint import row_of
+from kane.model.constraints.constraint import row_from_expression
 from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.held import held_rows, require_signal
 from kane.model.contacts.member import Intermittent
@@ -30,7 +30,7 @@ class Latch(Intermittent):
 
     def __post_init__(self) -> None:
         require_signal(self.gap, "the gap of a latch")
-        if row_of(self.gap, "gap of a latch").configuration is None:
+        if row_from_expression(self.gap, "gap of a latch").configuration is None:
             raise ModelError(
                 f"the gap of a latch is {shown(self.gap)}, which contains rates or velocities; give an expression of "
                 "coordinates, positions and directions, or use Model.switch"
@@ -44,5 +44,5 @@ class Latch(Intermittent):
         return "latch"
 
     def candidates(self, name: str) -> Sequence[Candidate]:
-        normal, held = row_of(self.gap, "normal"), held_rows(self.holds, name)
+        normal, held = row_from_expression(self.gap, "normal"), held_rows(self.holds, name)
         return [Candidate(name, self.gap, normal, held, off=self.off, bilateral=True)]

@@ -11,7 +11,7 @@ from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.arguments import at_defaults, normals
 from kane.model.body import Body, Direction, Point
 from kane.model.constraints import Row
-from kane.model.constraints.relative import angular_velocity_in, numbers, velocity_in
+from kane.model.constraints.relative import angular_velocity_in, measure_numbers, velocity_in
 
 # Largest cosine of the angle between the normal and the axis from which tangents are computed.
 STEEP = 0.9
@@ -77,7 +77,9 @@ class Touch:
             first, second = normals(self.flat)
             if self.flat.body is self.E:
                 return first, second
-            return numbers(Direction(self.flat.body, first), self.E), numbers(Direction(self.flat.body, second), self.E)
+            return measure_numbers(Direction(self.flat.body, first), self.E), measure_numbers(
+                Direction(self.flat.body, second), self.E
+            )
         first = level_tangent(self.O.body, self.E, self.normal)
         return first, cross(self.normal, first)
 
@@ -102,5 +104,5 @@ def level_axes(B: Body, E: Body) -> tuple[Triple, Triple]:
     """Return the two axes of a body with the smallest components of gravity, smallest first, z before y before x."""
     heavy = [abs(at_defaults(B.model, g)) for g in B.model.gravity]
     order = sorted(range(3), key=lambda k: (heavy[k], -k))
-    first, second = (numbers((B.x, B.y, B.z)[k], E) for k in order[:2])
+    first, second = (measure_numbers((B.x, B.y, B.z)[k], E) for k in order[:2])
     return first, second

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed
+from kane.expression.arguments import list_argument
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, triple
-from kane.model.joints.joint import ZERO, Joint, JointMotion, default_speed_name
+from kane.geometry.scalars import ZERO_VECTOR, Triple, triple
+from kane.model.joints.joint import Joint, JointMotion, default_speed_name
 from kane.model.joints.pose_check import require_joint
 from kane.model.joints.pose_motion import motion_of_pose, moved_to, own_leaves
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
@@ -51,7 +51,9 @@ class CustomJoint(Joint):
                 raise ModelError(
                     f"the {word} of the custom joint {shown(self.q)} is {shown(getattr(self, word))}; give a function"
                 )
-        units = (self.units,) if isinstance(self.units, str) else listed(self.units, "units", 'words such as "rad"')
+        units = (
+            (self.units,) if isinstance(self.units, str) else list_argument(self.units, "units", 'words such as "rad"')
+        )
         count = len(self.q) if isinstance(self.q, tuple) else 1
         object.__setattr__(self, "units", tuple(units) or ("rad",) * count)
         if not count or len(self.units) != count:
@@ -110,7 +112,7 @@ class CustomJoint(Joint):
                 f"the orientation of the custom joint {shown(self.q)} is {shown(R_FM)}; return a kane.Rotation"
             )
         if self.position is None:
-            return R_FM, ZERO
+            return R_FM, ZERO_VECTOR
         return R_FM, triple(self.position(*q), f"the position of the custom joint {self.q!r}")
 
     def check(self, q: Sequence[Expr], parameters: Mapping[Expr, float], who: str) -> None:

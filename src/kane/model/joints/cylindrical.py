@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO, JointMotion, axis_components
+from kane.geometry.scalars import ZERO_VECTOR
+from kane.model.joints.joint import JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 
@@ -34,4 +35,12 @@ class Cylindrical(RateJoint):
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         axis = axis_components(self.axis)
         p_FM = (axis[0] * q[1], axis[1] * q[1], axis[2] * q[1])
-        return JointMotion(Rotation.about(axis, q[0]), p_FM, (axis, ZERO), (ZERO, axis), ZERO, ZERO, tuple(u))
+        return JointMotion(
+            Rotation.about(axis, q[0]),
+            p_FM,
+            (axis, ZERO_VECTOR),
+            (ZERO_VECTOR, axis),
+            ZERO_VECTOR,
+            ZERO_VECTOR,
+            tuple(u),
+        )

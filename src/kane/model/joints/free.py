@@ -11,8 +11,8 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry import quaternion
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO, Joint, JointMotion
-from kane.model.joints.spherical import UNITS
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR
+from kane.model.joints.joint import Joint, JointMotion
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,15 @@ class Free(Joint):
         # a_FMo = dv/dt in F = dv/dt in M + w x v.
         a_t = (wy * vz - wz * vy, wz * vx - wx * vz, wx * vy - wy * vx)
         rates = (*quaternion.kinematics(tuple(q[:4]), (wx, wy, wz)), *R_FM.apply((vx, vy, vz)))
-        return JointMotion(R_FM, tuple(q[4:]), UNITS + (ZERO,) * 3, (ZERO,) * 3 + UNITS, ZERO, a_t, rates)
+        return JointMotion(
+            R_FM,
+            tuple(q[4:]),
+            UNIT_VECTORS + (ZERO_VECTOR,) * 3,
+            (ZERO_VECTOR,) * 3 + UNIT_VECTORS,
+            ZERO_VECTOR,
+            a_t,
+            rates,
+        )
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
         turned = quaternion.integrate(q[..., :4], du[..., :3], 1.0)
@@ -58,4 +66,4 @@ class Free(Joint):
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         moved = quaternion.rotate(quaternion.conjugate(q0[..., :4]), q1[..., 4:] - q0[..., 4:])
-        return np.concatenate([quaternion.difference(q0[..., :4], q1[..., :4]), moved], axis=-1)
+        return np.concatenate([quaternion.rotation_vector_between(q0[..., :4], q1[..., :4]), moved], axis=-1)

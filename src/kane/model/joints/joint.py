@@ -10,13 +10,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import listed, number
+from kane.expression.arguments import list_argument, number
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.joints.chart import Chart
-
-ZERO: Triple = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,7 @@ def axis_components(axis: str | Sequence[float]) -> tuple[float, float, float]:
         components["xyz".index(letter)] = unit
     else:
         try:
-            components = [number(c, "a component") for c in listed(axis, "the axis", "three numbers")]
+            components = [number(c, "a component") for c in list_argument(axis, "the axis", "three numbers")]
         except ModelError:
             raise ModelError(f"the axis {shown(axis)} must be three finite numbers") from None
         length = math.hypot(*components) if len(components) == 3 else 0.0

@@ -10,10 +10,10 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR
 from kane.model.joints.gimbal.angles import angular_velocity_matrix
 from kane.model.joints.gimbal.speeds import GimbalSpeeds, rotation_of
-from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
-from kane.model.joints.spherical import UNITS
+from kane.model.joints.joint import JointMotion, default_speed_name
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,11 @@ class MeasureNumbers(GimbalSpeeds):
     def motion(self, axes: tuple[int, ...], q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         R_FM = rotation_of(axes, q)
         if len(axes) == 1:
-            return JointMotion(R_FM, ZERO, (UNITS[axes[0]],), (ZERO,), ZERO, ZERO, tuple(u))
+            return JointMotion(
+                R_FM, ZERO_VECTOR, (UNIT_VECTORS[axes[0]],), (ZERO_VECTOR,), ZERO_VECTOR, ZERO_VECTOR, tuple(u)
+            )
         second = Elementary(axes[1], q[1])
-        first = second.apply_inverse(UNITS[axes[0]])  # the first axis, after the second turn
+        first = second.apply_inverse(UNIT_VECTORS[axes[0]])  # the first axis, after the second turn
         if len(axes) == 2:
             return _of_two(R_FM, axes, first, u)
         # After the second turn w is first q0' + (second axis) q1' + (third axis) q2'; only q0' contributes along
@@ -44,7 +46,7 @@ class MeasureNumbers(GimbalSpeeds):
         w, other = Elementary(axes[2], q[2]).apply(tuple(u)), 3 - axes[1] - axes[2]
         rate = w[other] / first[other]
         rates = (rate, w[axes[1]], w[axes[2]] - first[axes[2]] * rate)
-        return JointMotion(R_FM, ZERO, UNITS, (ZERO,) * 3, ZERO, ZERO, rates)
+        return JointMotion(R_FM, ZERO_VECTOR, UNIT_VECTORS, (ZERO_VECTOR,) * 3, ZERO_VECTOR, ZERO_VECTOR, rates)
 
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
         return angular_velocity_matrix(axes, q)[..., _measured(axes), :]
@@ -59,7 +61,9 @@ def _of_two(R_FM: Rotation, axes: tuple[int, ...], first: tuple[Expr | float, ..
     third = 3 - axes[0] - axes[1]
     sign = 1.0 if axes[0] == (axes[1] + 2) % 3 else -1.0
     t = first[third] / first[axes[0]]
-    carried = tuple(t if k == third else x for k, x in enumerate(UNITS[axes[0]]))
+    carried = tuple(t if k == third else x for k, x in enumerate(UNIT_VECTORS[axes[0]]))
     alpha_t = tuple((sign + sign * (t * t)) * u[0] * u[1] if k == third else 0.0 for k in range(3))
     rates = (u[0] / first[axes[0]], u[1])
-    return JointMotion(R_FM, ZERO, (carried, UNITS[axes[1]]), (ZERO, ZERO), alpha_t, ZERO, rates)
+    return JointMotion(
+        R_FM, ZERO_VECTOR, (carried, UNIT_VECTORS[axes[1]]), (ZERO_VECTOR, ZERO_VECTOR), alpha_t, ZERO_VECTOR, rates
+    )

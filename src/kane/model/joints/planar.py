@@ -10,8 +10,8 @@ import numpy as np
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple
-from kane.model.joints.joint import ZERO, JointMotion, axis_components
+from kane.geometry.scalars import ZERO_VECTOR, Triple
+from kane.model.joints.joint import JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 
@@ -52,5 +52,5 @@ class Planar(RateJoint):
         e1, e2, axis = self.directions()
         R_FM = Rotation.about(axis, q[2])
         p_FM = tuple(a * q[0] + b * q[1] for a, b in zip(e1, e2, strict=True))
-        v_FM_u = (R_FM.apply_inverse(e1), R_FM.apply_inverse(e2), ZERO)
-        return JointMotion(R_FM, p_FM, (ZERO, ZERO, axis), v_FM_u, ZERO, ZERO, tuple(u))
+        v_FM_u = (R_FM.apply_inverse(e1), R_FM.apply_inverse(e2), ZERO_VECTOR)
+        return JointMotion(R_FM, p_FM, (ZERO_VECTOR, ZERO_VECTOR, axis), v_FM_u, ZERO_VECTOR, ZERO_VECTOR, tuple(u))

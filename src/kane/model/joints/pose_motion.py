@@ -8,11 +8,11 @@ from dataclasses import replace
 from kane.expression.derivative import forward
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Triple, cross, dot, settled
-from kane.model.joints.joint import ZERO, JointMotion
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, settled
+from kane.model.joints.joint import JointMotion
 
 VectorColumns = tuple[Triple, ...]
 
@@ -34,8 +34,8 @@ def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[
         q: coordinate leaves, at least one.
         u: their rates.
     """
-    w_u: VectorColumns = (ZERO,) * len(q)
-    alpha_t = ZERO
+    w_u: VectorColumns = (ZERO_VECTOR,) * len(q)
+    alpha_t = ZERO_VECTOR
     for factor in R_FM.factors:
         w_u = tuple(factor.apply_inverse(column) for column in w_u)
         alpha_t = factor.apply_inverse(alpha_t)
@@ -60,7 +60,7 @@ def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p
     """Return the motion with its coordinates replaced by expressions; R_FM and p_FM already contain these."""
 
     def moved(v: Triple) -> Triple:
-        return settled(substitute([arena.lift(x) for x in v], images))
+        return settled(substitute_nodes([arena.lift(x) for x in v], images))
 
     arena = next(iter(images)).arena
     w_u, v_u = tuple(map(moved, motion.w_FM_u)), tuple(map(moved, motion.v_FM_u))

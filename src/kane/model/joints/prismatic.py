@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.joints.axis_joint import AxisJoint
-from kane.model.joints.joint import ZERO, JointMotion, axis_components
+from kane.model.joints.joint import JointMotion, axis_components
 
 
 @dataclass(frozen=True)
@@ -27,4 +28,4 @@ class Prismatic(AxisJoint):
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         axis = axis_components(self.axis)
         p_FM = (axis[0] * q[0], axis[1] * q[0], axis[2] * q[0])
-        return JointMotion(Rotation.identity(), p_FM, (ZERO,), (axis,), ZERO, ZERO, (u[0],))
+        return JointMotion(Rotation.identity(), p_FM, (ZERO_VECTOR,), (axis,), ZERO_VECTOR, ZERO_VECTOR, (u[0],))

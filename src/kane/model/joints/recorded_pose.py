@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.expression.node import Expr, Scalar
-from kane.expression.traverse import substitute
+from kane.expression.traverse import substitute_nodes
 from kane.geometry.factor import Elementary, Factor, General
 from kane.geometry.rotation import Rotation
 
@@ -55,4 +55,4 @@ class RecordedPosition:
 
 def _moved(values: Sequence[Any], leaves: Sequence[Expr], q: Sequence[Expr]) -> tuple[Any, ...]:
     images = dict(zip(leaves, q, strict=True))
-    return tuple(substitute([x], images)[0] if isinstance(x, Expr) else x for x in values)
+    return tuple(substitute_nodes([x], images)[0] if isinstance(x, Expr) else x for x in values)

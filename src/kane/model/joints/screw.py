@@ -11,9 +11,9 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Number, scalar
+from kane.geometry.scalars import ZERO_VECTOR, Number, scalar
 from kane.model.joints.axis_joint import AxisJoint
-from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components
+from kane.model.joints.joint import Joint, JointMotion, axis_components
 
 
 @dataclass(frozen=True)
@@ -51,4 +51,4 @@ class Screw(AxisJoint):
         axis = axis_components(self.axis)
         slide = tuple(self.metres_per_radian * a for a in axis)
         p_FM = tuple(h * q[0] for h in slide)
-        return JointMotion(Rotation.about(axis, q[0]), p_FM, (axis,), (slide,), ZERO, ZERO, (u[0],))
+        return JointMotion(Rotation.about(axis, q[0]), p_FM, (axis,), (slide,), ZERO_VECTOR, ZERO_VECTOR, (u[0],))

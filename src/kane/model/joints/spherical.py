@@ -11,9 +11,8 @@ import numpy as np
 from kane.expression.node import Expr
 from kane.geometry import quaternion
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO, Joint, JointMotion
-
-UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR
+from kane.model.joints.joint import Joint, JointMotion
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,12 @@ class Spherical(Joint):
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         rates = tuple(quaternion.kinematics(tuple(q), tuple(u)))
-        return JointMotion(Rotation.quaternion(*q), ZERO, UNITS, (ZERO,) * 3, ZERO, ZERO, rates)
+        return JointMotion(
+            Rotation.quaternion(*q), ZERO_VECTOR, UNIT_VECTORS, (ZERO_VECTOR,) * 3, ZERO_VECTOR, ZERO_VECTOR, rates
+        )
 
     def integrate(self, q: np.ndarray, du: np.ndarray) -> np.ndarray:
         return quaternion.integrate(q, du, 1.0)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return quaternion.difference(q0, q1)
+        return quaternion.rotation_vector_between(q0, q1)

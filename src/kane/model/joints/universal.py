@@ -11,8 +11,8 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import cross
-from kane.model.joints.joint import ZERO, Joint, JointMotion, axis_components
+from kane.geometry.scalars import ZERO_VECTOR, cross
+from kane.model.joints.joint import Joint, JointMotion, axis_components
 from kane.model.joints.rate_joint import RateJoint
 
 # Largest cosine of the angle between axes that count as perpendicular; axes typed as decimals are not exact.
@@ -54,4 +54,6 @@ class Universal(RateJoint):
         carried = R2.apply_inverse(first)
         # In M the first axis has the derivative -axis2 u1 x carried.
         alpha_t = cross(tuple(x * u[0] for x in carried), tuple(x * u[1] for x in second))
-        return JointMotion(R1 @ R2, ZERO, (carried, second), (ZERO, ZERO), alpha_t, ZERO, tuple(u))
+        return JointMotion(
+            R1 @ R2, ZERO_VECTOR, (carried, second), (ZERO_VECTOR, ZERO_VECTOR), alpha_t, ZERO_VECTOR, tuple(u)
+        )

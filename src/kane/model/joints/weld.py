@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.model.joints.joint import ZERO, Joint, JointMotion
+from kane.geometry.scalars import ZERO_VECTOR
+from kane.model.joints.joint import Joint, JointMotion
 
 
 @dataclass(frozen=True)
@@ -29,4 +30,4 @@ class Weld(Joint):
         return ()
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-        return JointMotion(Rotation.identity(), ZERO, (), (), ZERO, ZERO, ())
+        return JointMotion(Rotation.identity(), ZERO_VECTOR, (), (), ZERO_VECTOR, ZERO_VECTOR, ())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
-from kane.model.body import Body, Point, triple
+from kane.model.body import Body, Point, triple_of_model
 from kane.model.loads.load import Effect, Load, Wrench
 
 
@@ -35,7 +35,7 @@ class Force(Load):
             raise ModelError(f"a Force is expressed in the frame of a body, not of {shown(self.expressed_in)}")
         body = self.point.body
         frame = self.expressed_in or body.model.ground
-        f = triple(body.model, self.components, f"a force on body {body.name!r}")
+        f = triple_of_model(body.model, self.components, f"a force on body {body.name!r}")
         none = (0.0, 0.0, 0.0)
         wrenches = [Wrench(self.point, f, none, frame)]
         if self.reaction is not None:

@@ -8,7 +8,7 @@ from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple
 from kane.model.arguments import require_one_model, require_points
 from kane.model.body import Point
-from kane.model.constraints.relative import dot, position, velocity
+from kane.model.constraints.relative import position, scalar_product, velocity
 from kane.model.loads.load import Wrench
 
 
@@ -23,7 +23,7 @@ def require_ends(who: str, P: Point, Q: Point) -> None:
 def length(P: Point, Q: Point) -> Expr:
     """Return L = |p_PQ| [m]."""
     p = position(P, Q, P.body.model.ground)
-    return sqrt(dot(p, p))
+    return sqrt(scalar_product(p, p))
 
 
 def pull(P: Point, Q: Point, tension: Scalar) -> tuple[Wrench, Wrench]:
@@ -40,8 +40,8 @@ def damp(P: Point, Q: Point, coefficient: Scalar) -> tuple[Wrench, Wrench]:
     """
     N = P.body.model.ground
     p, v = position(P, Q, N), velocity(P, Q, N)
-    square = dot(p, p)
-    along = dot(p, v) / square
+    square = scalar_product(p, p)
+    along = scalar_product(p, v) / square
     return _opposite(P, Q, tuple(coefficient * select(square > 0.0, along * x, y) for x, y in zip(p, v, strict=True)))
 
 

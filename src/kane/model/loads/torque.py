@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
-from kane.model.body import Body, triple
+from kane.model.body import Body, triple_of_model
 from kane.model.loads.load import Effect, Load, Wrench
 
 
@@ -32,7 +32,7 @@ class Torque(Load):
             if not isinstance(body, Body | None) or self.body is None:
                 raise ModelError(f"a Torque acts on bodies and is expressed in the frame of one, not {shown(body)}")
         frame = self.expressed_in or self.body.model.ground
-        t = triple(self.body.model, self.components, f"a torque on body {self.body.name!r}")
+        t = triple_of_model(self.body.model, self.components, f"a torque on body {self.body.name!r}")
         none = (0.0, 0.0, 0.0)
         wrenches = [Wrench(self.body.point(), none, t, frame)]
         if self.reaction is not None:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kane.expression.node import Expr
-from kane.model.contacts.candidate import declarations, declared_name
+from kane.model.contacts.candidate import candidates_by_declaration, declared_name
 from kane.model.picture.kinematic_graph import children, coordinate_words, joint_words, loose
 from kane.model.picture.picture import draw
 
@@ -47,7 +47,7 @@ def graph_text(model: Model) -> str:
         stack.extend((c, deeper) for c in reversed(below.get(connection.child, [])))
     lines.extend(f"{body.name} (not connected)" for body in loose(model))
     lines.extend(f"constraint: {_constraint_words(c)}" for c in model.constraints)
-    lines.extend(f"intermittent: {_declaration_words(group)}" for group in declarations(model.candidates))
+    lines.extend(f"intermittent: {_declaration_words(group)}" for group in candidates_by_declaration(model.candidates))
     if model.speed_choice.definitions:
         lines.append(f"speeds: {', '.join(model.speed_choice.definitions)}")
     if model.speed_choice.dependent:
@@ -76,7 +76,7 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
         "Constraints": (("constraint", "equations"), [(c.name, _row_names(c)) for c in model.constraints]),
         "Intermittent constraints": (
             ("name", "equations", "law"),
-            [_declared(group) for group in declarations(model.candidates)],
+            [_declared(group) for group in candidates_by_declaration(model.candidates)],
         ),
         "Speeds": (("speed", "definition"), [(n, repr(x)) for n, x in model.speed_choice.definitions.items()]),
         "Symbols": (("name", "kind", "default"), list(symbols)),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kane.model.contacts import Candidate
     from kane.model.model import Model
 
-ROUNDING = 1e-9  # change by rounding, if a shift of about 1 m or 1 m/s leaves a residual the same
+RESIDUAL_CHANGE_TOLERANCE = 1e-9  # change by rounding, if a shift of about 1 m or 1 m/s leaves a residual the same
 
 
 def children(model: Model) -> dict[Body, list[Connection]]:
@@ -137,7 +137,7 @@ def _in_inertial_frame(model: Model, constraint: Imposed | Candidate) -> bool:
             moved[x] = values[x] + shift @ direction
     with np.errstate(all="ignore"):  # the random state may be impossible; NaN then counts as no change
         before, after = (np.array(interpret(_vanishing(constraint), v)) for v in (values, moved))
-    return bool(np.abs(after - before).max() > ROUNDING)
+    return bool(np.abs(after - before).max() > RESIDUAL_CHANGE_TOLERANCE)
 
 
 def _measured(model: Model, constraint: Imposed | Candidate) -> set[Body]:

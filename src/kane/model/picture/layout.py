@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kane.model.model import Model
 
 # Pixels: width of a page, of a letter in a box, of a smaller letter on a line, and of the gap before a column.
-PAGE, LETTER, SMALL, GAP = 940.0, 7.2, 6.2, 26.0
+PAGE_WIDTH, LETTER_WIDTH, SMALL_LETTER_WIDTH, COLUMN_GAP = 940.0, 7.2, 6.2, 26.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class BodyBox:
     @property
     def box(self) -> float:
         """Width of the box."""
-        return LETTER * len(self.body.name) + 16.0
+        return LETTER_WIDTH * len(self.body.name) + 16.0
 
     @property
     def width(self) -> float:
         """Width of the box, or of the words of the joint above it if these are wider."""
-        return max(self.box, SMALL * len(joint_words(self.hangs[1])) if self.hangs else 0.0)
+        return max(self.box, SMALL_LETTER_WIDTH * len(joint_words(self.hangs[1])) if self.hangs else 0.0)
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ def layout(model: Model, marks: dict[Body, float]) -> PictureLayout:
         model: the model.
         marks: width of the marks below the box of a body.
     """
-    for columns in range(min(len(model.bodies), int(PAGE / (2 * GAP))), 1, -1):
+    for columns in range(min(len(model.bodies), int(PAGE_WIDTH / (2 * COLUMN_GAP))), 1, -1):
         cells = _cells(model, columns)
         used = range(1 + max(cell.column for cell in cells))
         widths = [max(max(c.width, marks.get(c.body, 0.0)) for c in cells if c.column == k) for k in used]
-        if columns == 2 or sum(widths) + GAP * len(widths) <= PAGE:
+        if columns == 2 or sum(widths) + COLUMN_GAP * len(widths) <= PAGE_WIDTH:
             break
     else:  # the ground alone
-        cells, widths = _cells(model, 1), [LETTER * len(model.ground.name) + 16.0]
-    return PictureLayout(cells, [sum(widths[:k]) + GAP * k for k in range(len(widths) + 1)])
+        cells, widths = _cells(model, 1), [LETTER_WIDTH * len(model.ground.name) + 16.0]
+    return PictureLayout(cells, [sum(widths[:k]) + COLUMN_GAP * k for k in range(len(widths) + 1)])
 
 
 def _cells(model: Model, columns: int) -> list[BodyBox]:

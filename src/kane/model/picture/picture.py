@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kane.errors import ModelError, shown
 from kane.model.body import Body
 from kane.model.picture.kinematic_graph import joint_words, loops, restrictions
-from kane.model.picture.layout import GAP, SMALL, BodyBox, PictureLayout, layout
+from kane.model.picture.layout import COLUMN_GAP, SMALL_LETTER_WIDTH, BodyBox, PictureLayout, layout
 from kane.model.picture.lines import DrawnLine, End, routes, tracks_below
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from kane.model.model import Model
 
 # Pixels: height of a box, of the words above it, of a line of words below it, of a track between rows; the margin.
-BOX, ABOVE, BELOW, TRACK, MARGIN = 26.0, 18.0, 13.0, 15.0, 12.0
+BOX_HEIGHT, HEIGHT_ABOVE_BOX, HEIGHT_BELOW_BOX, TRACK_HEIGHT, PICTURE_MARGIN = 26.0, 18.0, 13.0, 15.0, 12.0
 BETWEEN = 8.0  # between rows
 ROAD = 10.0  # hatched line and the gap above it
 LANE, PORT = 8.0, 4.0  # distance of lanes down the right side, and of lines at the right side of a box
-JOINT, TREE, CONSTRAINT, FRAME = "#1f4e9c", "#777", "#b5331c", "#333"
+JOINT_COLOUR, TREE_COLOUR, CONSTRAINT_COLOUR, FRAME_COLOUR = "#1f4e9c", "#777", "#b5331c", "#333"
 CRISP = 'fill="none" shape-rendering="crispEdges"'
 
 
@@ -51,7 +51,7 @@ def draw(model: Model) -> str:
             continue
         marks.setdefault(bodies[-1], []).extend(words)
         roads |= {*outer} if len(bodies) > 1 else set()
-    grid = layout(model, {body: SMALL * max(map(len, words)) for body, words in marks.items()})
+    grid = layout(model, {body: SMALL_LETTER_WIDTH * max(map(len, words)) for body, words in marks.items()})
     return _Sheet(grid, marks, roads, routes(grid, between)).svg()
 
 
@@ -64,17 +64,21 @@ class _Sheet:
         self.grid, self.marks, self.roads, self.lines = grid, marks, roads, lines
         self.middle: list[float] = []  # of the boxes of each row
         self.below: list[float] = []  # top of the tracks below each row
-        self.height = MARGIN
+        self.height = PICTURE_MARGIN
         for row in range(1 + max(cell.row for cell in grid.cells)):
-            marked = [BELOW * len(marks.get(c.body, ())) + ROAD * (c.body in roads) for c in grid.cells if c.row == row]
-            self.middle.append(self.height + ABOVE + BOX / 2)
-            self.below.append(self.middle[row] + BOX / 2 + max(marked))
-            self.height = self.below[row] + TRACK * tracks_below(lines, row) + BETWEEN
+            marked = [
+                HEIGHT_BELOW_BOX * len(marks.get(c.body, ())) + ROAD * (c.body in roads)
+                for c in grid.cells
+                if c.row == row
+            ]
+            self.middle.append(self.height + HEIGHT_ABOVE_BOX + BOX_HEIGHT / 2)
+            self.below.append(self.middle[row] + BOX_HEIGHT / 2 + max(marked))
+            self.height = self.below[row] + TRACK_HEIGHT * tracks_below(lines, row) + BETWEEN
         self.right = max(self._extent(cell) for cell in grid.cells)
-        words = [self._words_at(line.ends[line.named])[0] + SMALL * len(line.words) for line in lines]
+        words = [self._words_at(line.ends[line.named])[0] + SMALL_LETTER_WIDTH * len(line.words) for line in lines]
         self.right = max([self.right, *words])
         lanes = [1 + line.lane for line in lines if line.lane is not None]
-        self.width = self.right + LANE * (1 + max(lanes, default=0)) + MARGIN
+        self.width = self.right + LANE * (1 + max(lanes, default=0)) + PICTURE_MARGIN
 
     def svg(self) -> str:
         """Return the picture."""
@@ -87,41 +91,42 @@ class _Sheet:
         return head + "".join(parts) + "</svg>"
 
     def _left(self, cell: BodyBox) -> float:
-        return MARGIN + self.grid.left[cell.column]
+        return PICTURE_MARGIN + self.grid.left[cell.column]
 
     def _extent(self, cell: BodyBox) -> float:
-        marks = [SMALL * len(words) for words in self.marks.get(cell.body, ())]
+        marks = [SMALL_LETTER_WIDTH * len(words) for words in self.marks.get(cell.body, ())]
         return self._left(cell) + max([cell.width, *marks])
 
     def _joint(self, cell: BodyBox, parent: BodyBox, joint: Connection) -> str:
         """Return the line from the box of the parent to that of the child, with the words of the joint."""
         x, y = self._left(cell), self.middle[cell.row]
         start, row = self._left(parent) + parent.box, self.middle[parent.row]
-        path = f"M{start:.0f} {row:.0f} H{x - GAP / 2:.0f} V{y:.0f} H{x:.0f}"
-        words = _text(x, y - BOX / 2 - 5, joint_words(joint), JOINT)
-        return f'<path d="{path}" {CRISP} stroke="{TREE}"/>' + words
+        path = f"M{start:.0f} {row:.0f} H{x - COLUMN_GAP / 2:.0f} V{y:.0f} H{x:.0f}"
+        words = _text(x, y - BOX_HEIGHT / 2 - 5, joint_words(joint), JOINT_COLOUR)
+        return f'<path d="{path}" {CRISP} stroke="{TREE_COLOUR}"/>' + words
 
     def _box(self, cell: BodyBox) -> str:
         x, y, body = self._left(cell), self.middle[cell.row], cell.body
         fill = "#ddd" if body.index == 0 else "#fff"
         dashes = ' stroke-dasharray="3 3"' if cell.repeated else ""
-        box = f'x="{x:.0f}" y="{y - BOX / 2:.0f}" width="{cell.box:.0f}" height="{BOX:.0f}" rx="5"'
-        name = f'<text x="{x + cell.box / 2:.0f}" y="{y + 4:.0f}" font-size="12" text-anchor="middle" fill="{FRAME}">'
-        drawn = f'<rect {box} fill="{fill}" stroke="{FRAME}"{dashes}/>{name}{escape(body.name)}</text>'
+        box = f'x="{x:.0f}" y="{y - BOX_HEIGHT / 2:.0f}" width="{cell.box:.0f}" height="{BOX_HEIGHT:.0f}" rx="5"'
+        centre = f'x="{x + cell.box / 2:.0f}" y="{y + 4:.0f}"'
+        name = f'<text {centre} font-size="12" text-anchor="middle" fill="{FRAME_COLOUR}">'
+        drawn = f'<rect {box} fill="{fill}" stroke="{FRAME_COLOUR}"{dashes}/>{name}{escape(body.name)}</text>'
         end = x + cell.box
-        arrow = f'<path d="M{end:.0f} {y:.0f} h10 m-4 -4 l4 4 l-4 4" fill="none" stroke="{TREE}"/>'
+        arrow = f'<path d="M{end:.0f} {y:.0f} h10 m-4 -4 l4 4 l-4 4" fill="none" stroke="{TREE_COLOUR}"/>'
         return drawn + arrow * (cell in self.grid.going_on)
 
     def _marks(self, cell: BodyBox) -> str:
         """Return the marks below a box: the hatched line, and the names of the constraints of this body alone."""
-        x, y, drawn = self._left(cell), self.middle[cell.row] + BOX / 2, ""
+        x, y, drawn = self._left(cell), self.middle[cell.row] + BOX_HEIGHT / 2, ""
         if cell.body in self.roads:
             y += ROAD / 2
             ticks = "".join(f"M{x + k:.0f} {y:.0f} l-4 5" for k in range(6, int(cell.box) + 1, 6))
-            drawn = f'<path d="M{x:.0f} {y:.0f} h{cell.box:.0f} {ticks}" fill="none" stroke="{CONSTRAINT}"/>'
+            drawn = f'<path d="M{x:.0f} {y:.0f} h{cell.box:.0f} {ticks}" fill="none" stroke="{CONSTRAINT_COLOUR}"/>'
             y += ROAD / 2
         words = enumerate(self.marks.get(cell.body, ()), start=1)
-        return drawn + "".join(_text(x, y + BELOW * k - 2, name, CONSTRAINT) for k, name in words)
+        return drawn + "".join(_text(x, y + HEIGHT_BELOW_BOX * k - 2, name, CONSTRAINT_COLOUR) for k, name in words)
 
     def _line(self, line: DrawnLine) -> str:
         """Return the line of a constraint, with its words."""
@@ -137,18 +142,18 @@ class _Sheet:
         else:
             paths.append(f"M{lane:.0f} {min(y for _, y in turns):.0f} V{max(y for _, y in turns):.0f}")
         x, y = self._words_at(line.ends[line.named])
-        drawn = f'<path d="{" ".join(paths)}" {CRISP} stroke="{CONSTRAINT}"/>'
-        return drawn + _text(x, y, line.words, CONSTRAINT)
+        drawn = f'<path d="{" ".join(paths)}" {CRISP} stroke="{CONSTRAINT_COLOUR}"/>'
+        return drawn + _text(x, y, line.words, CONSTRAINT_COLOUR)
 
     def _leaving(self, end: End) -> tuple[float, float]:
         """Return the point at which a line leaves its box."""
         right, y = self._left(end.cell) + end.cell.box, self.middle[end.cell.row]
         if end.track is None:
             return right, y + PORT * end.port
-        return right - 8.0 - 8.0 * end.port, y + BOX / 2
+        return right - 8.0 - 8.0 * end.port, y + BOX_HEIGHT / 2
 
     def _track(self, end: End) -> float:
-        return self.below[end.cell.row] + TRACK * ((end.track or 0) + 1) - 2.0
+        return self.below[end.cell.row] + TRACK_HEIGHT * ((end.track or 0) + 1) - 2.0
 
     def _words_at(self, end: End) -> tuple[float, float]:
         x, y = self._leaving(end)

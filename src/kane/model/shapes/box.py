@@ -8,7 +8,7 @@ from itertools import product
 
 from kane.expression.node import Scalar
 from kane.model.body import Point
-from kane.model.shapes.part import BOX, Part
+from kane.model.shapes.part import BOX_FORM, Part
 from kane.model.shapes.placed import Lengths
 
 
@@ -39,4 +39,4 @@ class Box(Lengths):
 
     def parts(self) -> tuple[Part, ...]:
         """Return the box as one part."""
-        return (Part(BOX, self.sides, self.origin.position_in_body, self.rotation),)
+        return (Part(BOX_FORM, self.sides, self.origin.position_in_body, self.rotation),)

@@ -11,7 +11,7 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import dot
 from kane.model.arguments import require_points, require_positive, upright
 from kane.model.body import Point
-from kane.model.shapes.part import BALL, TUBE, Part
+from kane.model.shapes.part import BALL_FORM, TUBE_FORM, Part
 from kane.model.shapes.shape import Shape
 
 
@@ -55,5 +55,5 @@ class Capsule(Shape):
         along = tuple(b - a for a, b in zip(start, end, strict=True))
         middle = tuple(0.5 * (a + b) for a, b in zip(start, end, strict=True))
         axes = upright(self.start.body.direction(along))
-        balls = [Part(BALL, (r, r, r), place, Rotation.identity()) for place in (start, end)]
-        return (Part(TUBE, (r, r, sqrt(dot(along, along))), middle, axes), *balls)
+        balls = [Part(BALL_FORM, (r, r, r), place, Rotation.identity()) for place in (start, end)]
+        return (Part(TUBE_FORM, (r, r, sqrt(dot(along, along))), middle, axes), *balls)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kane.expression.node import Scalar
 from kane.model.arguments import require_positive
 from kane.model.shapes.disk import Disk
-from kane.model.shapes.part import CYLINDER, ENDLESS, TUBE, Part
+from kane.model.shapes.part import CYLINDER_FORM, ENDLESS_SIZE, TUBE_FORM, Part
 from kane.model.shapes.rim import Rim
 
 
@@ -44,4 +44,4 @@ class Cylinder(Rim):
 
     def parts(self) -> tuple[Part, ...]:
         """Return a cylinder, or a tube as long as the scene for an infinite cylinder."""
-        return (self.round(TUBE, ENDLESS) if self.length is None else self.round(CYLINDER, self.length),)
+        return (self.round(TUBE_FORM, ENDLESS_SIZE) if self.length is None else self.round(CYLINDER_FORM, self.length),)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kane.model.shapes.part import CYLINDER, Part
-from kane.model.shapes.rim import THIN, Rim
+from kane.model.shapes.part import CYLINDER_FORM, Part
+from kane.model.shapes.rim import RIM_THICKNESS, Rim
 
 
 class Disk(Rim):
@@ -17,4 +17,4 @@ class Disk(Rim):
 
     def parts(self) -> tuple[Part, ...]:
         """Return a thin cylinder."""
-        return (self.round(CYLINDER, THIN * self.radius),)
+        return (self.round(CYLINDER_FORM, RIM_THICKNESS * self.radius),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
-from kane.model.shapes.part import BALL, Part
+from kane.model.shapes.part import BALL_FORM, Part
 from kane.model.shapes.placed import Lengths
 
 
@@ -27,4 +27,4 @@ class Ellipsoid(Lengths):
 
     def parts(self) -> tuple[Part, ...]:
         """Return the ellipsoid as one part."""
-        return (Part(BALL, self.semi_axes, self.origin.position_in_body, self.rotation),)
+        return (Part(BALL_FORM, self.semi_axes, self.origin.position_in_body, self.rotation),)

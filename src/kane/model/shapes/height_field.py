@@ -12,17 +12,17 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
-from kane.expression.construct import spline
+from kane.expression.construct import build_spline
 from kane.expression.node import Expr, Scalar
 from kane.expression.spline import PiecewiseCubic
 from kane.geometry.scalars import Triple, dot
 from kane.model.arguments import require_points, upright
 from kane.model.body import Point
-from kane.model.shapes.part import TUBE, Part
+from kane.model.shapes.part import TUBE_FORM, Part
 from kane.model.shapes.shape import Shape
 
-FEWEST = 4  # number of grid lines that a not-a-knot cubic spline needs
-THIN = 0.002  # thickness of drawn lines, as a fraction of the longer side
+LEAST_GRID_LINES = 4  # number of grid lines that a not-a-knot cubic spline needs
+GRID_LINE_THICKNESS = 0.002  # thickness of drawn lines, as a fraction of the longer side
 
 
 class Level(NamedTuple):
@@ -59,9 +59,10 @@ class HeightField(Shape):
         grid = {}
         for word in ("x", "y"):
             values = numbers(getattr(self, word), f"{word} of a HeightField are numbers that increase")
-            if values.ndim != 1 or len(values) < FEWEST or not (np.diff(values) > 0).all():
+            if values.ndim != 1 or len(values) < LEAST_GRID_LINES or not (np.diff(values) > 0).all():
                 raise ModelError(
-                    f"{word} of a HeightField are at least {FEWEST} numbers that increase, not {shown(values)}"
+                    f"{word} of a HeightField are at least {LEAST_GRID_LINES} numbers that increase, "
+                    f"not {shown(values)}"
                 )
             grid[word] = tuple(float(v) for v in values)
         heights = numbers(self.heights, "heights of a HeightField are numbers")
@@ -105,7 +106,7 @@ class HeightField(Shape):
             ]
             for x, row in zip(self.x, self.heights, strict=True)
         ]
-        thick = THIN * max(self.x[-1] - self.x[0], self.y[-1] - self.y[0])
+        thick = GRID_LINE_THICKNESS * max(self.x[-1] - self.x[0], self.y[-1] - self.y[0])
         lines = [*places, *(list(column) for column in zip(*places, strict=True))]
         return tuple(part for line in lines for part in self._rods(line, thick))
 
@@ -114,10 +115,10 @@ class HeightField(Shape):
             along = tuple(q - p for p, q in zip(a, b, strict=True))
             middle = tuple(0.5 * (p + q) for p, q in zip(a, b, strict=True))
             turn = upright(self.point.body.direction(along))
-            yield Part(TUBE, (thick, thick, float(dot(along, along)) ** 0.5), middle, turn)
+            yield Part(TUBE_FORM, (thick, thick, float(dot(along, along)) ** 0.5), middle, turn)
 
 
 def orders(table: PiecewiseCubic, at: Expr) -> tuple[Expr, Expr, Expr]:
     """Return a piecewise polynomial and its first two derivatives at a place."""
     first = table.derivative()
-    return spline(at, table), spline(at, first), spline(at, first.derivative())
+    return build_spline(at, table), build_spline(at, first), build_spline(at, first.derivative())

@@ -15,11 +15,11 @@ from kane.errors import ModelError
 Array = NDArray[np.float64]
 # Adjacent triangles are one face if their corners are within this fraction of the size from a common plane. Flat sides
 # in single-precision files are flat to about this accuracy.
-FLAT = 1e-6
+COPLANARITY_TOLERANCE = 1e-6
 # Relative accuracy of a depth. A mesh counts as convex if its depth is less than SHALLOW times its size.
 FOUND, SHALLOW = 1e-2, 1e-4
 # Largest number of distances between triangles and faces in memory at a time.
-MOST = 2_000_000
+DISTANCES_IN_MEMORY = 2_000_000
 # Largest number of iterations that move corners into the planes of their faces. Each reduces the error several times.
 TURNS = 60
 
@@ -53,7 +53,7 @@ class Hull:
         """Return the convex hull of points; points that are not corners are left out.
 
         Raises:
-            ModelError: the points are coplanar, to within ``FLAT`` of their size.
+            ModelError: the points are coplanar, to within ``COPLANARITY_TOLERANCE`` of their size.
         """
         count = len(points)
         while True:
@@ -93,7 +93,7 @@ class Hull:
         pieces = [np.asarray(points[triangles])]
         while pieces:
             piece = pieces.pop()
-            if len(piece) > 1 and 3 * len(piece) * len(self.faces) > MOST:
+            if len(piece) > 1 and 3 * len(piece) * len(self.faces) > DISTANCES_IN_MEMORY:
                 pieces += np.array_split(piece, 2)
                 continue
             below = -self.heights(piece.reshape(-1, 3)).reshape(len(piece), 3, -1)
@@ -166,7 +166,7 @@ def _flat_faces(points: Array) -> list[set[int]]:
     """Return the corners of each face, after merging coplanar triangles."""
     size, found = float(np.ptp(points, axis=0).max()), _qhull(points)
     face = list(range(len(found.simplices)))
-    off = np.abs(points @ found.equations[:, :3].T + found.equations[:, 3]) <= FLAT * size
+    off = np.abs(points @ found.equations[:, :3].T + found.equations[:, 3]) <= COPLANARITY_TOLERANCE * size
     for k, beside in enumerate(found.neighbors):
         for j in beside:
             if off[found.simplices[k], j].all() and off[found.simplices[j], k].all():

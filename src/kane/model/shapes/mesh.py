@@ -22,7 +22,7 @@ from kane.model.shapes.polyhedron import Polyhedron
 from kane.model.shapes.shape import Shape
 from kane.model.shapes.trimesh import read_mesh
 
-KINDS = (".stl", ".obj", ".ply", ".dae", ".off", ".glb")
+MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".off", ".glb")
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Mesh(Placed):
 
     def __post_init__(self) -> None:
         path = given_path(self.path, "the path of a Mesh")
-        if path.suffix.lower() not in KINDS:
-            raise ModelError(f"{shown(str(path))} is not a mesh; give a file that ends with {', '.join(KINDS)}")
+        if path.suffix.lower() not in MESH_SUFFIXES:
+            raise ModelError(f"{shown(str(path))} is not a mesh; give a file that ends with {', '.join(MESH_SUFFIXES)}")
         given = self.scale if isinstance(self.scale, list | tuple) else (self.scale,) * 3
         factors = tuple(number(x, "the scale of a Mesh") for x in given)
         if len(factors) != 3 or 0.0 in factors:

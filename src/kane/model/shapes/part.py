@@ -10,9 +10,16 @@ from kane.geometry.scalars import Triple
 # Forms, centred at the origin: box with edges of length 1; ball of radius 1; cylinder, tube (a cylinder without ends)
 # and thin ring of radius 1 and length 1 along z. The square in the plane z = 0 has edges of length 2 and represents a
 # plane.
-BOX, BALL, CYLINDER, TUBE, RING, SQUARE = "box", "ball", "cylinder", "tube", "ring", "square"
+BOX_FORM, BALL_FORM, CYLINDER_FORM, TUBE_FORM, RING_FORM, SQUARE_FORM = (
+    "box",
+    "ball",
+    "cylinder",
+    "tube",
+    "ring",
+    "square",
+)
 # Size of a part that extends over the whole scene.
-ENDLESS = 0.0
+ENDLESS_SIZE = 0.0
 
 
 class Solid(NamedTuple):
@@ -27,7 +34,7 @@ class Part(NamedTuple):
 
     Attributes:
         form: one of the forms above, the path of a mesh, or a Solid.
-        size: factors along the axes of the form [m]; ENDLESS along an axis without end.
+        size: factors along the axes of the form [m]; ENDLESS_SIZE along an axis without end.
         position: p_B of its centre [m].
         orientation: R.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kane.errors import ModelError
 from kane.model.arguments import require_direction, require_points, unit, upright
 from kane.model.body import Body, Direction, Point
-from kane.model.shapes.part import ENDLESS, SQUARE, Part
+from kane.model.shapes.part import ENDLESS_SIZE, SQUARE_FORM, Part
 from kane.model.shapes.shape import Shape
 
 
@@ -49,4 +49,4 @@ class Plane(Shape):
 
     def parts(self) -> tuple[Part, ...]:
         """Return a square as large as the scene."""
-        return (Part(SQUARE, (ENDLESS,) * 3, self.point.position_in_body, upright(self.normal)),)
+        return (Part(SQUARE_FORM, (ENDLESS_SIZE,) * 3, self.point.position_in_body, upright(self.normal)),)

@@ -8,11 +8,11 @@ from kane.errors import ModelError
 from kane.expression.node import Scalar
 from kane.model.arguments import require_direction, require_points, require_positive, unit, upright
 from kane.model.body import Direction, Point
-from kane.model.shapes.part import RING, Part
+from kane.model.shapes.part import RING_FORM, Part
 from kane.model.shapes.shape import Shape
 
 # Drawn thickness of a rim along its axle, in radii.
-THIN = 0.08
+RIM_THICKNESS = 0.08
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Rim(Shape):
 
     def parts(self) -> tuple[Part, ...]:
         """Return the circle."""
-        return (self.round(RING, THIN * self.radius),)
+        return (self.round(RING_FORM, RIM_THICKNESS * self.radius),)
 
     def round(self, form: str, length: Scalar) -> Part:
         """Return a round part about the axle."""

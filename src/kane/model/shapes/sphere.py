@@ -8,7 +8,7 @@ from kane.expression.node import Scalar
 from kane.geometry.rotation import Rotation
 from kane.model.arguments import require_points, require_positive
 from kane.model.body import Point
-from kane.model.shapes.part import BALL, Part
+from kane.model.shapes.part import BALL_FORM, Part
 from kane.model.shapes.shape import Shape
 
 
@@ -35,4 +35,4 @@ class Sphere(Shape):
 
     def parts(self) -> tuple[Part, ...]:
         """Return a ball."""
-        return (Part(BALL, (self.radius,) * 3, self.centre.position_in_body, Rotation.identity()),)
+        return (Part(BALL_FORM, (self.radius,) * 3, self.centre.position_in_body, Rotation.identity()),)

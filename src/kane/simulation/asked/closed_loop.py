@@ -12,7 +12,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import substitute as substitute_inputs
 from kane.formulation.recursive.measures import images
@@ -59,7 +59,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
     ):  # numerically embedded constraints: use equations in which the replaced inputs remain without effect
         closed = with_laws(dyn, expressions)
         return ClosedLoop(closed.function("rhs"), closed.settle, recorded)
-    outputs = substitute(rhs.program.outputs, replacements)
+    outputs = substitute_nodes(rhs.program.outputs, replacements)
     return ClosedLoop(dyn.compile(Program(f"{rhs.name} in closed loop", outputs, **arrays)), dyn.settle, recorded)
 
 
@@ -80,7 +80,7 @@ def resolved(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr
             raise ModelError(f"the expression for the input {name!r} belongs to another model")
     given = list(expressions.values())
     meaning = {**images(equations.system, given), **equations.baked}
-    resolved = dict(zip(expressions, substitute(given, meaning), strict=True))
+    resolved = dict(zip(expressions, substitute_nodes(given, meaning), strict=True))
     e = equations
     known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in resolved)}
     for name, expression in resolved.items():

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
-from kane.expression.traverse import leaves, substitute
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.measures import images
 from kane.model.reaction import reaction_leaves
@@ -31,8 +31,8 @@ def known_in_state(
     for who, expression in named.items():
         if expression.arena is not e.t.arena:
             raise ModelError(f"{who} belongs to another model")
-    outputs = substitute(given, {**images(e.system, given), **e.baked})
-    outputs = substitute(outputs, controls) if controls else outputs
+    outputs = substitute_nodes(given, {**images(e.system, given), **e.baked})
+    outputs = substitute_nodes(outputs, controls) if controls else outputs
     known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in unknown)}
     for who, output in zip(named, outputs, strict=True):
         for leaf in leaves([output]):

@@ -13,7 +13,7 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, takes
 from kane.expression.node import Expr
-from kane.model.named_vector import named_vector, position
+from kane.model.named_vector import index_of_name, named_vector
 from kane.native.arrays import Tables, Vector
 from kane.simulation.asked.sampled import Sampled
 
@@ -177,7 +177,7 @@ def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) ->
     plan = InputPlan(tuple(names), np.array(defaults, dtype=float))
     if isinstance(inputs, Mapping):
         for name, value in inputs.items():
-            _plan_one(plan, position(name, names, "input"), value)
+            _plan_one(plan, index_of_name(name, names, "input"), value)
         return plan
     whole = _as_samples(inputs)
     if whole is not None:

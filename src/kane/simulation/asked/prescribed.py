@@ -18,7 +18,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.simulation.asked.inputs import Samples
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def courses(equations: Equations, q: Any, times: Array, parameters: Mapping[str,
         raise ModelError(f"{equations.name!r} has no coordinates, and so cannot follow a motion")
     if isinstance(q, Mapping):
         for name in q:
-            position(name, names, "coordinate")
+            index_of_name(name, names, "coordinate")
         missing = [name for name in names if name not in q]
         if missing:
             raise ModelError(f"the motion of {', '.join(missing)} is not prescribed; give {FORMS}")

@@ -17,7 +17,7 @@ from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.loads.load import Effect
 from kane.model.model import Model
-from kane.model.reaction import PREFIX
+from kane.model.reaction import REACTION_PREFIX
 from kane.simulation.asked.events import Event, event_names
 from kane.simulation.asked.inputs import InputPlan
 
@@ -148,7 +148,7 @@ def _uses(equations: Equations, plan: InputPlan, events: Sequence[Event]) -> Ite
         if not joint.coordinate_names:
             yield from ((f"the coordinate of joint {joint.name!r}", x) for x in joint.coordinates)
     for leaf, x in equations.controllers.items():
-        if not leaf.name.startswith(PREFIX):
+        if not leaf.name.startswith(REACTION_PREFIX):
             yield f"what kane.substitute put in place of {leaf.name!r} (give it as inputs= of simulate instead)", x
     yield from ((f"the expression for the input {name!r}", x) for name, x in plan.expressions.items())
     laws = ((plan.names[columns[0]], sampled.law) for columns, sampled in plan.sampled_laws.items())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 
 LINES, MANY = 20, 60  # lines per panel; more than MANY similar lines share one panel, without a legend
 UNEQUAL = 20.0  # size ratio from which the smaller of two lines would look flat
@@ -82,7 +82,7 @@ def named(known: Sequence[PlottedQuantity], names: Sequence[str]) -> list[Plotte
         ModelError: a name is unknown.
     """
     words = [x.name for x in known]
-    return [known[position(name, words, "coordinate, speed, input or energy")] for name in names]
+    return [known[index_of_name(name, words, "coordinate, speed, input or energy")] for name in names]
 
 
 def silent(shown: Sequence[PlottedQuantity]) -> list[PlottedQuantity]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from kane.errors import FileError, ModelError, shown
-from kane.expression.arguments import listed, words
+from kane.expression.arguments import list_argument, words
 from kane.simulation.recorded.run_model import dynamics_of, names_of, parameters_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def page_of(
     from kane.display.replay import replay_page
 
     known = dynamics_of(run, model)
-    others = listed(ghosts, "ghosts", "runs")
+    others = list_argument(ghosts, "ghosts", "runs")
     for other in others:
         if not isinstance(other, Replayed):
             raise ModelError(f"{shown(other)} is not a run; ghosts are runs of the same model")

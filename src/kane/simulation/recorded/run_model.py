@@ -22,7 +22,7 @@ def dynamics_of(run: Any, model: Equations | None = None) -> Dynamics:
     if run._dyn is None:
         from kane.dynamics.build import build
         from kane.formulation.formulate import formulate
-        from kane.model.model_form import model_of
+        from kane.model.model_form import model_from_form
 
         if model is not None:
             run._dyn = build(model)
@@ -33,7 +33,7 @@ def dynamics_of(run: Any, model: Equations | None = None) -> Dynamics:
                 "give the model: kane.view(run, model=model)"
             )
         try:
-            run._dyn = build(formulate(model_of(json.loads(run._form))))
+            run._dyn = build(formulate(model_from_form(json.loads(run._form))))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ImportFileError(f"the model in the file of this run is damaged: {error}; simulate it again") from None
     return run._dyn

@@ -14,7 +14,7 @@ from kane.dynamics.ahead import STATUSES
 from kane.errors import ModelError, shown
 from kane.model.checks import near
 from kane.model.contacts.candidate import parts_named
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 
@@ -153,7 +153,7 @@ def places_named(name: Any, names: Sequence[str]) -> list[int]:
         ModelError: no constraint has this name.
     """
     parts = parts_named(name, names) if isinstance(name, str) else []
-    return [position(x, names, COMES_AND_GOES) for x in parts or [name]]
+    return [index_of_name(x, names, COMES_AND_GOES) for x in parts or [name]]
 
 
 def table(events: Sequence[Occurrence], length: float, push: float, speed: float) -> str:

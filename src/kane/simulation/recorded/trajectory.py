@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.dynamics.ahead import statuses_in_words
 from kane.errors import ModelError
-from kane.model.named_vector import position
+from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
 from kane.simulation.recorded.record import IN_NUMBERS, MODES, RESIDUALS, SEPARATOR, ChartSwitch, Labelled
@@ -180,7 +180,7 @@ class Trajectory(Replayed):
         for variable, dimension in DIMENSIONS.items():
             courses |= zip(map(str, self._values(dimension)), self._values(variable).T, strict=True)
         names = list(courses)
-        return courses[names[position(name, names, "coordinate, speed, input, energy or residual")]]
+        return courses[names[index_of_name(name, names, "coordinate, speed, input, energy or residual")]]
 
     def __len__(self) -> int:
         """Number of recorded states."""

@@ -11,6 +11,9 @@ from kane.geometry.scalars import Triple, dot, settled
 from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 
+# A disk or rim counts as flat if 1 - |a . n| is at most this; the sine of its tilt is then 1.4e-6.
+FLAT_TILT_TOLERANCE = 1e-12
+
 
 def carried(P: Point, d: Direction) -> tuple[Point, Direction]:
     """Return a point and a direction of a body, as fixed in the body nearest to the ground in which both are fixed.

@@ -8,15 +8,12 @@ from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.geometry.scalars import cross, settled
 from kane.model.constraints.constraint import Row
-from kane.model.constraints.relative import angular_velocity_in, dot, numbers, position, velocity_in
-from kane.model.constraints.rolling.carrier import carried, kept_lean
+from kane.model.constraints.relative import angular_velocity_in, measure_numbers, position, scalar_product, velocity_in
+from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, carried, kept_lean
 from kane.model.shapes import Disk, Plane
 
-# A disk counts as flat if 1 - |a . n| is at most this.
-ROUNDING = 1e-12
 
-
-def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
+def disk_rolling_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     """Return the equations of a disk of body A with centre C on a plane of body B; the disk may tilt.
 
     Let a be the axle, n the normal, and s = |a x n| the sine of the tilt (1 for an upright disk). The heading is
@@ -36,23 +33,27 @@ def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     """
     A, B, r = disk.centre.body, plane.body, disk.radius
     kept = kept_lean(disk.unit_axle, plane.unit_normal)
-    if kept is not None and abs(kept) > 1.0 - ROUNDING:
+    if kept is not None and abs(kept) > 1.0 - FLAT_TILT_TOLERANCE:
         raise ModelError(
             f"the disk of body {A.name!r} is always parallel to its plane and has no lowest point to roll or "
             "slide on; use m.contact(disk, plane) instead"
         )
     C, axle = carried(disk.centre, disk.unit_axle)
     E, a = C.body, axle.components
-    n, v = numbers(plane.unit_normal, E), velocity_in(B, plane.point, C, E)
-    lean = dot(a, n)
+    n, v = measure_numbers(plane.unit_normal, E), velocity_in(B, plane.point, C, E)
+    lean = scalar_product(a, n)
     s = sqrt(1 - lean * lean)
     h = tuple(x / s for x in cross(a, n))
-    tilting = dot(angular_velocity_in(B, E, E), h)  # w_BE . h = w_BA . h, as the wheel turns in E about a
+    tilting = scalar_product(angular_velocity_in(B, E, E), h)  # w_BE . h = w_BA . h, as the wheel turns in E about a
     spin = A.angular_velocity.dot(disk.unit_axle) - B.angular_velocity.dot(disk.unit_axle)
-    height = dot(position(plane.point, C, E), n) - r * s
-    upright = spin.arena.lift(dot(v, settled(x - lean * y for x, y in zip(n, a, strict=True))))
+    height = scalar_product(position(plane.point, C, E), n) - r * s
+    upright = spin.arena.lift(scalar_product(v, settled(x - lean * y for x, y in zip(n, a, strict=True))))
     return [
-        Row("no slip", motion=dot(v, h) - r * spin),
-        Row("no skid", motion=dot(v, cross(n, h)) + r * s * tilting, instead=dot(v, a) + r * tilting),
-        Row("touch", configuration=height, motion=dot(v, n) + r * lean * tilting, instead=upright),
+        Row("no slip", motion=scalar_product(v, h) - r * spin),
+        Row(
+            "no skid",
+            motion=scalar_product(v, cross(n, h)) + r * s * tilting,
+            instead=scalar_product(v, a) + r * tilting,
+        ),
+        Row("touch", configuration=height, motion=scalar_product(v, n) + r * lean * tilting, instead=upright),
     ]

@@ -9,14 +9,14 @@ from kane.expression.node import Scalar
 from kane.geometry.scalars import cross
 from kane.model.arguments import at_defaults
 from kane.model.constraints.constraint import Row
-from kane.model.constraints.relative import dot, position, velocity
+from kane.model.constraints.relative import position, scalar_product, velocity
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.requirements import POSITIVE, require_of_parameters
 from kane.model.shapes import Disk
 from kane.model.shapes.rim import Rim
 
 
-def disk_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:
+def disk_rolling_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:
     """Return the equations of a disk of body A on a rim of body B.
 
     Its axle a must be parallel to the axle of the rim, and both must be in one plane; joints or other constraints
@@ -32,8 +32,8 @@ def disk_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:
     t = tuple(x / d for x in cross(a.components, c))
     w_A, w_B = (body.angular_velocity.dot(disk.unit_axle) for body in (disk.centre.body, rim.centre.body))
     return [
-        Row("no slip", motion=dot(v, t) - disk.radius * w_A - rim.curvature_radius * w_B),
-        Row("touch", configuration=(dot(c, c) - d * d) / (2 * d), motion=dot(c, v) / d),
+        Row("no slip", motion=scalar_product(v, t) - disk.radius * w_A - rim.curvature_radius * w_B),
+        Row("touch", configuration=(scalar_product(c, c) - d * d) / (2 * d), motion=scalar_product(c, v) / d),
     ]
 
 

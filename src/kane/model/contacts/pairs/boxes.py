@@ -20,17 +20,15 @@ from itertools import product
 
 from kane.expression.functions import absolute, maximum, select, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot, is_zero
-from kane.model.constraints.relative import numbers, position
-from kane.model.contacts.pairs.on_round import scaled
+from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot, is_zero
+from kane.model.constraints.relative import measure_numbers, position
+from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE, scaled
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box
 
-# Tolerance at the limits of faces and edges [m]. It keeps contacts of flush boxes from switching by rounding.
-FLUSH = 1e-9
-# Squared sine below which edges count as parallel [rad^2]. Distance assigned to features that do not count [m].
-PARALLEL, FAR = 1e-10, 1e3
-AXES = range(3)
+# Distance assigned to features that do not count [m].
+IGNORED_DISTANCE = 1e3
+AXIS_INDICES = range(3)
 SIGNS = (1.0, -1.0)
 
 
@@ -65,11 +63,11 @@ class _Pair:
         self.box, self.surface, self.E = box, surface, surface.origin.body
         feature = box.origin.body
         away = position(surface.origin, box.origin, self.E)
-        edges = [numbers(feature.direction(box.rotation.apply(unit)), self.E) for unit in UNITS]
+        edges = [measure_numbers(feature.direction(box.rotation.apply(unit)), self.E) for unit in UNIT_VECTORS]
         self.a = _Sides(away, tuple(edges), tuple(0.5 * x for x in box.sides))
-        still = tuple(surface.rotation.apply(unit) for unit in UNITS)
+        still = tuple(surface.rotation.apply(unit) for unit in UNIT_VECTORS)
         self.b = _Sides((0.0, 0.0, 0.0), still, tuple(0.5 * x for x in surface.sides))
-        self.crossed = {(i, j): n for i in AXES for j in AXES if (n := self._across(i, j)) is not None}
+        self.crossed = {(i, j): n for i in AXIS_INDICES for j in AXIS_INDICES if (n := self._across(i, j)) is not None}
         self.on_surface, self.on_feature = self._facing(self.b), self._facing(self.a)
         self.apart = reduce(maximum, [self.on_surface[1], self.on_feature[1], *(s for _, s in self.crossed.values())])
 
@@ -88,9 +86,9 @@ class _Pair:
         if all(is_zero(x) for x in n):
             return None
         square = dot(n, n)
-        size = sqrt(maximum(square, PARALLEL))
+        size = sqrt(maximum(square, PARALLEL_SQUARED_SINE))
         unit = self.outwards(tuple(0.0 if is_zero(x) else x / size for x in n))
-        return unit, select(square < PARALLEL, -FAR, self.separation(unit))
+        return unit, select(square < PARALLEL_SQUARED_SINE, -IGNORED_DISTANCE, self.separation(unit))
 
     def _facing(self, sides: _Sides) -> tuple[tuple[Scalar, ...], Scalar]:
         """Return one-hot weights of the face that is towards the other box, and the separation along its normal."""
@@ -99,7 +97,7 @@ class _Pair:
     def touch(self, name: str, place: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
         """Return a touch from place, normal, first tangent, and ``reach`` = (gap, overshoot beyond the limits)."""
         gap, beyond = reach
-        left = maximum(maximum(beyond, self.apart - gap - FLUSH), 0.0)
+        left = maximum(maximum(beyond, self.apart - gap - FLUSH_TOLERANCE), 0.0)
         arm = _sum(place, scaled(-1.0, self.a.centre))
         C, O = self.box.origin, self.surface.origin
         return Touch(name, C.body, C, O, self.E, gap + 2 * left, n, arm, first=first, beyond=beyond)
@@ -117,9 +115,12 @@ class _Pair:
             level = dot(_sum(sides.centre, scaled(_share(facing, sides.halves), scaled(-1.0, below))), n)
             for k, corner in enumerate(_corners(tips, below), start=1):
                 away = _sum(corner, scaled(-1.0, sides.centre))
-                beside = [absolute(dot(away, b)) - h - FAR * s for b, h, s in zip(sides.edges, sides.halves, facing)]
+                beside = [
+                    absolute(dot(away, b)) - h - IGNORED_DISTANCE * s
+                    for b, h, s in zip(sides.edges, sides.halves, facing)
+                ]
                 height = dot(corner, n) - level
-                reach = (height if tips is self.a else -height, reduce(maximum, beside) - FLUSH)
+                reach = (height if tips is self.a else -height, reduce(maximum, beside) - FLUSH_TOLERANCE)
                 made.append(self.touch(f"{name} {k}", corner, n, first, reach))
         return made
 
@@ -132,16 +133,15 @@ class _Pair:
             for one, other in product(SIGNS, SIGNS):
                 e, f = _edge(self.a, i, scaled(-1.0, n), one), _edge(self.b, j, n, other)
                 D = _sum(e, scaled(-1.0, f))
-                s = (lean * dot(D, b) - dot(D, a)) / maximum(1.0 - lean * lean, PARALLEL)
+                s = (lean * dot(D, b) - dot(D, a)) / maximum(1.0 - lean * lean, PARALLEL_SQUARED_SINE)
                 t = dot(D, b) + s * lean
-                beyond = maximum(absolute(s) - self.a.halves[i], absolute(t) - self.b.halves[j]) + 0.5 * FLUSH
-                beyond = select(1.0 - lean * lean < PARALLEL, FAR, beyond)
+                beyond = maximum(absolute(s) - self.a.halves[i], absolute(t) - self.b.halves[j]) + 0.5 * FLUSH_TOLERANCE
+                beyond = select(1.0 - lean * lean < PARALLEL_SQUARED_SINE, IGNORED_DISTANCE, beyond)
                 name = f"edge {'xyz'[i]}{_SIGN[one]} across {'xyz'[j]}{_SIGN[other]}"
                 made.append(self.touch(name, _sum(e, scaled(s, a)), n, b, (dot(D, n), beyond)))
         return made
 
 
-UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _SIGN = {1.0: "+", -1.0: "-"}
 
 

@@ -13,10 +13,16 @@ from typing import NamedTuple
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, cross, dot
-from kane.model.constraints.relative import difference, position
-from kane.model.contacts.pairs.choice import least, row_of
-from kane.model.contacts.pairs.on_capsule import FLUSH, LENGTH, NO_ANGLE, PARALLEL, outside
-from kane.model.contacts.pairs.on_round import NO_LENGTH, scaled, sphere_on_solid
+from kane.model.constraints.relative import position, subtract_vectors
+from kane.model.contacts.pairs.choice import look_up_row, select_least
+from kane.model.contacts.pairs.on_capsule import OVERSHOOT_PER_ANGLE, SQUARED_SINE_REGULARIZATION, distance_past_ends
+from kane.model.contacts.pairs.on_round import (
+    FLUSH_TOLERANCE,
+    NO_LENGTH,
+    PARALLEL_SQUARED_SINE,
+    scaled,
+    sphere_on_solid,
+)
 from kane.model.contacts.pairs.polyhedra import polyhedron_of
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Polyhedron, Sphere
@@ -68,31 +74,35 @@ class _AxisOfCapsule:
         """Yield corners beside the axis."""
         for k, members in enumerate(self.hull.corner_classes, start=1):
             corners = self.hull.corners[members].tolist()
-            number, _ = least([self._beside(corner).far for corner in corners])
-            yield self._touch(f"surface's corner {k}", self._beside(row_of(number, corners)))
+            number, _ = select_least([self._beside(corner).far for corner in corners])
+            yield self._touch(f"surface's corner {k}", self._beside(look_up_row(number, corners)))
 
     def edges(self) -> Iterator[Touch]:
         """Yield edges that the axis crosses."""
         for k, members in enumerate(self.hull.edge_classes, start=1):
             ends = [[self.hull.corners[end].tolist() for end in self.hull.edges[i].corners] for i in members]
-            number, _ = least([self._across(*edge).far for edge in ends])
-            chosen = [row_of(number, places) for places in zip(*ends, strict=True)]
+            number, _ = select_least([self._across(*edge).far for edge in ends])
+            chosen = [look_up_row(number, places) for places in zip(*ends, strict=True)]
             yield self._touch(f"across {k}", self._across(*chosen))
 
     def _beside(self, corner: Triple) -> _Near:
-        s = dot(difference(corner, self.start), self.d) / self.dd
-        return _Near(s, difference(self._at(s), corner), outside(s, self.dd) + FLUSH)
+        s = dot(subtract_vectors(corner, self.start), self.d) / self.dd
+        return _Near(s, subtract_vectors(self._at(s), corner), distance_past_ends(s, self.dd) + FLUSH_TOLERANCE)
 
     def _across(self, a: Triple, b: Triple) -> _Near:
         """Return the nearest points of the axis and of the line through two corners."""
-        e, away = difference(b, a), difference(self.start, a)
+        e, away = subtract_vectors(b, a), subtract_vectors(self.start, a)
         c, ee = cross(self.d, e), dot(e, e)
-        square = maximum(dot(c, c), PARALLEL * self.dd * ee)
+        square = maximum(dot(c, c), PARALLEL_SQUARED_SINE * self.dd * ee)
         s, t = (-dot(away, cross(x, c)) / square for x in (e, self.d))
-        turned = sqrt(dot(c, c) / (self.dd * ee) + NO_ANGLE)
-        beyond = maximum(outside(s, self.dd), outside(t, ee)) + 0.5 * FLUSH
+        turned = sqrt(dot(c, c) / (self.dd * ee) + SQUARED_SINE_REGULARIZATION)
+        beyond = maximum(distance_past_ends(s, self.dd), distance_past_ends(t, ee)) + 0.5 * FLUSH_TOLERANCE
         place = tuple(x + t * y for x, y in zip(a, e, strict=True))
-        return _Near(s, difference(self._at(s), place), maximum(LENGTH * (sqrt(PARALLEL) - turned), beyond))
+        return _Near(
+            s,
+            subtract_vectors(self._at(s), place),
+            maximum(OVERSHOOT_PER_ANGLE * (sqrt(PARALLEL_SQUARED_SINE) - turned), beyond),
+        )
 
     def _at(self, s: Scalar) -> Triple:
         return tuple(x + s * y for x, y in zip(self.start, self.d, strict=True))
@@ -106,5 +116,5 @@ class _AxisOfCapsule:
 
     def _along(self, n: Triple) -> Triple:
         """Return the tangent along the axis; contacts that count have the axis normal to n."""
-        rest = difference(self.d, scaled(dot(self.d, n), n))
+        rest = subtract_vectors(self.d, scaled(dot(self.d, n), n))
         return scaled(1.0 / sqrt(maximum(dot(rest, rest), NO_LENGTH)), rest)

@@ -17,16 +17,16 @@ from collections.abc import Sequence
 
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Matrix, Triple, cross, dot
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
 from kane.model.body import Body, Point
-from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection, scaled
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Cylinder, Disk, Ellipsoid
 
 # Newton steps from below; a test shows that they are enough for semi-axes that differ by a factor of ten.
-STEPS = 7
+ELLIPSOID_NEWTON_STEPS = 7
 
 
 def ellipsoid_on_round(ellipsoid: Ellipsoid, surface: Round) -> Sequence[Touch]:
@@ -49,14 +49,14 @@ def disk_on_cylinder(disk: Disk, cylinder: Cylinder) -> Sequence[Touch]:
     return [_touch(disk.centre.body, C, cylinder, G)]
 
 
-def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
+def _touch(A: Body, C: Point, surface: Round, G: NumberMatrix) -> Touch:
     E = C.body
     project = projection(surface, E)
     away = position(surface.origin, C, E)
     shadow = G
     if isinstance(surface, Cylinder):
         columns = tuple(project(tuple(project(row)[i] for row in G)) for i in range(3))
-        k = numbers(surface.unit_axle, E)
+        k = measure_numbers(surface.unit_axle, E)
         # The thickness along the axis has no effect on the result, but it must not be zero.
         shadow = tuple(
             tuple(columns[j][i] + surface.radius * surface.radius * k[i] * k[j] for j in range(3)) for i in range(3)
@@ -68,7 +68,7 @@ def _touch(A: Body, C: Point, surface: Round, G: Matrix) -> Touch:
     return Touch("", A, C, surface.origin, E, dot(away, n) - h - surface.radius, n, scaled(-1.0 / h, reach))
 
 
-def _towards(G: Matrix, x: Triple) -> Triple:
+def _towards(G: NumberMatrix, x: Triple) -> Triple:
     """Return z, along the normal of the ellipsoid at its nearest point to x.
 
     f(l) = z . G z decreases with l, and 1 / sqrt(f) is concave, so that Newton's method approaches the root from below.
@@ -77,7 +77,7 @@ def _towards(G: Matrix, x: Triple) -> Triple:
     trace = G[0][0] + G[1][1] + G[2][2]
     level = maximum(sqrt(dot(x, Gx)) - trace, 0.0)
     z = _solve(G, level, x)
-    for _ in range(STEPS):
+    for _ in range(ELLIPSOID_NEWTON_STEPS):
         f = dot(z, tuple(dot(row, z) for row in G))
         w = _solve(G, level, z)
         steepness = dot(w, tuple(dot(row, z) for row in G))  # -f' / 2
@@ -86,7 +86,7 @@ def _towards(G: Matrix, x: Triple) -> Triple:
     return z
 
 
-def _solve(G: Matrix, level: Scalar, b: Triple) -> Triple:
+def _solve(G: NumberMatrix, level: Scalar, b: Triple) -> Triple:
     """Return (G + level 1)^-1 b by Cramer's rule; G is symmetric."""
     rows = [tuple(G[i][j] + level if i == j else G[i][j] for j in range(3)) for i in range(3)]
     minors = (cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1]))
@@ -94,6 +94,6 @@ def _solve(G: Matrix, level: Scalar, b: Triple) -> Triple:
     return tuple(sum(minors[k][i] * b[k] for k in range(3)) / determinant for i in range(3))
 
 
-def _of_six(six: Sequence[Scalar]) -> Matrix:
+def _of_six(six: Sequence[Scalar]) -> NumberMatrix:
     xx, yy, zz, xy, xz, yz = six
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)

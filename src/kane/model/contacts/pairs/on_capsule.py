@@ -12,15 +12,19 @@ from kane.expression.functions import absolute, maximum, minimum, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Point
-from kane.model.constraints.relative import numbers, position
-from kane.model.contacts.pairs.on_round import NO_LENGTH, length_and_direction, scaled
+from kane.model.constraints.relative import measure_numbers, position
+from kane.model.contacts.pairs.on_round import (
+    FLUSH_TOLERANCE,
+    NO_LENGTH,
+    PARALLEL_SQUARED_SINE,
+    length_and_direction,
+    scaled,
+)
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Capsule, Cylinder, Sphere
 
-# Tolerance at the ends of lines [m]. It keeps contacts of flush capsules from switching by rounding.
-FLUSH = 1e-9
-# Squared sine below which lines count as parallel [rad^2], its regularization, and overshoot per missing angle [m/rad].
-PARALLEL, NO_ANGLE, LENGTH = 1e-10, 1e-30, 1e3
+# Regularization of the squared sine between lines [rad^2], and overshoot per missing angle [m/rad].
+SQUARED_SINE_REGULARIZATION, OVERSHOOT_PER_ANGLE = 1e-30, 1e3
 
 
 def point_on_capsule(point: Point, surface: Capsule) -> Sequence[Touch]:
@@ -53,7 +57,7 @@ def capsule_on_capsule(capsule: Capsule, surface: Capsule) -> Sequence[Touch]:
 
 def capsule_on_cylinder(capsule: Capsule, surface: Cylinder) -> Sequence[Touch]:
     """Return the ends of the capsule on the cylinder, which has no ends, and the crossing."""
-    lines = _Lines(capsule, surface, surface.origin, numbers(surface.unit_axle, surface.origin.body))
+    lines = _Lines(capsule, surface, surface.origin, measure_numbers(surface.unit_axle, surface.origin.body))
     return [*lines.ends(), *lines.across()]
 
 
@@ -77,15 +81,15 @@ class _Lines:
         c = cross(self.d, self.e)
         if is_zero(dot(c, self.away)):
             return None
-        least = PARALLEL * self.dd * self.ee
+        least = PARALLEL_SQUARED_SINE * self.dd * self.ee
         square = maximum(dot(c, c), least)
         s, t = (-dot(self.away, cross(x, c)) / square for x in (self.e, self.d))
-        past = outside(s, self.dd)
+        past = distance_past_ends(s, self.dd)
         if not self.endless:
-            past = maximum(past, outside(t, self.ee))
+            past = maximum(past, distance_past_ends(t, self.ee))
         # Near parallel lines the gap falls steeply but continuously to its value; event location would miss a jump.
-        turned = sqrt(dot(c, c) / (self.dd * self.ee) + NO_ANGLE)
-        return s, t, maximum(LENGTH * (sqrt(PARALLEL) - turned), past + 0.5 * FLUSH)
+        turned = sqrt(dot(c, c) / (self.dd * self.ee) + SQUARED_SINE_REGULARIZATION)
+        return s, t, maximum(OVERSHOOT_PER_ANGLE * (sqrt(PARALLEL_SQUARED_SINE) - turned), past + 0.5 * FLUSH_TOLERANCE)
 
     def ends(self) -> Sequence[Touch]:
         """Return the ends of the capsule.
@@ -99,8 +103,8 @@ class _Lines:
             beyond = None
             if not self.endless:
                 nearest = _within(t)
-                beside = outside(self._opposite(nearest), self.dd)
-                beyond = minimum(outside(t, self.ee), -beside) - FLUSH
+                beside = distance_past_ends(self._opposite(nearest), self.dd)
+                beyond = minimum(distance_past_ends(t, self.ee), -beside) - FLUSH_TOLERANCE
                 t = nearest
             made.append(self._touch(name, s, t, beyond))
         return made
@@ -110,7 +114,7 @@ class _Lines:
         made = []
         for name, t in (("surface's start", 0.0), ("surface's end", 1.0)):
             s = self._opposite(t)
-            made.append(self._touch(name, _within(s), t, outside(s, self.dd) + FLUSH))
+            made.append(self._touch(name, _within(s), t, distance_past_ends(s, self.dd) + FLUSH_TOLERANCE))
         return made
 
     def across(self) -> Sequence[Touch]:
@@ -137,7 +141,7 @@ class _Lines:
         )
 
 
-def outside(share: Scalar, square: Scalar) -> Scalar:
+def distance_past_ends(share: Scalar, square: Scalar) -> Scalar:
     """Return how far a point is past the ends of a line whose squared length is given [m]; negative inside."""
     return (absolute(share - 0.5) - 0.5) * sqrt(square)
 

@@ -18,7 +18,7 @@ from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple, cross, dot
 from kane.model.body import Direction, Point
-from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.contacts.pairs.on_round import scaled
 from kane.model.contacts.pairs.rims import feet, lower_end, lowest, upwards
@@ -27,7 +27,7 @@ from kane.model.shapes import Box, Capsule, Cylinder, Disk, HeightField, Polyhed
 from kane.model.shapes.height_field import Level
 
 # Number of Newton steps, which start below the centre.
-STEPS = 5
+HEIGHT_FIELD_STEPS = 5
 
 
 def point_on_height_field(point: Point, field: HeightField) -> Sequence[Touch]:
@@ -66,11 +66,11 @@ def cylinder_on_height_field(cylinder: Cylinder, field: HeightField) -> Sequence
 def _feet(rim: Disk | Cylinder, field: HeightField) -> Sequence[Touch]:
     """Return the touches of every second foot, because each evaluates the splines."""
     A, B = rim.centre.body, field.point.body
-    centre, a = position(field.point, rim.centre, B), numbers(rim.unit_axle, B)
+    centre, a = position(field.point, rim.centre, B), measure_numbers(rim.unit_axle, B)
     end = scaled(lower_end(rim, a[2]), a)
     made = []
     for k, foot in enumerate(feet(rim)[::2], start=1):
-        arm = tuple(x + y for x, y in zip(end, numbers(Direction(A, foot), B), strict=True))
+        arm = tuple(x + y for x, y in zip(end, measure_numbers(Direction(A, foot), B), strict=True))
         x, y, z = (B.model.arena.lift(p + q) for p, q in zip(centre, arm, strict=True))
         at = field.level(x, y)
         w, n = _upwards(at)
@@ -86,10 +86,10 @@ def _lowest(name: str, disk: Disk, field: HeightField) -> Touch:
     """
     B, r = field.point.body, disk.radius
     C, axle = carried(disk.centre, disk.unit_axle)
-    k = numbers(axle, B)
+    k = measure_numbers(axle, B)
     x, y, z = (B.model.arena.lift(v) for v in position(field.point, C, B))
     a, b = x, y
-    for _ in range(STEPS):
+    for _ in range(HEIGHT_FIELD_STEPS):
         at = field.level(a, b)
         w, n = _upwards(at)
         s, m = upwards(k, n)
@@ -117,7 +117,7 @@ def _ball(name: str, C: Point, r: Scalar, field: HeightField) -> Touch:
     x, y, z = (B.model.arena.lift(v) for v in position(field.point, C, B))
     a, b = x, y
     at = field.level(a, b)
-    for _ in range(STEPS if r != 0.0 else 0):
+    for _ in range(HEIGHT_FIELD_STEPS if r != 0.0 else 0):
         a, b = _nearer((a, b), (x, y), r, at)
         at = field.level(a, b)
     w, n = _upwards(at)

@@ -8,7 +8,7 @@ from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, dot
 from kane.model.body import Body, Point
-from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.contacts.pairs.on_round import scaled
 from kane.model.contacts.pairs.rims import feet, lower_end, lowest, may_lean, may_lie_flat
@@ -57,7 +57,7 @@ def _lowest_of_rim(name: str, disk: Disk, plane: Plane) -> Sequence[Touch]:
     if not may_lean(disk.unit_axle, plane.unit_normal):
         return []
     C, axle = carried(disk.centre, disk.unit_axle)
-    reach, arm = lowest(disk.radius, axle.components, numbers(plane.unit_normal, C.body))
+    reach, arm = lowest(disk.radius, axle.components, measure_numbers(plane.unit_normal, C.body))
     return [_lowest(name, disk.centre.body, (C, reach, arm), plane)]
 
 
@@ -65,7 +65,7 @@ def _feet(rim: Disk | Cylinder, plane: Plane) -> Sequence[Touch]:
     if not may_lie_flat(rim.unit_axle, plane.unit_normal):
         return []
     C = rim.centre
-    n, a, made = numbers(plane.unit_normal, C.body), rim.unit_axle.components, []
+    n, a, made = measure_numbers(plane.unit_normal, C.body), rim.unit_axle.components, []
     end = scaled(lower_end(rim, dot(a, n)), a)
     for k, foot in enumerate(feet(rim), start=1):
         arm = tuple(x + y for x, y in zip(end, foot, strict=True))
@@ -79,7 +79,7 @@ def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:
     The lowest point is at -(a^2 n1, b^2 n2, c^2 n3) / h from C.
     """
     C, R = ellipsoid.origin, ellipsoid.rotation
-    n = R.apply_inverse(numbers(plane.unit_normal, C.body))
+    n = R.apply_inverse(measure_numbers(plane.unit_normal, C.body))
     squares = [a * a for a in ellipsoid.semi_axes]
     h = sqrt(sum(e * x * x for e, x in zip(squares, n, strict=True)))
     arm = R.apply(tuple(-e * x / h for e, x in zip(squares, n, strict=True)))
@@ -89,6 +89,6 @@ def ellipsoid_on_plane(ellipsoid: Ellipsoid, plane: Plane) -> Sequence[Touch]:
 def _lowest(name: str, A: Body, reach: tuple[Point, Scalar, Triple], plane: Plane) -> Touch:
     """Return the touch of a shape of A; ``reach`` is a point, the depth h below it, the vector to the lowest point."""
     C, h, arm = reach
-    n = numbers(plane.unit_normal, C.body)
+    n = measure_numbers(plane.unit_normal, C.body)
     gap = dot(position(plane.point, C, C.body), n) - h
     return Touch(name, A, C, plane.point, C.body, gap, n, arm, plane.normal)

@@ -23,11 +23,11 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.functions import absolute, maximum, minimum, select, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot
-from kane.model.constraints.relative import difference, numbers, position
-from kane.model.contacts.pairs.boxes import FAR, FLUSH, PARALLEL, UNITS
-from kane.model.contacts.pairs.choice import least, looked_up, row_of
-from kane.model.contacts.pairs.on_round import scaled
+from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot
+from kane.model.constraints.relative import measure_numbers, position, subtract_vectors
+from kane.model.contacts.pairs.boxes import IGNORED_DISTANCE
+from kane.model.contacts.pairs.choice import look_up_row, looked_up, select_least
+from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE, scaled
 from kane.model.contacts.pairs.polyhedra import polyhedron_of
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Polyhedron
@@ -36,7 +36,7 @@ from kane.model.shapes.hull import Hull
 # Limit of the number of pairs of edges of two polyhedra; compilation of more takes longer than a minute.
 MOST_PAIRS = 2000
 # Tolerance of the test whether a direction is between the normals of the faces at an edge [rad].
-ASIDE = 1e-10
+NORMAL_ANGLE_TOLERANCE = 1e-10
 
 
 def solid_on_solid(feature: Box | Polyhedron, surface: Box | Polyhedron) -> Sequence[Touch]:
@@ -72,7 +72,7 @@ class _Side:
 
     def seen(self, p: Triple) -> Triple:
         """Return a position given along the axes of the surface, along its own axes."""
-        away = difference(p, self.origin)
+        away = subtract_vectors(p, self.origin)
         return tuple(dot(axis, away) for axis in self.axes)
 
     @property
@@ -88,7 +88,7 @@ class _Side:
         """Return the number of the face farthest from all corners of the other polyhedron, and this distance."""
         levels = _levels(self.hull)
         lowest = [reduce(minimum, [dot(n, p) for p in corners]) for n in self.hull.normals.tolist()]
-        number, nearest = least([level - x for x, level in zip(lowest, levels, strict=True)])
+        number, nearest = select_least([level - x for x, level in zip(lowest, levels, strict=True)])
         return number, -nearest
 
 
@@ -130,9 +130,9 @@ class _TwoPolyhedra:
         self.back = surface.rotation
         seen = self.back.apply_inverse
         away = seen(position(surface.origin, feature.origin, E))
-        turned = (feature.origin.body.direction(feature.rotation.apply(unit)) for unit in UNITS)
-        self.a = _Side(feature.hull, away, tuple(seen(numbers(axis, E)) for axis in turned))
-        self.b = _Side(surface.hull, (0.0, 0.0, 0.0), UNITS)
+        turned = (feature.origin.body.direction(feature.rotation.apply(unit)) for unit in UNIT_VECTORS)
+        self.a = _Side(feature.hull, away, tuple(seen(measure_numbers(axis, E)) for axis in turned))
+        self.b = _Side(surface.hull, (0.0, 0.0, 0.0), UNIT_VECTORS)
         count = len(self.a.hull.edges) * len(self.b.hull.edges)
         if count > MOST_PAIRS:
             raise ModelError(
@@ -141,7 +141,7 @@ class _TwoPolyhedra:
             )
         self.corners_of_a = [self.a.point(v) for v in self.a.hull.corners.tolist()]
         self.corners_of_b = [self.a.seen(v) for v in self.b.hull.corners.tolist()]
-        self.middle = difference(self.a.middle, self.b.middle)
+        self.middle = subtract_vectors(self.a.middle, self.b.middle)
         self.on_surface, self.on_feature = self.b.facing(self.corners_of_a), self.a.facing(self.corners_of_b)
         self.lines = [[side.edge(*edge) for edge in _edges(side.hull)] for side in (self.a, self.b)]
         self.crossings = {
@@ -154,18 +154,21 @@ class _TwoPolyhedra:
         """Return the nearest points of the lines of an edge of the feature and an edge of the surface."""
         n = cross(e.along, f.along)
         square = dot(n, n)
-        sine = sqrt(maximum(square, PARALLEL))
+        sine = sqrt(maximum(square, PARALLEL_SQUARED_SINE))
         sign = select(dot(n, self.middle) < 0.0, -1.0, 1.0)
         n = scaled(sign / sine, n)
-        lean, D = dot(e.along, f.along), difference(e.middle, f.middle)
+        lean, D = dot(e.along, f.along), subtract_vectors(e.middle, f.middle)
         s = (lean * dot(D, f.along) - dot(D, e.along)) / (sine * sine)
         t = dot(D, f.along) + s * lean
-        beyond = maximum(absolute(s) - e.half, absolute(t) - f.half) + 0.5 * FLUSH
-        beyond = select(square < PARALLEL, FAR, beyond)
+        beyond = maximum(absolute(s) - e.half, absolute(t) - f.half) + 0.5 * FLUSH_TOLERANCE
+        beyond = select(square < PARALLEL_SQUARED_SINE, IGNORED_DISTANCE, beyond)
         return _Crossing(n, dot(D, n), _sum(e.middle, scaled(s, e.along)), beyond, sine, sign)
 
     def _apart(self) -> Iterator[Scalar]:
-        """Yield the separation for each pair of edges; -FAR unless the common normal is between the faces of both."""
+        """Yield the separation for each pair of edges.
+
+        It is -IGNORED_DISTANCE unless the common normal is between the faces of both edges.
+        """
         A, B = self.a.hull, self.b.hull
         of_a = [self.a.direction(n) for n in A.normals.tolist()]
         of_b = B.normals.tolist()
@@ -174,11 +177,15 @@ class _TwoPolyhedra:
             (left, right), (below, above) = A.edges[i].faces, B.edges[j].faces
             aside = [dot(f, of_a[left]), -dot(f, of_a[right]), dot(e, of_b[below]), -dot(e, of_b[above])]
             excess = reduce(maximum, [x.sign * y for y in aside])
-            yield select(ASIDE * x.sine < excess, -FAR, select(x.sine * x.sine <= PARALLEL, -FAR, x.gap))
+            yield select(
+                NORMAL_ANGLE_TOLERANCE * x.sine < excess,
+                -IGNORED_DISTANCE,
+                select(x.sine * x.sine <= PARALLEL_SQUARED_SINE, -IGNORED_DISTANCE, x.gap),
+            )
 
     def counted(self, gap: Scalar, beyond: Scalar) -> Scalar:
         """Return the gap, increased for features that are beyond their ends or not the nearest."""
-        return gap + 2 * maximum(maximum(beyond, self.apart - gap - FLUSH), 0.0)
+        return gap + 2 * maximum(maximum(beyond, self.apart - gap - FLUSH_TOLERANCE), 0.0)
 
     def touch(self, name: str, arm: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
         """Return a touch; ``arm`` begins at the feature's centre, and ``reach`` = (gap, overshoot)."""
@@ -191,15 +198,15 @@ class _TwoPolyhedra:
         """Yield corners of the feature on the surface, then corners of the surface on the feature."""
         face = _Face(self.b.hull, self.on_surface[0])
         for k, members in enumerate(self.a.hull.corner_classes, start=1):
-            lowest, _ = least([dot(face.n, self.corners_of_a[i]) for i in members])
-            corner = row_of(lowest, self.a.hull.corners[members].tolist())
+            lowest, _ = select_least([dot(face.n, self.corners_of_a[i]) for i in members])
+            corner = look_up_row(lowest, self.a.hull.corners[members].tolist())
             place = self.a.point(corner)
             arm = self.a.direction(corner)
             yield self.touch(f"corner {k}", arm, face.n, face.first, self._on(face, place))
         face = _Face(self.a.hull, self.on_feature[0])
         for k, members in enumerate(self.b.hull.corner_classes, start=1):
-            lowest, _ = least([dot(face.n, self.corners_of_b[i]) for i in members])
-            place = self.a.seen(row_of(lowest, self.b.hull.corners[members].tolist()))
+            lowest, _ = select_least([dot(face.n, self.corners_of_b[i]) for i in members])
+            place = self.a.seen(look_up_row(lowest, self.b.hull.corners[members].tolist()))
             n, first = scaled(-1.0, self.a.direction(face.n)), self.a.direction(face.first)
             yield self.touch(f"surface's corner {k}", self.a.direction(place), n, first, self._on(face, place))
 
@@ -218,27 +225,27 @@ class _TwoPolyhedra:
         for (k, mine), (m, others) in product(*(enumerate(x, start=1) for x in classes)):
             pairs = list(product(mine, others))
             near = [self.crossings[pair] for pair in pairs]
-            number, _ = least([absolute(x.gap) + 2 * maximum(x.beyond, 0.0) for x in near])
+            number, _ = select_least([absolute(x.gap) + 2 * maximum(x.beyond, 0.0) for x in near])
             gap = reduce(minimum, [self.counted(x.gap, x.beyond) for x in near])
             e, f = (
                 self._chosen(side, number, of)
                 for side, of in zip((self.a, self.b), zip(*pairs, strict=True), strict=True)
             )
             x = self.crossing(e, f)
-            arm = difference(x.place, self.a.origin)
+            arm = subtract_vectors(x.place, self.a.origin)
             yield self.touch(f"edge {k} across {m}", arm, x.n, f.along, (gap, x.beyond))
 
     def _chosen(self, side: _Side, number: Scalar, of: Sequence[int]) -> _EdgeLine:
         """Return the edge of[number]."""
         middles, along, halves = zip(*(_edges(side.hull)[k] for k in of), strict=True)
-        return side.edge(row_of(number, middles), row_of(number, along), looked_up(number, halves))
+        return side.edge(look_up_row(number, middles), look_up_row(number, along), looked_up(number, halves))
 
 
 class _Face:
     """Face that is selected by number, along its own axes."""
 
     def __init__(self, hull: Hull, number: Scalar) -> None:
-        self.n = row_of(number, hull.normals.tolist())
+        self.n = look_up_row(number, hull.normals.tolist())
         self.level = looked_up(number, _levels(hull))
         most = max(map(len, hull.faces))
         # Faces with fewer sides repeat some sides.
@@ -246,10 +253,10 @@ class _Face:
         along = [np.diff(x, axis=0) for x in corners]
         outwards = [np.cross(x, n) for x, n in zip(along, hull.normals, strict=True)]
         outwards = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in outwards]
-        self.first = row_of(number, [(x[0] / np.linalg.norm(x[0])).tolist() for x in along])
+        self.first = look_up_row(number, [(x[0] / np.linalg.norm(x[0])).tolist() for x in along])
         self.sides = []
         for k in range(most):
-            side = row_of(number, [x[k].tolist() for x in outwards])
+            side = look_up_row(number, [x[k].tolist() for x in outwards])
             self.sides.append(
                 (side, looked_up(number, [float(x[k] @ y[k]) for x, y in zip(outwards, corners, strict=True)]))
             )
@@ -257,7 +264,7 @@ class _Face:
     def reach(self, place: Triple) -> tuple[Scalar, Scalar]:
         """Return the height of a point above the face, and how far it is beside the face."""
         beside = [dot(side, place) - level for side, level in self.sides]
-        return dot(self.n, place) - self.level, reduce(maximum, beside) - FLUSH
+        return dot(self.n, place) - self.level, reduce(maximum, beside) - FLUSH_TOLERANCE
 
 
 def _edges(hull: Hull) -> list[tuple[Triple, Triple, float]]:

@@ -11,14 +11,19 @@ from kane.expression.functions import maximum, minimum, select, sign, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, cross, dot, is_zero
 from kane.model.body import Body, Point
-from kane.model.constraints.relative import numbers, position
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
-from kane.model.contacts.pairs.polyhedra import nearest_point
+from kane.model.contacts.pairs.polyhedra import LARGE_SQUARED_DISTANCE, nearest_point
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Cylinder, Disk, Polyhedron, Sphere
 
 Round = Sphere | Cylinder
 Projection = Callable[[Triple], Triple]
+
+# Tolerance at the limits of faces, edges and lines [m]. It keeps contacts of flush features from switching by rounding.
+FLUSH_TOLERANCE = 1e-9
+# Squared sine below which edges and lines count as parallel [rad^2].
+PARALLEL_SQUARED_SINE = 1e-10
 
 
 def point_on_round(point: Point, surface: Round) -> Sequence[Touch]:
@@ -65,17 +70,17 @@ def disk_on_sphere(disk: Disk, sphere: Sphere) -> Sequence[Touch]:
     return [_nearest(disk.centre.body, C, sphere, (x, y))]
 
 
-Solid = Box | Polyhedron
+PolyhedralShape = Box | Polyhedron
 
 
-def solid_on_sphere(solid: Solid, sphere: Sphere) -> Sequence[Touch]:
+def solid_on_sphere(solid: PolyhedralShape, sphere: Sphere) -> Sequence[Touch]:
     """Return the point of a box or polyhedron nearest to the centre of the sphere, at a corner, edge or face."""
     C, R = solid.origin, solid.rotation
     x = R.apply_inverse(position(C, sphere.centre, C.body))
     return [_nearest(C.body, C, sphere, (R.apply(x), R.apply(_within(solid, x))))]
 
 
-def sphere_on_solid(sphere: Sphere, solid: Solid) -> Sequence[Touch]:
+def sphere_on_solid(sphere: Sphere, solid: PolyhedralShape) -> Sequence[Touch]:
     """Return the touch of a sphere on a solid: gap = |p_YC| - r, Y the nearest point of the solid."""
     O, R, C = solid.origin, solid.rotation, sphere.centre
     away = position(O, C, O.body)
@@ -85,7 +90,7 @@ def sphere_on_solid(sphere: Sphere, solid: Solid) -> Sequence[Touch]:
     return [Touch("", C.body, C, O, O.body, distance - sphere.radius, n, arm)]
 
 
-def _within(solid: Solid, x: Triple) -> Triple:
+def _within(solid: PolyhedralShape, x: Triple) -> Triple:
     """Return the point of the solid nearest to x, both along its axes; for a box, x clipped to half the edges."""
     if isinstance(solid, Polyhedron):
         return nearest_point(solid, x)
@@ -101,11 +106,11 @@ def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
     """
     C, R = box.origin, box.rotation
     project = projection(cylinder, C.body)
-    x, k = position(C, cylinder.origin, C.body), numbers(cylinder.unit_axle, C.body)
+    x, k = position(C, cylinder.origin, C.body), measure_numbers(cylinder.unit_axle, C.body)
     halves = [R.apply(tuple(0.5 * side * (i == j) for j in range(3))) for i, side in enumerate(box.sides)]
     away, a = project(x), [project(half) for half in halves]
     nearest: Triple = (0.0, 0.0, 0.0)
-    least: Scalar = LARGE
+    least: Scalar = LARGE_SQUARED_DISTANCE
     for i in range(3):
         others = [sign(dot(k, cross(a[i], a[j]))) if j != i else 0.0 for j in range(3)]
         for side in (1.0, -1.0):
@@ -118,9 +123,6 @@ def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
             y = _sum(scaled(end, half) for end, half in zip(ends, halves, strict=True))
             nearest = tuple(select(nearer, *pair) for pair in zip(y, nearest, strict=True))
     return [_nearest(C.body, C, cylinder, (x, nearest))]
-
-
-LARGE = 1e30  # m^2, more than any distance
 
 
 def _sum(vectors: Iterable[Triple]) -> Triple:
@@ -139,7 +141,7 @@ def projection(surface: Round, E: Body) -> Projection:
     """Return a function that removes the component along a cylinder's axle from a vector along the axes of E."""
     if not isinstance(surface, Cylinder):
         return lambda v: v
-    k = numbers(surface.unit_axle, E)
+    k = measure_numbers(surface.unit_axle, E)
 
     def project(v: Triple) -> Triple:
         along = dot(v, k)

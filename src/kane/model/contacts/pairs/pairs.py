@@ -29,7 +29,7 @@ from kane.model.shapes import (
 )
 
 # Contact rules by classes of feature and surface; a rule returns the nearest points.
-PAIRS: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
+CONTACT_RULES: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = {
     (Point, Plane): on_plane.point_on_plane,
     (Sphere, Plane): on_plane.sphere_on_plane,
     (Disk, Plane): on_plane.disk_on_plane,
@@ -79,7 +79,7 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
         ModelError: there is no rule for the pair, or a mesh is not convex.
     """
     feature, surface = _solid(feature), _solid(surface)
-    rule = PAIRS.get((type(feature), type(surface)))
+    rule = CONTACT_RULES.get((type(feature), type(surface)))
     if rule is None:
         raise ModelError(
             f"there is no contact of {_called(feature)} with {_called(surface)}; {_known(feature, surface)}; "
@@ -107,15 +107,15 @@ def _called(what: Any) -> str:
 def _instead(feature: Any, surface: Any) -> str:
     """Return a hint which contact can be declared instead."""
     simpler = "give a simpler shape in place of one of them, such as a kane.Sphere, kane.Capsule or corners as points"
-    if (type(surface), type(feature)) in PAIRS:
+    if (type(surface), type(feature)) in CONTACT_RULES:
         return f"exchange feature and surface, contact(surface, feature), or {simpler}"
     return simpler
 
 
 def _known(feature: Any, surface: Any) -> str:
     """Return a hint which surfaces the feature can touch, and which features can touch the surface."""
-    surfaces = " or ".join(b.__name__ for a, b in PAIRS if a is type(feature)) or "nothing"
-    features = " or ".join(a.__name__ for a, b in PAIRS if b is type(surface)) or "nothing"
+    surfaces = " or ".join(b.__name__ for a, b in CONTACT_RULES if a is type(feature)) or "nothing"
+    features = " or ".join(a.__name__ for a, b in CONTACT_RULES if b is type(surface)) or "nothing"
     return (
         f"as a feature {_called(feature)} touches {surfaces}, as a surface {_called(surface)} is touched by {features}"
     )

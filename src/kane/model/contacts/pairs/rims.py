@@ -6,12 +6,13 @@ continuous in m can replace m / s: around m = 0 it would have to turn once. Ther
 points:
 
     lowest point  at -r f'(s) m / s, at the depth r f(s) below the centre,
-                  f(s) = sqrt(s^2 + EDGE^2) - LIFT / (1 + s^2 / NEAR^2)^2
-    feet          fixed in the body at the distance (1 - INSET) r from the axle
+                  f(s) = sqrt(s^2 + TILT_SMOOTHING^2) - RIM_LIFT / (1 + s^2 / LIFT_TILT^2)^2
+    feet          fixed in the body at the distance (1 - FOOT_INSET) r from the axle
 
-f(s) differs from s by at most LIFT, and by rounding from s = 0.1 on. A flat rim rests on its feet; its lowest point is
-then open. If the load is between two feet and the rim, the rim tilts by about LIFT until the lowest point carries load
-too. The rim tips over if the load is outside it. From s = LIFT / INSET on only the lowest point touches.
+f(s) differs from s by at most RIM_LIFT, and by rounding from s = 0.1 on. A flat rim rests on its feet; its lowest point
+is then open. If the load is between two feet and the rim, the rim tilts by about RIM_LIFT until the lowest point
+carries load too. The rim tips over if the load is outside it. From s = RIM_LIFT / FOOT_INSET on only the lowest point
+touches.
 """
 
 from __future__ import annotations
@@ -24,23 +25,21 @@ from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, dot
 from kane.model.arguments import normals
 from kane.model.body import Direction
-from kane.model.constraints.rolling.carrier import kept_lean
+from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, kept_lean
 from kane.model.shapes.rim import Rim
 
-# Relative to the radius; EDGE and NEAR are sines of the tilt. EDGE < LIFT keeps the lowest point of a flat rim open,
-# without load. The lowest point is up to LIFT / NEAR outside the rim, near s = NEAR / 2. INSET keeps feet above the
-# lowest point of a tilted rim.
-EDGE, LIFT, NEAR, INSET = 1e-9, 1e-8, 1e-3, 1e-3
+# Relative to the radius; TILT_SMOOTHING and LIFT_TILT are sines of the tilt. TILT_SMOOTHING < RIM_LIFT keeps the lowest
+# point of a flat rim open, without load. The lowest point is up to RIM_LIFT / LIFT_TILT outside the rim, near
+# s = LIFT_TILT / 2. FOOT_INSET keeps feet above the lowest point of a tilted rim.
+TILT_SMOOTHING, RIM_LIFT, LIFT_TILT, FOOT_INSET = 1e-9, 1e-8, 1e-3, 1e-3
 # The feet carry any load up to cos(180 degrees / FEET) r = 0.92 r from the axle.
 FEET = 8
-# A rim counts as flat if 1 - |a . n| is at most this; s is then 1.4e-6.
-ROUNDING = 1e-12
 
 
 def feet(rim: Rim) -> Sequence[Triple]:
     """Return the positions of the feet from the centre, along the axes of the body."""
     x, y = normals(rim.axle)
-    r = (1.0 - INSET) * rim.radius
+    r = (1.0 - FOOT_INSET) * rim.radius
     angles = (2.0 * math.pi * k / FEET for k in range(FEET))
     return [tuple(r * (math.cos(t) * i + math.sin(t) * j) for i, j in zip(x, y, strict=True)) for t in angles]
 
@@ -52,31 +51,31 @@ def lower_end(rim: Rim, lean: Scalar) -> Scalar:
 
 
 def upwards(a: Triple, n: Triple) -> tuple[Scalar, Triple]:
-    """Return sqrt(s^2 + EDGE^2) and m divided by it, which points away from the lowest point.
+    """Return sqrt(s^2 + TILT_SMOOTHING^2) and m divided by it, which points away from the lowest point.
 
     The formula s^2 = 1 - (a . n)^2 would lose half of the digits of a small s.
     """
     lean = dot(a, n)
     across = tuple(x - lean * y for x, y in zip(n, a, strict=True))
-    size = sqrt(dot(across, across) + EDGE * EDGE)
+    size = sqrt(dot(across, across) + TILT_SMOOTHING * TILT_SMOOTHING)
     return size, tuple(x / size for x in across)
 
 
 def lowest(r: Scalar, a: Triple, n: Triple) -> tuple[Scalar, Triple]:
     """Return r f(s) and the position of the lowest point from the centre, the gradient of -r f with respect to n."""
     size, up = upwards(a, n)
-    near = 1.0 / (1.0 + size * size / (NEAR * NEAR))
-    share = 1.0 + 4.0 * LIFT / (NEAR * NEAR) * size * near * near * near
-    return r * (size - LIFT * near * near), tuple(-r * share * x for x in up)
+    near = 1.0 / (1.0 + size * size / (LIFT_TILT * LIFT_TILT))
+    share = 1.0 + 4.0 * RIM_LIFT / (LIFT_TILT * LIFT_TILT) * size * near * near * near
+    return r * (size - RIM_LIFT * near * near), tuple(-r * share * x for x in up)
 
 
 def may_lean(axle: Direction, normal: Direction) -> bool:
     """Check whether a rim can have a lowest point: false if joints keep it flat."""
     lean = kept_lean(axle, normal)
-    return lean is None or abs(lean) < 1.0 - ROUNDING
+    return lean is None or abs(lean) < 1.0 - FLAT_TILT_TOLERANCE
 
 
 def may_lie_flat(axle: Direction, normal: Direction) -> bool:
     """Check whether a rim needs feet: false if joints keep it at another tilt."""
     lean = kept_lean(axle, normal)
-    return lean is None or not abs(lean) < 1.0 - ROUNDING
+    return lean is None or not abs(lean) < 1.0 - FLAT_TILT_TOLERANCE

@@ -9,7 +9,7 @@ import numpy as np
 Axes = tuple[int, ...]
 
 # If the sine of the distance to the singularity is below this, the first and third axis count as parallel.
-PARALLEL = 1e-12
+GIMBAL_LOCK_SINE = 1e-12
 
 
 def angular_velocity_matrix(axes: Axes, q: np.ndarray) -> np.ndarray:
@@ -55,7 +55,7 @@ def angles_along(axes: Axes, R: np.ndarray, near: np.ndarray) -> np.ndarray:
     middle = 0.0 if axes[0] == axes[2] else math.pi
     found, last = np.empty((len(R), 3)), tuple(map(float, near))
     for k, one in enumerate(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)):
-        if sine[k] < PARALLEL:
+        if sine[k] < GIMBAL_LOCK_SINE:
             one = float(_first(axes, R[k], b[k], np.asarray(last[2]))), one[1], last[2]
         same = _turned(one, last)
         flipped = _turned((one[0] + math.pi, middle - one[1], one[2] + math.pi), last)

@@ -12,13 +12,12 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
+from kane.geometry.rotation import AXIS_NUMBERS
 from kane.model.joints.chart import Chart
 from kane.model.joints.gimbal.chart import GimbalChart, other_sequence
 from kane.model.joints.gimbal.speeds import AngleRates, GimbalSpeeds
 from kane.model.joints.joint import Joint, JointMotion
 from kane.model.joints.rate_joint import RateJoint
-
-_AXES = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Gimbal(RateJoint):
         Raises:
             ModelError: the sequence is not valid.
         """
-        axes = tuple(_AXES.get(letter, -1) for letter in self.sequence) if isinstance(self.sequence, str) else ()
+        axes = tuple(AXIS_NUMBERS.get(letter, -1) for letter in self.sequence) if isinstance(self.sequence, str) else ()
         if not 1 <= len(axes) <= 3 or -1 in axes or not (self.sequence.isdigit() or self.sequence.isalpha()):
             raise ModelError(
                 f"{shown(self.sequence)} is not a sequence of axes of a gimbal; "

@@ -12,8 +12,9 @@ from kane.expression.functions import atan2, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
-from kane.model.joints.gimbal.angles import PARALLEL, angular_velocity_matrix
-from kane.model.joints.joint import ZERO, JointMotion, default_speed_name
+from kane.geometry.scalars import ZERO_VECTOR
+from kane.model.joints.gimbal.angles import GIMBAL_LOCK_SINE, angular_velocity_matrix
+from kane.model.joints.joint import JointMotion, default_speed_name
 from kane.model.joints.pose_motion import motion_of_pose
 
 # Three axes, and angles of shape (..., 3).
@@ -60,7 +61,7 @@ class AngleRates(GimbalSpeeds):
         return len(axes) == 3
 
     def motion(self, axes: tuple[int, ...], q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
-        return motion_of_pose(rotation_of(axes, q), ZERO, q, u)
+        return motion_of_pose(rotation_of(axes, q), ZERO_VECTOR, q, u)
 
     def matrix(self, axes: tuple[int, ...], q: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.eye(len(axes)), (*q.shape, len(axes)))
@@ -71,7 +72,7 @@ class AngleRates(GimbalSpeeds):
 
     def carried(self, u: np.ndarray, here: Angles, there: Angles) -> np.ndarray:
         w = angular_velocity_matrix(*here) @ u[..., None]
-        return (np.linalg.pinv(angular_velocity_matrix(*there), rcond=PARALLEL) @ w)[..., 0]
+        return (np.linalg.pinv(angular_velocity_matrix(*there), rcond=GIMBAL_LOCK_SINE) @ w)[..., 0]
 
 
 def angles_of(axes: Sequence[int], R: Rotation) -> tuple[Scalar, Scalar, Scalar]:
