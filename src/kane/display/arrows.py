@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kane.display.piece import Array
+from kane.array_types import Array
 
 # What is less than this beside its equals is rounding; which percentile of forces fills the scene, spikes left out.
 ROUNDING, SELDOM = 1e-9, 95

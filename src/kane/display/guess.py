@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kane.display.piece import Array, DrawnPiece, Tie
+from kane.array_types import Array
+from kane.display.piece import DrawnPiece, Tie
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.model.body import POSITION, VELOCITY, Body, Measure, Point

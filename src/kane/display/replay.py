@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.display.arrows import Arrow, scales_of, without_rounding
 from kane.display.motion import page, posed_form
 from kane.display.page import Page, encoded
@@ -19,7 +20,6 @@ from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
 from kane.model.checks import near
 
-Array = NDArray[np.float64]
 # As many numbers of all runs together as keep a page under two megabytes, and as few times as show a motion.
 MOST_NUMBERS, FEWEST = 220_000, 200
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from kane.array_types import Array
 from kane.codegen.programs.program import Program
 from kane.display.forms import NAMES, Triangles, unit_form
 from kane.display.guess import guessed, nodes_of, ties_of
-from kane.display.piece import Array, DrawnPiece, Tie
+from kane.display.piece import DrawnPiece, Tie
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr

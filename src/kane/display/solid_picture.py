@@ -10,8 +10,9 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from kane.array_types import Array
 from kane.display.arrows import DrawnArrow
-from kane.display.piece import Array, DrawnPiece
+from kane.display.piece import DrawnPiece
 from kane.display.scene import Scene
 from kane.model.shapes.part import SQUARE
 

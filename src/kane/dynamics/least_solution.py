@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from kane.array_types import Array
+
 # Singular values below this fraction of the largest count as zero.
 RANK = 1e-10
 

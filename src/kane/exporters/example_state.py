@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.programs.program import Program
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 
-Array = NDArray[np.float64]
 # Distance of further starts of Newton's method from the neutral coordinates [rad or m].
 ASIDE = 0.3
 # Largest number of Newton steps, and residual that ends them [m or rad].

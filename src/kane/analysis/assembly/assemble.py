@@ -12,8 +12,9 @@ import numpy as np
 from kane.analysis.assembly.closing import CLOSED, close_loops, null_space, require_closed
 from kane.analysis.assembly.integrability import integrable_rows
 from kane.analysis.assembly.outside import outside
+from kane.array_types import Array
 from kane.dynamics.build import build
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words

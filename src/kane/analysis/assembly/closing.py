@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.array_types import Array
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.errors import ModelError, shown
 
 # Number of starts: the guess, then configurations at increasing distances from it.

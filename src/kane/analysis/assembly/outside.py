@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.small_motions import SmallMotions
+from kane.array_types import Array
 from kane.dynamics.build import build
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, listed

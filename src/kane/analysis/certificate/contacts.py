@@ -19,10 +19,11 @@ from kane.analysis.certificate.claims import Found, digits
 from kane.analysis.certificate.embedding import GUESSES, Declared
 from kane.analysis.laws import power, prescribes_motion
 from kane.analysis.random_states import AWAY, joints_of
+from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.candidates import CandidateEquations

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, listed
 from kane.expression.node import Expr
@@ -16,7 +17,6 @@ from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP
 
-Array = NDArray[np.float64]
 # Factor of the noise beyond which a gap is open, or its rate is nonzero; noise exceeds it in one of two million rows.
 CLEAR = 5.0
 # Tolerance without noise: error of a closed gap, and of its rate, in a run [m, m/s, rad or rad/s].

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import least
 from kane.errors import ModelError
@@ -26,7 +26,6 @@ from kane.native.blocks import constraint_places, unconstrained_places
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-Array = NDArray[np.float64]
 # Quantities that do not depend on the inputs, by definition.
 UNDRIVEN = ("inverse", "bias", *OF_SPEEDS)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from kane.dynamics.derivatives.constrained_derivatives import UNDRIVEN, Array, ConstrainedColumns, Solved, reduced_mass
+from kane.array_types import Array
+from kane.dynamics.derivatives.constrained_derivatives import UNDRIVEN, ConstrainedColumns, Solved, reduced_mass
 from kane.dynamics.least_solution import least
 from kane.formulation.derivatives.constrained import ConstrainedTerms
 from kane.formulation.derivatives.derivative import IMPLICIT

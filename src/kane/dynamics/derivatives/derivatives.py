@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import lane_width
 from kane.codegen.jit.function import ArrayFunction
@@ -36,7 +37,6 @@ from kane.formulation.reactions.reactions import Reactions
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-Array = NDArray[np.float64]
 # Function of q, u, rest, t and parameters that returns values and derivative columns.
 Columns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
@@ -19,7 +19,6 @@ from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.model.contacts.candidate import parts_named
 
-Array = NDArray[np.float64]
 # Directions whose eigenvalue, of the matrix for the arm, is below this fraction of the largest get an arm of zero.
 KNOWN = 1e-9
 

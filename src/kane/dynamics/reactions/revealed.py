@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import ConstraintTerms
@@ -22,8 +23,6 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
 from kane.model.checks import near
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

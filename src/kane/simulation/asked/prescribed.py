@@ -7,8 +7,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.unit_quaternions import UNIT_TOLERANCE
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
@@ -21,7 +21,6 @@ from kane.formulation.equations import Equations
 from kane.model.named_vector import position
 from kane.simulation.asked.inputs import Samples
 
-Array = NDArray[np.float64]
 SPLINE_DEGREE = 5  # its second derivative is smooth, with an error of fourth order in the distance of the samples
 FORMS = "an expression of model.time, a function of t that returns one, a constant number, or samples"
 
