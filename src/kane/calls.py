@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kane.errors import CallError, UnknownNameError, listed, shown
+from kane.errors import CallError, UnknownNameError, list_names, shown
 
 # Keywords of other libraries with the keywords of kane; messages offer the first that the function takes.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
@@ -184,7 +184,7 @@ def _keyword(word: str, named: Sequence[str]) -> str:
     meant = [known for known in KEYWORDS.get(word, ()) if known in named] or _near(word, named)
     if meant:
         return f"did you mean {meant[0]}=?"
-    return f"it takes {listed([f'{known}=' for known in named])}" if named else "it takes nothing"
+    return f"it takes {list_names([f'{known}=' for known in named])}" if named else "it takes nothing"
 
 
 def _described(name: str, function: Callable[..., Any]) -> str:

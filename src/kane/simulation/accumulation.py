@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kane.errors import SimulationError, listed
+from kane.errors import SimulationError, list_names
 from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
 from kane.native.contacts.header import OPEN
 from kane.simulation.march import March, Status
@@ -103,9 +103,9 @@ def _main_causes(march: March, changes: Matrix) -> str:
     often = np.bincount(causes[causes >= 0], minlength=len(names))
     if often.any():
         most = [repr(names[k]) for k in np.argsort(-often, kind="stable")[:NAMED] if often[k]]
-        return f"; most of these changes are of {listed(most)}"
+        return f"; most of these changes are of {list_names(most)}"
     held = [repr(name) for name, status in zip(names, changes[-1, -len(names) :], strict=True) if status != OPEN]
-    return f"; active, or touching: {listed(held) or 'nothing'}"
+    return f"; active, or touching: {list_names(held) or 'nothing'}"
 
 
 def first_of_many(times: Vector, many: int, within: Vector | float) -> int | None:

@@ -13,7 +13,7 @@ from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, listed
+from kane.errors import ModelError, list_names
 from kane.native.arrays import (
     CHANGE,
     CHANGE_TIME,
@@ -179,7 +179,7 @@ class ContactSwitching(Switching):
             )
             return f"within the next step {what} is no number"
         if outcome is Outcome.ENDLESS:
-            names = listed([repr(name) for name in self._active(march)])
+            names = list_names([repr(name) for name in self._active(march)])
             return f"{super().refusal(march, outcome)}: in force, or touching, is {names or 'nothing'}"
         return refusal(functions.equations, automaton.changed, self._active(march))
 
