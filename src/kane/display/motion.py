@@ -22,7 +22,7 @@ from kane.formulation.recursive.measures import images
 from kane.model.checks import near
 
 # Of an error of one step over the state: a run of seconds keeps nine digits.
-TOLERANCE = 1e-11
+PAGE_STEP_TOLERANCE = 1e-11
 # What a session has given, in runs and streams.
 LEDGER = ("work_on_hand", "work_on_mechanism")
 # How hard the mouse pulls: accelerations in sizes of the scene and s^-2 for a body pulled by the size of the scene.
@@ -70,7 +70,7 @@ def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: M
         "rows": len(equations.constraints),
         "linear": all(row.linear for row in equations.constraints),
         "own": {"n": len(own.u), "closing": rows},
-        "tolerance": TOLERANCE,
+        "tolerance": PAGE_STEP_TOLERANCE,
     }
 
 

@@ -29,7 +29,7 @@ SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "contro
 _ALONE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
 _SERVED = _ALONE + " blob:; connect-src {socket}"
 # Corners of forms are whole numbers of this many steps across the form.
-STEPS = 65535
+CORNER_STEPS = 65535
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _digits(values: Any) -> list[float]:
 def _form(form: Triangles) -> dict[str, Any]:
     """Triangles with corners in steps, normals in 127 parts."""
     low, high = form.points.min(axis=0), form.points.max(axis=0)
-    step = np.where(high > low, (high - low) / STEPS, 1.0)
+    step = np.where(high > low, (high - low) / CORNER_STEPS, 1.0)
     found = {"low": low.tolist(), "step": step.tolist()}
     coarse = np.round((form.points - low) / step).astype("<u2")
     return {

@@ -21,7 +21,7 @@ from kane.model.body import Body, Point
 from kane.model.checks import near
 
 # As many numbers of all runs together as keep a page under two megabytes, and as few times as show a motion.
-MOST_NUMBERS, FEWEST = 220_000, 200
+MOST_REPLAY_NUMBERS, FEWEST_REPLAY_TIMES = 220_000, 200
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def replay_page(
 def run_form(run: ShownRun, together: int) -> dict[str, Any]:
     """A run as plain data; ``together`` how many times all runs have that share the page."""
     width = run.q.shape[1] + len(run.series) + 9 * len(run.arrows)
-    wanted = max(FEWEST, int(MOST_NUMBERS / width * len(run.q) / max(together, 1)))
+    wanted = max(FEWEST_REPLAY_TIMES, int(MOST_REPLAY_NUMBERS / width * len(run.q) / max(together, 1)))
     rows = np.unique(np.round(np.linspace(0, len(run.time) - 1, min(wanted, len(run.time)))).astype(int))
     return {
         "name": run.name,

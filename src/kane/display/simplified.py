@@ -13,11 +13,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.display.forms import NAMES, Triangles
+from kane.display.forms import UNIT_FORM_NAMES, Triangles
 from kane.model.shapes.part import Solid
 
 # About as many triangles of all meshes together as software draws sixty times a second.
-MOST = 12_000
+MAX_MESH_TRIANGLES = 12_000
 # Directions in which planes say less than this of where a corner is leave it in the middle of its cell.
 VAGUE = 1e-2
 # Grids that are tried for one mesh.
@@ -26,12 +26,15 @@ GRIDS = 8
 
 def lighter(forms: Mapping[str | Solid, Triangles]) -> dict[str | Solid, Triangles]:
     """The same forms, meshes with fewer triangles where all together have too many."""
-    meshes = {name: form for name, form in forms.items() if name not in NAMES}
+    meshes = {name: form for name, form in forms.items() if name not in UNIT_FORM_NAMES}
     total = sum(len(form.faces) for form in meshes.values())
-    if total <= MOST:
+    if total <= MAX_MESH_TRIANGLES:
         return dict(forms)
-    least = MOST // (2 * len(meshes))  # so that what had few keeps its shape
-    return {**forms, **{name: simplified(x, max(least, len(x.faces) * MOST // total)) for name, x in meshes.items()}}
+    least = MAX_MESH_TRIANGLES // (2 * len(meshes))  # so that what had few keeps its shape
+    return {
+        **forms,
+        **{name: simplified(x, max(least, len(x.faces) * MAX_MESH_TRIANGLES // total)) for name, x in meshes.items()},
+    }
 
 
 def simplified(form: Triangles, most: int) -> Triangles:
