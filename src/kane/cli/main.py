@@ -15,8 +15,8 @@ from rich.text import Text
 import kane
 from kane.errors import KaneError
 
-# Each is the function of its name in the file of its name, imported when it is asked for.
-COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic")
+# The function of a command, run_command for run, is in the file of its name, imported when it is asked for.
+CLI_COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic")
 
 
 class Commands(typer.core.TyperGroup):
@@ -24,13 +24,13 @@ class Commands(typer.core.TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands."""
-        return [*COMMANDS]
+        return [*CLI_COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by its name; None where there is none."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
+        if cmd_name in CLI_COMMANDS and cmd_name not in self.commands:
             alone = typer.Typer(add_completion=False)
-            alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
+            alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), f"{cmd_name}_command"))
             self.commands[cmd_name] = _as_written(typer.main.get_command(alone))
         return super().get_command(ctx, cmd_name)
 

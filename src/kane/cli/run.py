@@ -13,16 +13,16 @@ from rich.table import Column, Table
 from rich.text import Text
 
 import kane
-from kane.cli.count import operation_table, operations
+from kane.cli.count import describe_operation_counts, operation_table
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.files.write_file import made_folder
 from kane.simulation.layout import Layout
 
 # How near to a singularity of a joint a position counts as singular, and how far beside it a run then starts [rad, m].
-SINGULAR, ASIDE = 1e-6, 0.3
+SINGULAR_TOLERANCE, SINGULAR_START_OFFSET = 1e-6, 0.3
 
 
-def run(
+def run_command(
     model: ModelArgument,
     *,
     until: Annotated[float, typer.Option(min=0.0, help="Time to simulate [s].")] = 10.0,
@@ -52,7 +52,7 @@ def run(
     finished = time.perf_counter()
     files = write_files(trajectory, out, file_name(equations.name))
     console = Console()
-    console.print(operation_table(*operations(equations)))
+    console.print(operation_table(*describe_operation_counts(equations)))
     summary = Table("", Column(overflow="fold"), show_header=False)  # a path is of use as a whole only
     for name, value in {
         "derive": f"{derived - started:.3f} s",
@@ -82,11 +82,12 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
     """Coordinates and speeds to start from, as ``simulate`` takes them: neutral, at rest, on the constraints, and where
     nothing is inside of something.
 
-    Where the neutral position is singular, each coordinate that is no part of a quaternion is ASIDE greater.
+    Where the neutral position is singular, each coordinate that is no part of a quaternion is greater by
+    SINGULAR_START_OFFSET.
     """
     equations = dynamics.equations
     q, u = np.array(equations.neutral), np.zeros(len(equations.u))
-    aside = q + ASIDE
+    aside = q + SINGULAR_START_OFFSET
     for start in equations.quaternions:
         aside[start : start + 4] = q[start : start + 4]
     layout, inputs = Layout.of(equations), [equations.defaults[i.name] for i in equations.inputs]
@@ -95,7 +96,7 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
             found = kane.assemble(dynamics, q=guess, t=0.0)
             guess, u = found.q, found.u
         x = np.concatenate([guess, u])
-        if layout.singular(x, within=SINGULAR) is None and np.isfinite(dynamics.rhs(0.0, x, inputs)).all():
+        if layout.singular(x, within=SINGULAR_TOLERANCE) is None and np.isfinite(dynamics.rhs(0.0, x, inputs)).all():
             break
     return {"q": guess, "u": u}
 

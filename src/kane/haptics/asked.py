@@ -89,7 +89,7 @@ def method_of(coupler: Any, integrator: Any) -> Any:
     return InverseDynamics()
 
 
-def steps_of(
+def prepare_tick_steps(
     method: Any, held: Coupled, coupler: AnyCoupler, problem: Problem, x: Vector
 ) -> PassiveSteps | RigidSteps | None:
     """What passive steps or inverse dynamics need, from the state x on; None where another method takes the ticks.

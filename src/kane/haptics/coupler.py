@@ -13,7 +13,7 @@ from kane.haptics.limits import CAP, TORQUE_CAP
 from kane.model.body import Point
 
 # What of a coupler can be set anew while it is in use.
-SETTINGS = ("stiffness", "damping", "turning_stiffness", "turning_damping")
+COUPLER_SETTINGS = ("stiffness", "damping", "turning_stiffness", "turning_damping")
 
 
 @final
@@ -92,14 +92,14 @@ class Coupler:
         return self.stiffness, self.turning_stiffness, self.damping, self.turning_damping
 
     def set_to(self, settings: Mapping[str, float]) -> Coupler:
-        """The same coupler with some of ``SETTINGS`` set anew.
+        """The same coupler with some of ``COUPLER_SETTINGS`` set anew.
 
         Raises:
             ModelError: a stiffness that is not positive, negative damping, or another word.
         """
         for word in settings:
-            if word not in SETTINGS:
-                raise ModelError(f"set takes {', '.join(SETTINGS)}, not {word!r}")
+            if word not in COUPLER_SETTINGS:
+                raise ModelError(f"set takes {', '.join(COUPLER_SETTINGS)}, not {word!r}")
         return Coupler(**{**vars(self), **settings})
 
 

@@ -13,11 +13,11 @@ from kane.haptics.sampled_loop import SampledLoop
 
 # The matching damping B takes this share of the handle's mass over the time by which forces are late: the stability
 # limit then still grows with B nearly as the rule says.
-SHARE = 0.1
+MATCHING_DAMPING_FRACTION = 0.1
 # One step of the encoder, differenced over one sample, moves the force by no more than this part of the largest one.
 GRAIN = 0.02
 # Dampings that are looked through for the one that allows most.
-PARTS = 50
+DAMPING_TRIALS = 50
 CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, what a session allows unless it is told more
 
 
@@ -78,7 +78,7 @@ class Axis:
     @property
     def matching(self) -> float:
         """The damping at the hand that goes with it unless the user says otherwise."""
-        wanted = SHARE * self.mass / self.late
+        wanted = MATCHING_DAMPING_FRACTION * self.mass / self.late
         return min(wanted, GRAIN * self.most * self.traits.period / self.quantum) if self.quantum else wanted
 
 
@@ -151,7 +151,7 @@ def _limits(axis: Axis, damping: float | None, felt: float, word: str) -> Limits
 
 def _best(largest: Callable[[float], float], b: float) -> float:
     """Which damping allows most, to a part of that of the handle."""
-    return max((b * part / PARTS for part in range(PARTS + 1)), key=largest)
+    return max((b * part / DAMPING_TRIALS for part in range(DAMPING_TRIALS + 1)), key=largest)
 
 
 def _reasons(

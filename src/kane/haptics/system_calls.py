@@ -17,7 +17,7 @@ from kane.machine.processor import target_machine
 from kane.native.arrays import Indices
 
 # Each takes what it needs from ``out`` or ``state``, as 64-bit integers, and leaves its answer in ``out``.
-_TEXT = """
+_SYSTEM_CALLS_TEXT = """
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @nanosleep(ptr, ptr)
 
@@ -66,8 +66,9 @@ define void @kane_exchange(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %wor
   ret void
 }}
 """
-_NAMES = ("kane_step", "kane_clock", "kane_sleep", "kane_fence", "kane_exchange")
-_CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+_SYSTEM_CALL_NAMES = ("kane_step", "kane_clock", "kane_sleep", "kane_fence", "kane_exchange")
+# Type of a native program: state, rest, stage, out and work, by address.
+NATIVE_PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 class SystemCalls(NamedTuple):
@@ -83,7 +84,7 @@ class SystemCalls(NamedTuple):
 
     def call(self, which: int, state: Indices, out: Indices) -> None:
         """Call one from Python, on arrays of 64-bit integers."""
-        _CODE(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
+        NATIVE_PROGRAM(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
 
     def clock(self) -> int:
         """The clock that ticks go by [ns]."""
@@ -102,9 +103,9 @@ def system_calls() -> SystemCalls:
     if not hasattr(time, "CLOCK_MONOTONIC"):
         raise ModelError("haptic sessions need clock_gettime and nanosleep of POSIX; use Linux or macOS")
     machine = target_machine(optimization=1)
-    text = _TEXT.format(clock=time.CLOCK_MONOTONIC)
+    text = _SYSTEM_CALLS_TEXT.format(clock=time.CLOCK_MONOTONIC)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple
     code = bytes(machine.emit_object(module))
-    owner, addresses = link("system calls", code, _NAMES, re.findall(r"declare .* @(\w+)", text), machine)
+    owner, addresses = link("system calls", code, _SYSTEM_CALL_NAMES, re.findall(r"declare .* @(\w+)", text), machine)
     return SystemCalls(tuple(addresses), owner)
