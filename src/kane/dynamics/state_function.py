@@ -16,7 +16,7 @@ from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 
-NOTHING = np.empty(0)
+EMPTY_ARRAY = np.empty(0)
 
 
 @final

@@ -20,7 +20,7 @@ from kane.formulation.reactions.reactions import reveal_reactions
 from kane.model.contacts.candidate import parts_named
 
 # Directions whose eigenvalue, of the matrix for the arm, is below this fraction of the largest get an arm of zero.
-KNOWN = 1e-9
+ARM_EIGENVALUE_CUTOFF = 1e-9
 
 
 class StatesOfArrows(NamedTuple):
@@ -127,4 +127,4 @@ def _arms(forces: Array, torques: Array) -> Array:
         "tri,trj->tij", forces, forces
     )
     moments = np.cross(forces, torques).sum(axis=1)
-    return np.einsum("tij,tj->ti", np.linalg.pinv(squares, rcond=KNOWN, hermitian=True), moments)
+    return np.einsum("tij,tj->ti", np.linalg.pinv(squares, rcond=ARM_EIGENVALUE_CUTOFF, hermitian=True), moments)
