@@ -24,7 +24,7 @@ import numpy as np
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
 from kane.haptics.realtime import promote
-from kane.haptics.scenes import HandScene, scene_of
+from kane.haptics.scenes import HandScene, make_hand_scene
 from kane.native.arrays import CHANGE_TIME, CHANGED
 from kane.native.haptics.loop_arrays import LATE, WORKED
 
@@ -159,10 +159,10 @@ def piano_key():
 
 
 HITS = {
-    "ball in a box": lambda: scene_of("ball_in_a_box"),
-    "crank and stop": lambda: scene_of("crank"),
+    "ball in a box": lambda: make_hand_scene("ball_in_a_box"),
+    "crank and stop": lambda: make_hand_scene("crank"),
     "piano key": piano_key,
-    "dragged box": lambda: scene_of("dragged_box"),
+    "dragged box": lambda: make_hand_scene("dragged_box"),
 }
 
 

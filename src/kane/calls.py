@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kane.errors import CallError, UnknownNameError, listed, shown
+from kane.errors import CallError, UnknownNameError, list_names, shown
 
 # Keywords of other libraries and the corresponding keywords of kane. Messages offer the first that the function takes.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
@@ -43,14 +43,14 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("direction", "joint_axis"), ("axis",)),
     **dict.fromkeys(("file", "filename", "fname"), ("path", "source")),
 }
-MODEL, JOINT = (
+BODY_CALL, JOINT_CALL = (
     'model.body("name", mass=1.0, inertia=(1, 1, 1))',
     'model.connect(parent, child, kane.{}("q1", axis="z"))',
 )
 # Names in other libraries and the corresponding calls of kane.
-NAMES: Mapping[str, str] = {
+FOREIGN_NAMES: Mapping[str, str] = {
     **dict.fromkeys(
-        ("RigidBody", "Body", "Particle", "Link", "RigidBodyTree", "add_body", "addBody", "AddRigidBody"), MODEL
+        ("RigidBody", "Body", "Particle", "Link", "RigidBodyTree", "add_body", "addBody", "AddRigidBody"), BODY_CALL
     ),
     **dict.fromkeys(("System", "MultibodyPlant", "MjModel", "World", "Robot", "ReferenceFrame"), 'kane.Model("name")'),
     **dict.fromkeys(
@@ -61,9 +61,9 @@ NAMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("add_input", "add_actuator", "AddJointActuator"), 'model.input("tau"), and a kane.Motor(joint, tau)'
     ),
-    **dict.fromkeys(("PinJoint", "HingeJoint", "RevoluteJoint", "Hinge"), JOINT.format("Revolute")),
-    **dict.fromkeys(("SliderJoint", "PrismaticJoint", "Slider", "Slide"), JOINT.format("Prismatic")),
-    **dict.fromkeys(("add_joint", "addJoint", "AddJoint", "joint"), JOINT.format("Revolute")),
+    **dict.fromkeys(("PinJoint", "HingeJoint", "RevoluteJoint", "Hinge"), JOINT_CALL.format("Revolute")),
+    **dict.fromkeys(("SliderJoint", "PrismaticJoint", "Slider", "Slide"), JOINT_CALL.format("Prismatic")),
+    **dict.fromkeys(("add_joint", "addJoint", "AddJoint", "joint"), JOINT_CALL.format("Revolute")),
     **dict.fromkeys(("BallJoint", "SphericalJoint", "Ball"), 'kane.Spherical("ball")'),
     **dict.fromkeys(("FreeJoint", "Floating", "FreeFlyer", "SixDof"), 'kane.Free("base")'),
     **dict.fromkeys(("WeldJoint", "Fixed", "FixedJoint"), "kane.Weld()"),
@@ -92,12 +92,12 @@ NAMES: Mapping[str, str] = {
     **dict.fromkeys(("y", "x", "state", "states"), "run.q and run.u"),
     **dict.fromkeys(("to_csv", "to_pandas", "to_numpy", "to_dataframe"), "run.to_xarray(), which has to_dataframe()"),
 }
-STEP = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
+STEP_SIZE_CURE = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
 # Advice for calls with arguments that belong to another call.
-ELSEWHERE: Mapping[str, str] = {**dict.fromkeys(("RK4", "Gauss4", "Midpoint"), STEP)}
+MISPLACED_ARGUMENT_CURES: Mapping[str, str] = {**dict.fromkeys(("RK4", "Gauss4", "Midpoint"), STEP_SIZE_CURE)}
 # Classes whose methods are not wrapped, because they are called at every state, or many times for each node.
 QUICK = ("Dynamics", "Stepper", "Derivatives", "Rotation")
-NODES = ("Expr",)
+UNPREPARED_CLASSES = ("Expr",)
 
 
 def guided(exported: Any) -> Any:
@@ -115,7 +115,7 @@ def _prepare_family(exported: type) -> None:
     """Prepare a class and its base classes that belong to kane."""
     for known in reversed(exported.__mro__):
         own = known.__module__.startswith("kane.") and not issubclass(known, BaseException)
-        if own and "_guided" not in vars(known) and known.__name__ not in NODES:
+        if own and "_guided" not in vars(known) and known.__name__ not in UNPREPARED_CLASSES:
             _prepare(known, exported.__name__ in QUICK)
 
 
@@ -184,18 +184,18 @@ def _keyword(word: str, named: Sequence[str]) -> str:
     meant = [known for known in KEYWORDS.get(word, ()) if known in named] or _near(word, named)
     if meant:
         return f"did you mean {meant[0]}=?"
-    return f"it takes {listed([f'{known}=' for known in named])}" if named else "it takes nothing"
+    return f"it takes {list_names([f'{known}=' for known in named])}" if named else "it takes nothing"
 
 
 def _described(name: str, function: Callable[..., Any]) -> str:
     """Return the end of a message about arguments that belong to another call."""
-    return f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+    return f"; {MISPLACED_ARGUMENT_CURES[name]}" if name in MISPLACED_ARGUMENT_CURES else ""
 
 
 def missing_name(owner: str, name: str, known: Iterable[str], prefix: str = "") -> UnknownNameError:
     """Return the error for an unknown name, with similar names or the call of kane for a name of another library."""
     near = [f"{prefix}{word}" for word in _near(name, known)]
-    cure = NAMES.get(name) or (f"{' or '.join(near)}" if near else "")
+    cure = FOREIGN_NAMES.get(name) or (f"{' or '.join(near)}" if near else "")
     advice = f"did you mean {cure}?" if cure else f"dir({owner.split()[-1].strip(chr(39)).lower()}) lists its names"
     return UnknownNameError(f"{owner} has no attribute {name!r}; {advice}")
 

@@ -87,7 +87,7 @@ def shown(value: Any) -> str:
     return " ".join(_Short().repr(value).split())
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
+def list_names(names: Sequence[str], most: int = 12) -> str:
     """Return the names joined by commas; beyond ``most`` + 1 names, the first ``most`` and the number of the rest."""
     left = len(names) - most
     return f"{', '.join(names[:most])} and {left} more" if left > 1 else ", ".join(names)

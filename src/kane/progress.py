@@ -13,11 +13,11 @@ from types import TracebackType
 from typing import Any, Protocol
 
 # Seconds of wall time after which a terminal or a notebook shows progress.
-PATIENCE = 1.0
+PROGRESS_DELAY = 1.0
 # Seconds until the first line of the log, and the longest time between two lines; the time doubles up to that.
-FIRST_REPORT, LONGEST = 10.0, 600.0
+FIRST_REPORT, MAX_REPORT_INTERVAL = 10.0, 600.0
 REFRESHED = 0.2  # seconds between two updates of a notebook's line
-LOGGER = logging.getLogger("kane")
+PROGRESS_LOGGER = logging.getLogger("kane")
 
 
 class Display(Protocol):
@@ -39,7 +39,7 @@ class Display(Protocol):
 class Bar:
     """Progress bar on a terminal."""
 
-    delay = PATIENCE
+    delay = PROGRESS_DELAY
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -69,7 +69,7 @@ class Bar:
 class Line:
     """Line on standard error that each update overwrites, for notebooks."""
 
-    delay = PATIENCE
+    delay = PROGRESS_DELAY
 
     def __init__(self) -> None:
         self._width, self._written = 0, -REFRESHED
@@ -102,9 +102,9 @@ class Log:
     def show(self, words: str, fraction: float | None, detail: Callable[[], str]) -> None:
         took = time.monotonic() - self._began
         if took >= self._next:
-            self._next += min(self._next, LONGEST)
+            self._next += min(self._next, MAX_REPORT_INTERVAL)
             part = "" if fraction is None else f"{100 * fraction:.3g} % "
-            LOGGER.warning("%s", f"{words}: {part}after {took:.0f} s {detail()}".rstrip())
+            PROGRESS_LOGGER.warning("%s", f"{words}: {part}after {took:.0f} s {detail()}".rstrip())
 
     def close(self) -> None:
         """Keep the lines of the log."""

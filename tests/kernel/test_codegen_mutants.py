@@ -84,7 +84,7 @@ EQUIVALENT = {
         "_infix: 1 -> 2": PARENTHESES,
     },
     "trig": {
-        "LARGEST: 1000000.0 -> 2000000.0": "sines are right some way beyond, too",
+        "MAX_REDUCED_ANGLE: 1000000.0 -> 2000000.0": "sines are right some way beyond, too",
         "sincos_name: 1 -> 2": NAMING,
         'LIKELY: prof !{!"branch_weights", i32 [1048576 -> 1048577], i32 1}': HINT,
         'LIKELY: ch_weights", i32 1048576, i32 [1 -> 2]}': HINT,
@@ -117,7 +117,7 @@ EQUIVALENT = {
         "_SineWriter._signed: -2 ** 63 -> 2 ** 63": "the same bits",
     },
     "repeats": {
-        **dict.fromkeys((f"SIZES: {n} -> {n + 1}" for n in (300, 1000, 100, 350, 35, 120)), MEASURED),
+        **dict.fromkeys((f"PART_SIZE_BOUNDS: {n} -> {n + 1}" for n in (300, 1000, 100, 350, 35, 120)), MEASURED),
         "PART: 12 -> 13": MEASURED,
         "(_GRAM, _NEAR): 16 -> 17": MEASURED,
         "(_GRAM, _NEAR): 48 -> 49": MEASURED,

@@ -8,7 +8,7 @@ import pytest
 import kane
 from kane.codegen.emit import fused
 from kane.codegen.emit.fused import contracted
-from kane.codegen.emit.steps import steps_of
+from kane.codegen.emit.steps import group_steps
 from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.operations import ADD, COORDINATE, MUL, SUB
@@ -31,7 +31,7 @@ def of(x, *outputs):
 def end(given, chosen):
     """The cycle in which the last output is there, if nothing waits for anything but what it is made of."""
     ready = {}
-    for step in steps_of(given.instructions, (), chosen):
+    for step in group_steps(given.instructions, (), chosen):
         (node,) = step.nodes
         took = CYCLES[node.op] if step.product is None else FUSED
         ready[node] = max(ready.get(a, 0) for a in step.reads) + took

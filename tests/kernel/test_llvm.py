@@ -13,7 +13,7 @@ import pytest
 from oracles.random_programs import OPERATION_CODES, TABLE, leaves_of, random_arrays, random_program, smooth_program
 
 from kane.codegen.emit import llvm_operations
-from kane.codegen.emit.repeats import SIZES
+from kane.codegen.emit.repeats import PART_SIZE_BOUNDS
 from kane.codegen.jit.compiler import compile_program
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError, ModelError
@@ -199,7 +199,7 @@ def test_a_chain_of_a_hundred_thousand_additions_compiles_and_adds_up():
     program = Program("chain", [total], state=[x, y], rest=[], parameters=[])
     function = compile_program(program)
     # One sum crosses from part to part.
-    assert function.n_work < len(program.instructions) / SIZES[0][0] + 2
+    assert function.n_work < len(program.instructions) / PART_SIZE_BOUNDS[0][0] + 2
     # Whole numbers add without rounding.
     assert function([3.0, 5.0], [], [])[0] == 3.0 * 50_001 + 5.0 * 50_000
 

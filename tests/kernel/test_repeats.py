@@ -14,8 +14,8 @@ from kane.codegen.emit import llvm_parts
 from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import emit_llvm
 from kane.codegen.emit.llvm_table import _joined
-from kane.codegen.emit.repeats import ProgramPart, _words, repeated, written
-from kane.codegen.emit.steps import EmittedStep, steps_of
+from kane.codegen.emit.repeats import ProgramPart, _words, count_written_steps, repeated
+from kane.codegen.emit.steps import EmittedStep, group_steps
 from kane.codegen.jit import compiler
 from kane.codegen.programs.program import Program
 from kane.expression import construct
@@ -27,14 +27,14 @@ from kane.library import chain
 
 def straight(given, monkeypatch):
     """The program in pieces."""
-    monkeypatch.setattr(llvm_parts, "LONG", 10**9)
+    monkeypatch.setattr(llvm_parts, "LONG_PROGRAM", 10**9)
     return compiler.compile_program(given, lanes=False)
 
 
 def looped(monkeypatch):
     """From here on programs are loops, however short they are and however little is alike."""
-    monkeypatch.setattr(llvm_parts, "LONG", 0)
-    monkeypatch.setattr(llvm_parts, "SHARE", 2.0)
+    monkeypatch.setattr(llvm_parts, "LONG_PROGRAM", 0)
+    monkeypatch.setattr(llvm_parts, "MAX_WRITTEN_FRACTION", 2.0)
 
 
 def same_bits(given, monkeypatch, seed=0):
@@ -75,7 +75,7 @@ def test_programs_of_all_operations_give_the_same_bits_as_straight_code(seed, mo
 
 def test_what_hardly_repeats_itself_stays_straight(monkeypatch):
     given = random_program(1, 3000)
-    monkeypatch.setattr(llvm_parts, "LONG", 0)
+    monkeypatch.setattr(llvm_parts, "LONG_PROGRAM", 0)
     assert "kane_main.order" not in emit_llvm(given).text
 
 
@@ -84,9 +84,9 @@ def test_a_chain_is_written_once_and_not_for_every_joint():
     counts = []
     for n in (80, 160):
         given = program(kane.formulate(chain(n)), "forward")
-        steps = steps_of(given.instructions, given.angles, {})
+        steps = group_steps(given.instructions, given.angles, {})
         kinds = dict.fromkeys((*given.state, *given.rest, *given.stage_outputs), "state")
-        counts.append((len(steps), written(repeated(steps, kinds, {}))))
+        counts.append((len(steps), count_written_steps(repeated(steps, kinds, {}))))
     (short, few), (long, many) = counts
     assert long > 1.9 * short
     assert many < 1.25 * few < 0.6 * short
@@ -95,7 +95,7 @@ def test_a_chain_is_written_once_and_not_for_every_joint():
 def test_parts_that_are_alike_are_step_for_step_alike():
     """The same operations on the same of their own values, and on as many of others; together they are the program."""
     given = program(kane.formulate(chain(40)), "forward")
-    steps = steps_of(given.instructions, given.angles, {})
+    steps = group_steps(given.instructions, given.angles, {})
     parts = repeated(steps, dict.fromkeys((*given.state, *given.rest, *given.stage_outputs), "state"), {})
     assert [step for part in parts for step in part.steps] == steps
     forms = {}

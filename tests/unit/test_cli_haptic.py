@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 import kane
 from kane.cli.main import app
 from kane.haptics import replay
-from kane.haptics.scenes import pushed_cart, scene_of
+from kane.haptics.scenes import make_hand_scene, pushed_cart
 
 
 def call(*arguments):
@@ -53,7 +53,7 @@ def test_ticks_are_taken_before_they_are_due_where_that_is_asked_for_and_the_ses
         assert done.exit_code == 0, done.output
         assert ("prediction: the position was correct in" in done.output) == told
     run = kane.Trajectory.load(tmp_path / "crank.nc")
-    again = replay(tmp_path / "crank.session", scene_of("crank").dyn)
+    again = replay(tmp_path / "crank.session", make_hand_scene("crank").dyn)
     assert again.report.foreseen[0] > 0
     assert (again.trajectory.q == run.q).all()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kane.haptics import PassiveMidpoint, Session, replay
-from kane.haptics.scenes import BOX, scene_of
+from kane.haptics.scenes import DRAGGED_BOX_SIZE, make_hand_scene
 from kane.native.haptics import loop_arrays as at
 
 OVER = "is stepped over"
@@ -21,7 +21,7 @@ PASSIVE = PassiveMidpoint()
 
 @pytest.fixture(scope="module", params=[None, PASSIVE], ids=["RK4", "passive"])
 def session(request):
-    scene = scene_of("dragged_box")
+    scene = make_hand_scene("dragged_box")
     with Session(scene.dyn, scene.hand, scene.coupler, q=scene.q, integrator=request.param) as s:
         s.arm()
         s.rehearse(scene.seconds)
@@ -32,7 +32,7 @@ def heights(states):
     """Of the eight corners above the floor, from [t, q, u] with q = quaternion and place."""
     w, x, y, z = states[:, 1:5].T
     up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
-    return states[:, 7, None] + up @ np.array(list(product(*[(-size / 2, size / 2) for size in BOX]))).T
+    return states[:, 7, None] + up @ np.array(list(product(*[(-size / 2, size / 2) for size in DRAGGED_BOX_SIZE]))).T
 
 
 def test_a_hand_drags_a_box_by_a_corner_to_the_end_of_the_run(session):
@@ -43,7 +43,7 @@ def test_a_hand_drags_a_box_by_a_corner_to_the_end_of_the_run(session):
     assert causes.count("slips") > 1
     assert causes.count("sticks") > 1
     assert np.ptp(session.states[:, 5]) > 0.03
-    assert heights(session.states).max() > BOX[2] + 0.01  # it is tipped
+    assert heights(session.states).max() > DRAGGED_BOX_SIZE[2] + 0.01  # it is tipped
     assert np.abs(session.log[200:3000, at.OF_FORCE : at.OF_FORCE + 3]).max() > 1.0
     assert session.report.faults == ()
     over, row = session.report.passed
@@ -82,6 +82,6 @@ def test_with_passive_steps_the_report_closes_as_the_ledger_does(session):
 
 def test_it_runs_again_bit_for_bit(session, tmp_path):
     session.save(tmp_path / "box.session")
-    again = replay(tmp_path / "box.session", scene_of("dragged_box").dyn)
+    again = replay(tmp_path / "box.session", make_hand_scene("dragged_box").dyn)
     np.testing.assert_array_equal(again.states, session.states)
     assert again.report.events == session.report.events

@@ -69,7 +69,8 @@ class Service:
 
 @pytest.fixture
 def service(monkeypatch):
-    monkeypatch.setattr("kane.haptics.devices.haply.FIRST", ENOUGH)  # its process starts slowly on a busy machine
+    # Its process starts slowly on a busy machine.
+    monkeypatch.setattr("kane.haptics.devices.haply.FIRST_SAMPLE_WAIT", ENOUGH)
     made = Service()
     yield made
     made.close()
@@ -174,7 +175,7 @@ def test_a_session_runs_by_the_service_within_its_limits_and_leaves_no_force(ser
 
 
 def test_a_service_that_ends_is_a_device_that_vanishes(monkeypatch):
-    monkeypatch.setattr("kane.haptics.devices.haply.FIRST", ENOUGH)
+    monkeypatch.setattr("kane.haptics.devices.haply.FIRST_SAMPLE_WAIT", ENOUGH)
     service = Service(most=60)
     dyn, handle = slider()
     with Session(dyn, Haply(port=service.port), Coupler(handle, stiffness=40.0, damping=0.2)) as s:

@@ -11,7 +11,7 @@ import pytest
 import kane
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mjcf.mjcf import load_mjcf
-from kane.importers.mjcf.source import KINDS, safe_text
+from kane.importers.mjcf.source import MJCF_PART_KINDS, safe_text
 
 PENDULUM = (
     '<body name="rod"><joint name="q1" axis="0 1 0"/>'
@@ -72,7 +72,7 @@ def test_files_that_dynamics_does_not_need_are_never_named_to_mujoco(section):
 
 class Collecting(kane.importers.left_out.LeftOut):
     def __init__(self):
-        super().__init__(KINDS, ())
+        super().__init__(MJCF_PART_KINDS, ())
 
 
 MESH = """<mujoco><compiler meshdir="{folder}"/><asset><mesh name="m" file="{file}"/></asset>
@@ -189,7 +189,7 @@ def test_one_warning_names_what_changes_the_motion(kind):
         load_mjcf(LEFT_OUT[kind])
     said = [str(w.message) for w in found if w.category is kane.ImportFileWarning]
     assert len(said) == (kind not in ("keyframe", "sensor"))
-    assert all(KINDS[kind] in words for words in said)
+    assert all(MJCF_PART_KINDS[kind] in words for words in said)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_pairs_that_are_listed_and_flexible_bodies_are_essential_unless_said_oth
 
 
 def test_every_kind_that_can_be_left_out_is_tried():
-    assert set(LEFT_OUT) | {"pair", "flexible"} == set(KINDS)
+    assert set(LEFT_OUT) | {"pair", "flexible"} == set(MJCF_PART_KINDS)
 
 
 def test_an_unknown_essential_kind_is_an_error():

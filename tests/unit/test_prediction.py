@@ -6,7 +6,7 @@ import pytest
 import kane
 from kane.errors import ModelError
 from kane.haptics import Arm, Coupler, PassiveMidpoint, RigidCoupler, Session, Simulated, replay
-from kane.haptics.scenes import scene_of
+from kane.haptics.scenes import make_hand_scene
 from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, KEY_AFTER, TIME
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import POSITION
@@ -56,7 +56,7 @@ SCENES = [("ball_in_a_box", None), ("ball_in_a_box", PassiveMidpoint()), ("shopp
 @pytest.mark.parametrize(("name", "integrator"), SCENES)
 def test_a_session_has_the_same_bits_whether_its_ticks_were_tried_in_time_or_not(name, integrator, tmp_path):
     """A replay tries nothing before it is due; the copies of the session itself became its state, tick by tick."""
-    scene = scene_of(name)
+    scene = make_hand_scene(name)
     with Session(scene.dyn, scene.hand, scene.coupler, q=scene.q, integrator=integrator, predict=True) as s:
         s.arm()
         s.run(1.5)
@@ -76,7 +76,7 @@ COLUMNS = [k for k in range(at.LOGGED) if k != at.WORKED]
 
 def test_the_hand_is_nearly_always_where_it_was_foreseen_and_the_mechanism_feels_it_within_the_bound():
     """K |x - x'| + B |v - v'|, of the image that was taken and of the hand as it was read, which the log has both."""
-    scene, found = scene_of("ball_in_a_box"), {}
+    scene, found = make_hand_scene("ball_in_a_box"), {}
     for predict in (False, True):
         with Session(scene.dyn, scene.hand, scene.coupler, q=scene.q, predict=predict) as s:
             s.arm()

@@ -367,7 +367,7 @@ def test_a_run_whose_ticks_are_planned_in_windows_has_the_bits_of_one_planned_at
     }
     given = {"until": 2.0, "q": [1.0], "inputs": laws} | METHODS[method]
     whole = kane.simulate(dyn, **given)
-    monkeypatch.setattr(sampler, "WINDOW", 7)
+    monkeypatch.setattr(sampler, "PLANNED_TICKS", 7)
     windows = kane.simulate(dyn, **given)
     for key in ("time", "q", "u"):
         assert getattr(windows, key).tobytes() == getattr(whole, key).tobytes(), key
@@ -391,7 +391,7 @@ def test_a_run_plans_its_ticks_as_they_come(cart, monkeypatch):
     monkeypatch.setattr(Sampled, "ticks", counted)
     with pytest.raises(SimulationError, match=r"failed at t = 0\.501 s"):
         kane.simulate(cart[3], until=2e4, q=[1.0], inputs={"f": Sampled(law, period=1e-3)})
-    assert 0 < sum(planned) <= sampler.WINDOW + 2
+    assert 0 < sum(planned) <= sampler.PLANNED_TICKS + 2
 
 
 def test_more_ticks_than_the_memory_holds_are_refused_at_the_start(cart):

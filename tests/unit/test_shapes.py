@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.display.forms import NAMES, unit_form
+from kane.display.forms import UNIT_FORM_NAMES, unit_form
 from kane.display.guess import bodies_of
 from kane.display.replay import spans
 from kane.display.scene import Numbers, scene_of
@@ -35,7 +35,7 @@ def test_faces_of_forms_look_outwards_and_enclose_their_volume(form, exact):
     assert volume(unit_form(form)) == pytest.approx(exact, rel=0.015)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", UNIT_FORM_NAMES)
 def test_normals_of_forms_are_those_of_their_faces(name):
     form = unit_form(name)
     a, b, c = (form.points[form.faces[:, k]] for k in range(3))

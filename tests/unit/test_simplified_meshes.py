@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kane.display.forms import Triangles, unit_form
-from kane.display.simplified import MOST, lighter, simplified
+from kane.display.simplified import MAX_MESH_TRIANGLES, lighter, simplified
 
 
 def fine_box(n):
@@ -52,7 +52,7 @@ def test_meshes_share_what_may_be_drawn_and_forms_of_kanes_own_are_left_alone():
     forms = {"ball": unit_form("ball"), "large.stl": fine_box(80), "small.stl": fine_box(10)}
     found = lighter(forms)
     assert found["ball"] is forms["ball"]
-    assert len(found["large.stl"].faces) <= MOST
+    assert len(found["large.stl"].faces) <= MAX_MESH_TRIANGLES
     assert found["small.stl"] is forms["small.stl"]
     few = {"a.stl": fine_box(5)}
     assert lighter(few) == few

@@ -11,10 +11,10 @@ import pytest
 import kane
 from kane import progress
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
-from kane.simulation.accumulation import LITTLE, MANY, first_of_many
+from kane.simulation.accumulation import ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, first_of_many
 from kane.simulation.asked.course import free_course
 from kane.simulation.march import Status
-from kane.simulation.pace import WINDOW, Pace
+from kane.simulation.pace import WINDOW_STEPS, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import Outcome, run_march
 
@@ -271,7 +271,7 @@ def test_runs_of_many_short_steps_are_not_given_up():
     dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
     outcome, march = outcome_of(dyn, kane.RK5(), 5.0, q=[1.0])
     assert outcome is Outcome.FINISHED
-    assert march.store.counts[DONE] > 3 * WINDOW
+    assert march.store.counts[DONE] > 3 * WINDOW_STEPS
 
 
 def test_looking_at_the_pace_changes_no_bit():
@@ -309,22 +309,22 @@ def looks(pace, clock, counts, covered, each, times, chatters=False):
 def test_a_run_is_given_up_by_what_it_would_still_take(until, covered, chatters, given_up):
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
     pace = Pace(free_course(0.0, until, None, None), 0.0)
-    assert looks(pace, clock, counts, covered, WINDOW, 10, chatters) == (1 if chatters else given_up)
+    assert looks(pace, clock, counts, covered, WINDOW_STEPS, 10, chatters) == (1 if chatters else given_up)
 
 
 def test_a_run_whose_steps_collapse_is_given_up_after_two_whole_windows():
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
     pace = Pace(free_course(0.0, 1.0, None, None), 0.0)
-    assert looks(pace, clock, counts, 0.1, WINDOW, 1) is None
-    assert looks(pace, clock, counts, 1e-9, WINDOW, 10) == 2
+    assert looks(pace, clock, counts, 0.1, WINDOW_STEPS, 1) is None
+    assert looks(pace, clock, counts, 1e-9, WINDOW_STEPS, 10) == 2
 
 
 def test_rejected_steps_count_as_tried():
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
     pace = Pace(free_course(0.0, 1.0, None, None), 0.0)
-    counts[REJECTED] = 3 * WINDOW
+    counts[REJECTED] = 3 * WINDOW_STEPS
     assert not pace.is_lost(clock, counts, lambda: False)
-    counts[REJECTED] += WINDOW
+    counts[REJECTED] += WINDOW_STEPS
     assert pace.is_lost(clock, counts, lambda: False)
 
 
@@ -353,11 +353,13 @@ def test_fixed_steps_far_from_singular_states_are_silent_and_looking_changes_no_
 
 def test_changes_of_the_mode_are_too_many_wherever_in_the_run_they_are():
     """Scene 375 in space of those by lot changed its mode 100,000 times within 0.1 ms; another way 38,002 in 1.5 s."""
-    few, many = np.linspace(0.0, 0.99 * LITTLE, MANY), np.linspace(0.0, 0.99 * LITTLE, MANY + 1)
-    assert first_of_many(few, MANY, LITTLE) is None
-    assert first_of_many(many, MANY, LITTLE) == MANY
-    assert first_of_many(-np.array([*few - 1.0, *many, *np.linspace(0.5, 1.0, 100)]), MANY, LITTLE) == 2 * MANY
-    assert first_of_many(1.02 * many, MANY, LITTLE) is None
+    few = np.linspace(0.0, 0.99 * TRANSITIONS_SPAN, ENDLESS_TRANSITIONS)
+    many = np.linspace(0.0, 0.99 * TRANSITIONS_SPAN, ENDLESS_TRANSITIONS + 1)
+    assert first_of_many(few, ENDLESS_TRANSITIONS, TRANSITIONS_SPAN) is None
+    assert first_of_many(many, ENDLESS_TRANSITIONS, TRANSITIONS_SPAN) == ENDLESS_TRANSITIONS
+    crowd = -np.array([*few - 1.0, *many, *np.linspace(0.5, 1.0, 100)])
+    assert first_of_many(crowd, ENDLESS_TRANSITIONS, TRANSITIONS_SPAN) == 2 * ENDLESS_TRANSITIONS
+    assert first_of_many(1.02 * many, ENDLESS_TRANSITIONS, TRANSITIONS_SPAN) is None
 
 
 def test_chunks_that_end_early_do_not_make_those_behind_them_longer():

@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 
 import kane
 from kane.errors import ModelError
-from kane.viewer.websockets import LOGGER, STRANGERS, PageServer
+from kane.viewer.websockets import SERVER_LOGGER, STRANGERS, PageServer
 
 
 def dynamics():
@@ -355,7 +355,7 @@ def test_a_view_closes_at_once_though_a_page_does_not_read(monkeypatch):
 
 def test_half_requests_are_limited_in_number_and_others_are_still_served(monkeypatch):
     """However long each of them might stay: the oldest make room."""
-    monkeypatch.setattr("kane.viewer.websockets.PATIENCE", 1000.0)
+    monkeypatch.setattr("kane.viewer.websockets.TOKEN_TIMEOUT", 1000.0)
     before = threading.active_count()
     with kane.view(kane.library.n_link_pendulum(1)) as view, ExitStack() as kept:
         first = kept.enter_context(raw(view, "GET / HTTP/1.1", "Host: x"))
@@ -368,7 +368,7 @@ def test_half_requests_are_limited_in_number_and_others_are_still_served(monkeyp
 
 
 def test_half_requests_are_cut_when_their_time_is_over(monkeypatch):
-    monkeypatch.setattr("kane.viewer.websockets.PATIENCE", 0.5)
+    monkeypatch.setattr("kane.viewer.websockets.TOKEN_TIMEOUT", 0.5)
     monkeypatch.setattr("kane.viewer.websockets.LOOK", 0.1)
     with kane.view(kane.library.n_link_pendulum(1)) as view, raw(view, "GET / HTTP/1.1") as half:
         assert half.recv(1) == b""
@@ -377,7 +377,7 @@ def test_half_requests_are_cut_when_their_time_is_over(monkeypatch):
 
 
 def test_a_page_that_was_let_in_stays_when_the_time_of_strangers_is_over(monkeypatch):
-    monkeypatch.setattr("kane.viewer.websockets.PATIENCE", 0.2)
+    monkeypatch.setattr("kane.viewer.websockets.TOKEN_TIMEOUT", 0.2)
     monkeypatch.setattr("kane.viewer.websockets.LOOK", 0.05)
     with kane.view(kane.library.n_link_pendulum(1)) as view, joined(view) as page:
         page.recv(timeout=ENOUGH)
@@ -404,4 +404,4 @@ def test_connections_that_break_off_or_talk_nonsense_print_nothing_and_are_logge
 
 def test_the_logger_of_views_prints_nothing_by_itself():
     """Python prints what no handler takes."""
-    assert any(isinstance(handler, logging.NullHandler) for handler in LOGGER.handlers)
+    assert any(isinstance(handler, logging.NullHandler) for handler in SERVER_LOGGER.handlers)

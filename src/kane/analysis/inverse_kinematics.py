@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
@@ -18,7 +18,6 @@ from kane.model.checks import near
 from kane.model.named_vector import named_vector
 from kane.simulation.layout import Layout
 
-Array = NDArray[np.float64]
 # Damping factor: first, smallest and largest value. It multiplies the squared error, so that the last steps are
 # undamped Newton steps.
 FIRST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR = 1e-2, 1e-10, 1e10

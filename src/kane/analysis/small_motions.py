@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.array_types import Array
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
 

@@ -13,7 +13,7 @@ import kane
 from kane.errors import KaneError
 
 
-def bench(
+def bench_command(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions and smaller models.")] = False,
     only: Annotated[str | None, typer.Option(help="One table instead of all.")] = None,
 ) -> None:

@@ -14,7 +14,7 @@ import kane
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 
 
-def check(
+def check_command(
     model: ModelArgument,
     *,
     states: Annotated[int, typer.Option(min=1, help="How many random states.")] = 4,

@@ -16,14 +16,14 @@ from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.formulation.quantities import counts
 
 
-def count(
+def count_command(
     model: ModelArgument,
     base: BaseOption = Base.fixed,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Count the run-time operations of the equations of MODEL."""
     equations = kane.formulate(read_model(model, base))
-    title, found = operations(equations)
+    title, found = describe_operation_counts(equations)
     if as_json:
         rows = {name: dict(row) for name, row in found.items()}
         typer.echo(json.dumps({"model": equations.name, "speeds": len(equations.u), "operations": rows}, indent=2))
@@ -31,7 +31,7 @@ def count(
     Console().print(operation_table(title, found))
 
 
-def operations(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str, int]]]:
+def describe_operation_counts(equations: kane.Equations) -> tuple[str, Mapping[str, Mapping[str, int]]]:
     """Return a title and operation counts; for numerically embedded constraints, counts before the embedding."""
     embedding = equations.embedding
     words = (f"{equations.name}: {len(equations.u)} speeds", embedding.remark)

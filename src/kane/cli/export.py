@@ -34,7 +34,7 @@ EXPORTERS: dict[Language, type[Exporter]] = {
 }
 
 
-def export(
+def export_command(
     model: ModelArgument,
     *,
     to: Annotated[Language, typer.Option(help="The language.")],

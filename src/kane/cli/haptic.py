@@ -15,7 +15,7 @@ from kane.cli.run import file_name, initial_state
 from kane.cli.view import shown_at
 from kane.errors import ModelError, shown
 from kane.files.write_file import made_folder
-from kane.haptics.scenes import SCENES, HandScene, held_by_mouse, scene_of, stirred
+from kane.haptics.scenes import SCENES, HandScene, held_by_mouse, make_hand_scene, stirred
 from kane.haptics.session import Session
 
 
@@ -26,7 +26,7 @@ class DeviceName(StrEnum):
     pointer = "pointer"
 
 
-def haptic(
+def haptic_command(
     model: ModelArgument,
     *,
     device: Annotated[
@@ -55,7 +55,7 @@ def haptic(
     """
     if rehearse and device == DeviceName.pointer:
         raise ModelError("a mouse needs real time; leave out --rehearse or --device pointer")
-    scene = scene_of(model) if handle is None and model in SCENES else _handled(model, handle)
+    scene = make_hand_scene(model) if handle is None and model in SCENES else _handled(model, handle)
     folder, name, mouse = made_folder(out), file_name(scene.dyn.equations.name), device == DeviceName.pointer
     if mouse:
         scene = held_by_mouse(scene)

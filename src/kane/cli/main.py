@@ -16,7 +16,7 @@ import kane
 from kane.errors import KaneError
 
 # Each command is a function in the module of the same name, which is imported when the command is used.
-COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic")
+CLI_COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic")
 
 
 class Commands(typer.core.TyperGroup):
@@ -24,11 +24,11 @@ class Commands(typer.core.TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands."""
-        return [*COMMANDS]
+        return [*CLI_COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of this name; None if the name is unknown."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
+        if cmd_name in CLI_COMMANDS and cmd_name not in self.commands:
             alone = typer.Typer(add_completion=False)
             alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
             self.commands[cmd_name] = _as_written(typer.main.get_command(alone))

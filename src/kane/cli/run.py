@@ -13,16 +13,16 @@ from rich.table import Column, Table
 from rich.text import Text
 
 import kane
-from kane.cli.count import operation_table, operations
+from kane.cli.count import describe_operation_counts, operation_table
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.files.write_file import made_folder
 from kane.simulation.layout import Layout
 
 # Distance to a joint singularity at which a position counts as singular, and offset of the start then [rad, m].
-SINGULAR, ASIDE = 1e-6, 0.3
+SINGULAR_TOLERANCE, SINGULAR_START_OFFSET = 1e-6, 0.3
 
 
-def run(
+def run_command(
     model: ModelArgument,
     *,
     until: Annotated[float, typer.Option(min=0.0, help="Time to simulate [s].")] = 10.0,
@@ -52,7 +52,7 @@ def run(
     finished = time.perf_counter()
     files = write_files(trajectory, out, file_name(equations.name))
     console = Console()
-    console.print(operation_table(*operations(equations)))
+    console.print(operation_table(*describe_operation_counts(equations)))
     summary = Table("", Column(overflow="fold"), show_header=False)  # folding keeps paths complete
     for name, value in {
         "derive": f"{derived - started:.3f} s",
@@ -85,7 +85,7 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
     """
     equations = dynamics.equations
     q, u = np.array(equations.neutral), np.zeros(len(equations.u))
-    aside = q + ASIDE
+    aside = q + SINGULAR_START_OFFSET
     for start in equations.quaternions:
         aside[start : start + 4] = q[start : start + 4]
     layout, inputs = Layout.of(equations), [equations.defaults[i.name] for i in equations.inputs]
@@ -94,7 +94,7 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
             found = kane.assemble(dynamics, q=guess, t=0.0)
             guess, u = found.q, found.u
         x = np.concatenate([guess, u])
-        if layout.singular(x, within=SINGULAR) is None and np.isfinite(dynamics.rhs(0.0, x, inputs)).all():
+        if layout.singular(x, within=SINGULAR_TOLERANCE) is None and np.isfinite(dynamics.rhs(0.0, x, inputs)).all():
             break
     return {"q": guess, "u": u}
 

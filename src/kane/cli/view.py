@@ -14,7 +14,7 @@ from kane.cli.model_argument import RUN, Base, BaseOption, read_model
 from kane.cli.run import initial_state
 
 
-def view(
+def view_command(
     source: Annotated[
         str, typer.Argument(metavar="MODEL|RUN", help="A model as for the other commands, or a run (.nc).")
     ],

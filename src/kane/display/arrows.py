@@ -11,7 +11,7 @@ import numpy as np
 from kane.display.piece import Array
 
 # Relative size below which a value counts as rounding; percentile of the forces that sets the scale, without spikes.
-ROUNDING, SELDOM = 1e-9, 95
+ARROW_ROUNDING, ARROW_PERCENTILE = 1e-9, 95
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ def without_rounding(arrow: Arrow, size: float) -> Arrow:
     force, torque, arm = (np.linalg.norm(x, axis=1).max(initial=0.0) for x in (arrow.force, arrow.torque, arrow.arm))
     return replace(
         arrow,
-        arm=arrow.arm * (arm > ROUNDING * size),
-        force=arrow.force * (force * size > ROUNDING * torque),
-        torque=arrow.torque * (torque > ROUNDING * force * size),
+        arm=arrow.arm * (arm > ARROW_ROUNDING * size),
+        force=arrow.force * (force * size > ARROW_ROUNDING * torque),
+        torque=arrow.torque * (torque > ARROW_ROUNDING * force * size),
     )
 
 
@@ -71,7 +71,7 @@ def scales_of(arrows: Sequence[Arrow], size: float) -> dict[str, float]:
 def _scale(vectors: Sequence[Array], length: float) -> float:
     sizes = np.concatenate([np.zeros(0), *(np.linalg.norm(x, axis=1) for x in vectors)])
     # The force per metre is rounded to two digits.
-    return 1.0 / float(f"{np.percentile(sizes[sizes > 0.0], SELDOM) / length:.1e}") if sizes.any() else 0.0
+    return 1.0 / float(f"{np.percentile(sizes[sizes > 0.0], ARROW_PERCENTILE) / length:.1e}") if sizes.any() else 0.0
 
 
 def drawn_arrows(

@@ -30,7 +30,7 @@ class Triangles(NamedTuple):
     faces: NDArray[np.int64]
 
 
-def joined(*surfaces: Triangles) -> Triangles:
+def join_surfaces(*surfaces: Triangles) -> Triangles:
     """Return several surfaces as one."""
     starts = np.cumsum([0, *(len(s.points) for s in surfaces)])
     faces = [s.faces + start for s, start in zip(surfaces, starts, strict=False)]
@@ -79,11 +79,11 @@ def _end(inner: float, height: float) -> Triangles:
 
 
 def _cylinder() -> Triangles:
-    return joined(_tube(), _end(0.0, 0.5), _end(0.0, -0.5))
+    return join_surfaces(_tube(), _end(0.0, 0.5), _end(0.0, -0.5))
 
 
 def _ring() -> Triangles:
-    return joined(_tube(), _tube(INNER, -1.0), _end(INNER, 0.5), _end(INNER, -0.5))
+    return join_surfaces(_tube(), _tube(INNER, -1.0), _end(INNER, 0.5), _end(INNER, -0.5))
 
 
 def _box() -> Triangles:
@@ -105,7 +105,7 @@ def _cone() -> Triangles:
     slope = np.stack([c, s, 0 * c + 1], -1) / np.sqrt(2)
     side = Triangles(np.concatenate([around, tip]), np.tile(slope, (2, 1)), _grid(1, ROUND))
     bottom = _end(0.0, -1.0)
-    return joined(side, Triangles(bottom.points + np.array([0.0, 0.0, 1.0]), bottom.normals, bottom.faces))
+    return join_surfaces(side, Triangles(bottom.points + np.array([0.0, 0.0, 1.0]), bottom.normals, bottom.faces))
 
 
 CONE = "cone"
@@ -118,7 +118,7 @@ _MAKERS: dict[str, Callable[[], Triangles]] = {
     SQUARE_FORM: _square,
     CONE: _cone,
 }
-NAMES = tuple(_MAKERS)
+UNIT_FORM_NAMES = tuple(_MAKERS)
 
 
 @cache

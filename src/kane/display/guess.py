@@ -16,13 +16,13 @@ from kane.model.model import Model
 from kane.model.shapes.part import BALL_FORM, TUBE_FORM
 
 # Sizes relative to the scene: radius of a rod, of a joint, of a point mass; smallest semi-axis of an ellipsoid.
-ROD, JOINT, MASS, THINNEST = 0.010, 0.018, 0.03, 0.006
+ROD_RADIUS, JOINT_RADIUS, POINT_MASS_RADIUS, LEAST_ELLIPSOID_SEMIAXIS = 0.010, 0.018, 0.03, 0.006
 # Relative middle semi-axis below which an ellipsoid is a needle; the rods of the body show it better.
 NEEDLE = 0.03
-# With more than FEW bodies, ellipsoids are limited to LARGEST, because made-up inertias in files would hide the others.
-FEW, LARGEST = 4, 0.25
+# With more than MAX_FULL_SIZE_BODIES bodies, semi-axes are limited: made-up inertias in files would hide others.
+MAX_FULL_SIZE_BODIES, MAX_ELLIPSOID_SEMIAXIS = 4, 0.25
 # Relative distance below which points coincide.
-SAME = 1e-6
+SAME_POINT_DISTANCE = 1e-6
 
 
 class Valued(Protocol):
@@ -97,17 +97,17 @@ def guessed(
             continue
         com = numbers.of(body.com)
         hub = carried.get(body.index, com)
-        others = _apart([hub, *nodes[body.index]], SAME * size)
+        others = _apart([hub, *nodes[body.index]], SAME_POINT_DISTANCE * size)
         if float(numbers.of([body.mass])[0]) > 0.0:
             ellipsoid = _ellipsoid(body, com, size, numbers)
             if len(others) < 3 or np.sort(np.linalg.norm(ellipsoid.stretch, axis=0))[1] > NEEDLE * size:
                 yield ellipsoid
         for point in others[1:]:
-            yield rod(body.index, hub, point, ROD * size)
+            yield rod(body.index, hub, point, ROD_RADIUS * size)
         if body.index in carried:
-            yield DrawnPiece(body.index, BALL_FORM, np.eye(3) * JOINT * size, hub, "guess")
-    for point in _apart(nodes[0], SAME * size):
-        yield DrawnPiece(0, BALL_FORM, np.eye(3) * JOINT * size, point, "ground")
+            yield DrawnPiece(body.index, BALL_FORM, np.eye(3) * JOINT_RADIUS * size, hub, "guess")
+    for point in _apart(nodes[0], SAME_POINT_DISTANCE * size):
+        yield DrawnPiece(0, BALL_FORM, np.eye(3) * JOINT_RADIUS * size, point, "ground")
 
 
 def _apart(points: list[Array], nearer: float) -> list[Array]:
@@ -139,8 +139,8 @@ def _ellipsoid(body: Body, com: Array, size: float, numbers: Valued) -> DrawnPie
     moments, axes = np.linalg.eigh(inertia)
     squares = 5.0 * (moments.sum() - 2.0 * moments) / (2.0 * mass)
     semi = np.sqrt(np.maximum(squares, 0.0))
-    if not semi.max() > SAME * size:
-        return DrawnPiece(body.index, BALL_FORM, np.eye(3) * MASS * size, com, "guess")
-    if len(body.model.bodies) > FEW:
-        semi = semi * min(1.0, LARGEST * size / semi.max())
-    return DrawnPiece(body.index, BALL_FORM, axes * np.maximum(semi, THINNEST * size), com, "guess")
+    if not semi.max() > SAME_POINT_DISTANCE * size:
+        return DrawnPiece(body.index, BALL_FORM, np.eye(3) * POINT_MASS_RADIUS * size, com, "guess")
+    if len(body.model.bodies) > MAX_FULL_SIZE_BODIES:
+        semi = semi * min(1.0, MAX_ELLIPSOID_SEMIAXIS * size / semi.max())
+    return DrawnPiece(body.index, BALL_FORM, axes * np.maximum(semi, LEAST_ELLIPSOID_SEMIAXIS * size), com, "guess")

@@ -22,7 +22,7 @@ from kane.formulation.recursive.measures import images
 from kane.model.checks import near
 
 # Tolerance for the relative error of one step; runs of seconds then keep nine digits.
-TOLERANCE = 1e-11
+PAGE_STEP_TOLERANCE = 1e-11
 # Names of the energies that a session has delivered, in runs and streams.
 LEDGER = ("work_on_hand", "work_on_mechanism")
 # Stiffness of the mouse spring per mass [1/s^2].
@@ -70,7 +70,7 @@ def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: M
         "rows": len(equations.constraints),
         "linear": all(row.linear for row in equations.constraints),
         "own": {"n": len(own.u), "closing": rows},
-        "tolerance": TOLERANCE,
+        "tolerance": PAGE_STEP_TOLERANCE,
     }
 
 

@@ -28,8 +28,8 @@ from kane.files.write_file import write_whole
 SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "controls.js", "hand.js", "start.js")
 _ALONE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
 _SERVED = _ALONE + " blob:; connect-src {socket}"
-# Coordinates of corners are integers from 0 to STEPS across a form.
-STEPS = 65535
+# Coordinates of corners are integers from 0 to CORNER_STEPS across a form.
+CORNER_STEPS = 65535
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,9 @@ def _digits(values: Any) -> list[float]:
 
 
 def _form(form: Triangles) -> dict[str, Any]:
-    """Return triangles as plain data: corners as integers up to STEPS, normals as integers up to 127."""
+    """Return triangles as plain data: corners as integers up to CORNER_STEPS, normals as integers up to 127."""
     low, high = form.points.min(axis=0), form.points.max(axis=0)
-    step = np.where(high > low, (high - low) / STEPS, 1.0)
+    step = np.where(high > low, (high - low) / CORNER_STEPS, 1.0)
     found = {"low": low.tolist(), "step": step.tolist()}
     coarse = np.round((form.points - low) / step).astype("<u2")
     return {

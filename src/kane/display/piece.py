@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kane.array_types import Array
 from kane.model.shapes.part import Solid
-
-Array = NDArray[np.float64]
 
 
 class DrawnPiece(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.display.arrows import Arrow, scales_of, without_rounding
 from kane.display.motion import page, posed_form
 from kane.display.page import Page, encoded
@@ -19,9 +20,8 @@ from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
 from kane.model.checks import near
 
-Array = NDArray[np.float64]
 # Largest count of numbers of all runs, which keeps a page below two megabytes; smallest count of times of a run.
-MOST_NUMBERS, FEWEST = 220_000, 200
+MOST_REPLAY_NUMBERS, FEWEST_REPLAY_TIMES = 220_000, 200
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def replay_page(
 def run_form(run: ShownRun, together: int) -> dict[str, Any]:
     """Return a run as plain data; ``together`` is the number of times of all runs on the page."""
     width = run.q.shape[1] + len(run.series) + 9 * len(run.arrows)
-    wanted = max(FEWEST, int(MOST_NUMBERS / width * len(run.q) / max(together, 1)))
+    wanted = max(FEWEST_REPLAY_TIMES, int(MOST_REPLAY_NUMBERS / width * len(run.q) / max(together, 1)))
     rows = np.unique(np.round(np.linspace(0, len(run.time) - 1, min(wanted, len(run.time)))).astype(int))
     return {
         "name": run.name,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.programs.program import Program
-from kane.display.forms import NAMES, Triangles, unit_form
+from kane.display.forms import UNIT_FORM_NAMES, Triangles, unit_form
 from kane.display.guess import guessed, nodes_of, ties_of
 from kane.display.piece import Array, DrawnPiece, Tie
 from kane.errors import ModelError
@@ -24,7 +24,7 @@ from kane.model.shapes.shape import Shape
 from kane.model.shapes.trimesh import read_mesh
 
 # Length at which unbounded shapes of the ground are drawn, relative to the scene.
-FAR = 6.0
+UNBOUNDED_SHAPE_EXTENT = 6.0
 # The same for shapes of moving bodies, such as the pad of a finger.
 PATCH = 0.1
 
@@ -60,12 +60,13 @@ class Scene:
             ModelError: trimesh is not installed.
             ImportFileError: a mesh cannot be read; the message names the file.
         """
-        return {name: form_of(name) for name in dict.fromkeys((*NAMES, *(p.form for p in self.pieces)))}
+        names = dict.fromkeys((*UNIT_FORM_NAMES, *(p.form for p in self.pieces)))
+        return {name: load_triangles(name) for name in names}
 
 
-def form_of(form: str | Solid) -> Triangles:
+def load_triangles(form: str | Solid) -> Triangles:
     """Return the triangles of a unit form (by name), a mesh (by path) or a solid."""
-    if form in NAMES:
+    if form in UNIT_FORM_NAMES:
         return unit_form(form)
     corners, faces = form if isinstance(form, Solid) else read_mesh(form)
     points = np.array(corners)
@@ -119,7 +120,7 @@ def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = N
     size = _size([p[i] + R[i] @ x for i, points in nodes.items() for x in points], shown)
     whole = (s for s in (*model.shapes, *touching) if s in model.shapes or not _is_endless(s))
     bare = set(range(1, len(model.bodies))) - {shape.origin.body.index for shape in whole}
-    made = _declared([*model.shapes, *touching], numbers, FAR * size, PATCH * size)
+    made = _declared([*model.shapes, *touching], numbers, UNBOUNDED_SHAPE_EXTENT * size, PATCH * size)
     pieces = [*made, *guessed(model, nodes, bare, size, numbers)]
     up = -numbers.of(model.gravity)
     up = up / np.linalg.norm(up) if np.linalg.norm(up) > 0.0 else np.array([0.0, 0.0, 1.0])

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.display.forms import NAMES, Triangles
+from kane.display.forms import UNIT_FORM_NAMES, Triangles
 from kane.model.shapes.part import Solid
 
 # Largest number of triangles of all meshes; about as many as software rendering draws sixty times a second.
-MOST = 12_000
+MAX_MESH_TRIANGLES = 12_000
 # Relative singular value below which the planes do not determine a direction, so that the corner stays in the middle.
 VAGUE = 1e-2
 # Largest number of grids tried for one mesh.
@@ -25,12 +25,13 @@ GRIDS = 8
 
 def lighter(forms: Mapping[str | Solid, Triangles]) -> dict[str | Solid, Triangles]:
     """Return the forms; if all meshes together have too many triangles, each mesh is simplified."""
-    meshes = {name: form for name, form in forms.items() if name not in NAMES}
+    meshes = {name: form for name, form in forms.items() if name not in UNIT_FORM_NAMES}
     total = sum(len(form.faces) for form in meshes.values())
-    if total <= MOST:
+    if total <= MAX_MESH_TRIANGLES:
         return dict(forms)
-    least = MOST // (2 * len(meshes))  # meshes with few triangles keep their shape
-    return {**forms, **{name: simplified(x, max(least, len(x.faces) * MOST // total)) for name, x in meshes.items()}}
+    least = MAX_MESH_TRIANGLES // (2 * len(meshes))  # meshes with few triangles keep their shape
+    most = {name: max(least, len(x.faces) * MAX_MESH_TRIANGLES // total) for name, x in meshes.items()}
+    return {**forms, **{name: simplified(x, most[name]) for name, x in meshes.items()}}
 
 
 def simplified(form: Triangles, most: int) -> Triangles:

@@ -19,10 +19,10 @@ from kane.model.shapes.part import SQUARE_FORM
 PALETTE = ("#4878cf", "#e8853a", "#4fa866", "#c8504b", "#8d6cbc", "#b88a5a", "#d77fb4", "#7a8594", "#b3a33a", "#35a5b5")
 GROUND, SHADOW, FAINT = "#9ea3ab", "#dfe2e7", "#5d6878"
 # View direction: angle about the vertical axis and above the horizontal plane [rad]; the same for flat mechanisms.
-TURN, ABOVE, TURN_OF_FLAT, ABOVE_FLAT = -1.05, 0.38, -0.25, 0.12
-DARKEST, MARGIN = 0.45, 0.04
+VIEW_AZIMUTH, VIEW_ELEVATION, FLAT_VIEW_AZIMUTH, FLAT_VIEW_ELEVATION = -1.05, 0.38, -0.25, 0.12
+DARKEST_SHADE, SOLID_PICTURE_MARGIN = 0.45, 0.04
 # Arrows: index of the first colour, length of a head relative to the scene, half its width relative to its length.
-FIRST_OF_ARROWS, HEAD, WIDTH = 3, 0.06, 0.32
+FIRST_OF_ARROWS, ARROW_HEAD_LENGTH, ARROW_HALF_WIDTH = 3, 0.06, 0.32
 # Squares of planes are not drawn: sorted by depth of their centres, they would hide objects on them.
 FLOORS = (SQUARE_FORM,)
 
@@ -37,9 +37,9 @@ class SolidPicture:
         first = np.cross([0.0, 0.0, 1.0] if abs(self.up[1]) > 0.9 else [0.0, 1.0, 0.0], self.up)
         first /= np.linalg.norm(first)
         second = np.cross(self.up, first)
-        turn, above = TURN, ABOVE
+        turn, above = VIEW_AZIMUTH, VIEW_ELEVATION
         if flat is not None:
-            turn, above = float(np.arctan2(second @ flat, first @ flat)) + TURN_OF_FLAT, ABOVE_FLAT
+            turn, above = float(np.arctan2(second @ flat, first @ flat)) + FLAT_VIEW_AZIMUTH, FLAT_VIEW_ELEVATION
         level = np.cos(turn) * first + np.sin(turn) * second
         self.towards = np.cos(above) * level + np.sin(above) * self.up
         self.right = np.cross(self.up, self.towards)
@@ -87,7 +87,7 @@ class SolidPicture:
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         seen = normals @ self.towards
         normals *= np.where(seen < 0.0, -1.0, 1.0)[:, None]
-        shade = DARKEST + (1.0 - DARKEST) * np.clip(0.25 + 0.75 * (normals @ self.sun), 0.0, 1.0)
+        shade = DARKEST_SHADE + (1.0 - DARKEST_SHADE) * np.clip(0.25 + 0.75 * (normals @ self.sun), 0.0, 1.0)
         order = np.argsort(everything.mean(axis=1) @ self.towards)
         filled = np.clip(colours * shade[:, None], 0.0, 1.0)[order]
         flat = (everything @ self.plane.T)[order]
@@ -107,12 +107,13 @@ class SolidPicture:
         heads, filled = [], []
         for arrow, shaft, colour in zip(arrows, shafts, colours, strict=True):
             along = shaft[1] - shaft[0]
-            length = min(HEAD * self.scene.size, 0.5 * float(np.linalg.norm(arrow.end - arrow.start)))
+            length = min(ARROW_HEAD_LENGTH * self.scene.size, 0.5 * float(np.linalg.norm(arrow.end - arrow.start)))
             along = along / max(float(np.linalg.norm(along)), 1e-300)
             across = np.array([-along[1], along[0]])
             for k in range(arrow.heads):
                 tip = shaft[1] - 0.7 * k * length * along
-                heads.append([tip, *(tip - length * (along + side * WIDTH * across) for side in (1.0, -1.0))])
+                wide = ARROW_HALF_WIDTH * across
+                heads.append([tip, *(tip - length * (along + side * wide) for side in (1.0, -1.0))])
                 filled.append(colour)
         axes.add_collection(PolyCollection(heads, facecolors=filled, edgecolors=filled, linewidths=0.5, zorder=3))
 
@@ -133,7 +134,7 @@ class SolidPicture:
         figure = Figure(figsize=size)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
-        middle, half = 0.5 * (low + high), (0.5 + MARGIN) * np.maximum(high - low, 1e-9)
+        middle, half = 0.5 * (low + high), (0.5 + SOLID_PICTURE_MARGIN) * np.maximum(high - low, 1e-9)
         half = (
             half[1] * np.array([size[0] / size[1], 1.0])
             if half[0] / half[1] < size[0] / size[1]

@@ -10,9 +10,9 @@ from kane.formulation.equations import Equations
 from kane.formulation.settling import SettledChoice
 from kane.model.speed_choice import Near
 
-DEPENDENT = " dependent"
+DEPENDENT_SUFFIX = " dependent"
 # Status of an intermittent constraint, by number, and the name of a mode without active constraints.
-STATUSES, FREE = ("open", "held", "sliding"), "free"
+CONSTRAINT_STATUSES, FREE_MODE = ("open", "held", "sliding"), "free"
 
 
 class AheadOfTime(NamedTuple):
@@ -21,7 +21,7 @@ class AheadOfTime(NamedTuple):
     Attributes:
         dependent: names of the dependent speeds of each mode, in the order of u.
         near: a state that satisfies the constraints; needed if some rows are redundant.
-        statuses: statuses of the intermittent constraints in each mode, as indices into STATUSES.
+        statuses: statuses of the intermittent constraints in each mode, as indices into CONSTRAINT_STATUSES.
         candidates: names of the intermittent constraints.
         met: whether modes that runs encounter are compiled too, in the background.
     """
@@ -43,28 +43,28 @@ class AheadOfTime(NamedTuple):
         return (*(in_words(names) for names in self.dependent), *coming_and_going)
 
 
-IN_NUMBERS = AheadOfTime()
+NO_COMPILED_MODES = AheadOfTime()
 
 
 def in_words(dependent: Sequence[str]) -> str:
     """Return the name of a mode of closed loops: its dependent speeds."""
-    return ", ".join(dependent) + DEPENDENT
+    return ", ".join(dependent) + DEPENDENT_SUFFIX
 
 
 def statuses_in_words(statuses: Sequence[int], names: Sequence[str]) -> str:
     """Return the name of a mode of intermittent constraints: the active ones, or "free"."""
-    active = [f"{name} {STATUSES[status]}" for name, status in zip(names, statuses, strict=True) if status]
-    return ", ".join(active) or FREE
+    active = [f"{name} {CONSTRAINT_STATUSES[status]}" for name, status in zip(names, statuses, strict=True) if status]
+    return ", ".join(active) or FREE_MODE
 
 
 def statuses_of(mode: str, names: Sequence[str]) -> tuple[int, ...] | None:
     """Parse the name of a mode to statuses; None if it contains an unknown name, or a name twice."""
-    words = [] if mode == FREE else [re.fullmatch(r"(.+) (held|sliding)", x) for x in _parts(mode)]
+    words = [] if mode == FREE_MODE else [re.fullmatch(r"(.+) (held|sliding)", x) for x in _parts(mode)]
     found = dict.fromkeys(names, 0)
     for word in words:
         if word is None or word[1] not in found or found[word[1]]:
             return None
-        found[word[1]] = STATUSES.index(word[2])
+        found[word[1]] = CONSTRAINT_STATUSES.index(word[2])
     return tuple(found.values())
 
 

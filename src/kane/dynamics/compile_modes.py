@@ -8,7 +8,7 @@ from itertools import combinations, product
 from math import comb, prod
 from typing import Any
 
-from kane.dynamics.ahead import DEPENDENT, FREE, AheadOfTime, statuses_of
+from kane.dynamics.ahead import DEPENDENT_SUFFIX, FREE_MODE, AheadOfTime, statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -23,7 +23,7 @@ from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.header import KEPT
 
 # Argument value that requests all modes, and the largest number of modes that it may mean.
-ALL, MOST = "all", 100
+ALL_MODES, MAX_COMPILED_MODES = "all", 100
 
 
 def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: Any = None) -> Dynamics:
@@ -77,7 +77,7 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
     if modes is None:
         dependent: Sequence[tuple[str, ...]] = ()
     else:
-        dependent = _choices(dyn, at) if modes == ALL else [_dependent(mode, eqs) for mode in _given(modes, eqs)]
+        dependent = _choices(dyn, at) if modes == ALL_MODES else [_dependent(mode, eqs) for mode in _given(modes, eqs)]
     fast = Dynamics(eqs, dyn.compile, AheadOfTime(tuple(dict.fromkeys(dependent)), at, met=modes is None))
     with _in_memory(eqs, len(dependent)):
         fast.function("rhs")  # compiles all modes
@@ -106,10 +106,10 @@ def _choices(dyn: Dynamics, near: Near | None) -> list[tuple[str, ...]]:
 
 
 def _require_few(eqs: Equations, count: int) -> None:
-    if count > MOST:
+    if count > MAX_COMPILED_MODES:
         raise ModelError(
-            f"{eqs.name!r} has {count} modes, but at most {MOST} are compiled in advance; give run.modes of a run, "
-            "or omit modes= to compile the modes that runs meet"
+            f"{eqs.name!r} has {count} modes, but at most {MAX_COMPILED_MODES} are compiled in advance; give run.modes "
+            "of a run, or omit modes= to compile the modes that runs meet"
         )
 
 
@@ -137,7 +137,7 @@ def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
     if modes is None:
         statuses: Sequence[tuple[int, ...]] = ()
     else:
-        statuses = _all(eqs) if modes == ALL else [_statuses(mode, eqs) for mode in _given(modes, eqs)]
+        statuses = _all(eqs) if modes == ALL_MODES else [_statuses(mode, eqs) for mode in _given(modes, eqs)]
     names = tuple(c.name for c in eqs.candidates)
     fast = Dynamics(eqs, dyn.compile, AheadOfTime((), None, tuple(dict.fromkeys(statuses)), names, met=modes is None))
     with _in_memory(eqs, len(statuses)):
@@ -168,7 +168,7 @@ def _statuses(mode: str, eqs: Equations) -> tuple[int, ...]:
     if found is None or any(status == SLIDING and not slides[name] for name, status in zip(slides, found, strict=True)):
         known = [f"'{name} held'" + f" or '{name} sliding'" * may for name, may in slides.items()]
         raise ModelError(
-            f"{shown(mode)} is no mode of {eqs.name!r}: write {FREE!r}, or the active constraints, each once, "
+            f"{shown(mode)} is no mode of {eqs.name!r}: write {FREE_MODE!r}, or the active constraints, each once, "
             f"separated by commas: {', '.join(known)}"
         )
     return found
@@ -203,9 +203,9 @@ def _require_several(eqs: Equations) -> None:
 def _dependent(mode: str, eqs: Equations) -> tuple[str, ...]:
     """Return the dependent speeds of a mode, in the order of u."""
     names = [leaf.name for leaf in eqs.u]
-    found = mode.removesuffix(DEPENDENT)
+    found = mode.removesuffix(DEPENDENT_SUFFIX)
     if found == mode:
-        example = ", ".join(names[-2:]) + DEPENDENT
+        example = ", ".join(names[-2:]) + DEPENDENT_SUFFIX
         raise ModelError(f"{shown(mode)} is no mode of {eqs.name!r}; modes are such as {example!r}")
     places = [index_of_name(name.strip(), names, "speed") for name in found.split(",")]
     return tuple(names[j] for j in sorted(set(places)))

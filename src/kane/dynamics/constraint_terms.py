@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics, Residuals
@@ -16,8 +16,6 @@ from kane.dynamics.embedded.embedded_quantity import symmetric
 from kane.dynamics.least_solution import least_of_motion
 from kane.formulation.equations import Equations
 from kane.native.blocks import UnconstrainedPlaces, constraint_places, unconstrained_places
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ import numpy as np
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
-from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
+from kane.dynamics.ahead import NO_COMPILED_MODES, AheadOfTime
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
 from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.dynamics.inertia_left import require_inertia
-from kane.dynamics.state_function import NOTHING, StateFunction, checked_array
+from kane.dynamics.state_function import EMPTY_ARRAY, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from kane.dynamics.embedded.constrained_function import ConstrainedFunction
     from kane.formulation.derivatives.derivative import Derivable
 
-T = TypeVar("T")
+DerivedValue = TypeVar("DerivedValue")
 # Programs whose output is a matrix with one row and one column per speed.
-SQUARE = ("whole_mass_matrix",)
+SQUARE_PROGRAMS = ("whole_mass_matrix",)
 
 
 class Energy(NamedTuple):
@@ -119,7 +119,7 @@ class Dynamics(Displayed):
         self,
         equations: Equations,
         compile: Callable[[Any], Any],
-        ahead: AheadOfTime = IN_NUMBERS,
+        ahead: AheadOfTime = NO_COMPILED_MODES,
     ) -> None:
         self._equations = equations
         self._compile = compile
@@ -187,14 +187,14 @@ class Dynamics(Displayed):
                 word = "udot" if name == "inverse" else "at" if name.startswith("jacobian ") else "inputs"
                 within = OF_A_STAGE if name == "rhs" else UNIT
                 made = self._equations, self._make(name), word, self.parameters, within
-                self._calls[name] = StateFunction(*made, shape=2 * self._still.shape if name in SQUARE else ())
+                self._calls[name] = StateFunction(*made, shape=2 * self._still.shape if name in SQUARE_PROGRAMS else ())
             return self._calls[name]
 
-    def derived(self, what: Hashable, derive: Callable[[], T]) -> T:
+    def derived(self, what: Hashable, derive: Callable[[], DerivedValue]) -> DerivedValue:
         """Return the result of ``derive``, computed once and cached under the key ``what``."""
         if what not in self._derived:
             self._derived.setdefault(what, derive())
-        return cast(T, self._derived[what])
+        return cast(DerivedValue, self._derived[what])
 
     def _make(self, name: str) -> ArrayFunction:
         if name in ("embedding", *self._equations.embedding.in_numbers):
@@ -225,7 +225,7 @@ class Dynamics(Displayed):
         """
         n, m = len(self._equations.u), len(self._equations.inputs)
         needed = self.inverse(q, u, udot, t, parameters=parameters)
-        B = self._call("input_matrix", (q, u), NOTHING, t, parameters)
+        B = self._call("input_matrix", (q, u), EMPTY_ARRAY, t, parameters)
         B = B.reshape(*B.shape[:-1], n, m)
         known = np.isfinite(B).all(axis=(-1, -2))
         independent = self._embedded(q, t, parameters).independent if self._equations.constraints else np.ones(n, bool)
@@ -264,8 +264,8 @@ class Dynamics(Displayed):
     def constraint_residuals(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Residuals:
         """Evaluate the constraint residuals at a state, without correcting q or the dependent speeds."""
         n, m = len(self._equations.u), len(self._equations.constraints)
-        rows = self._call("constraints", (q, u), NOTHING, t, parameters)
-        configuration = self._call("configuration", (q, u), NOTHING, t, parameters)
+        rows = self._call("constraints", (q, u), EMPTY_ARRAY, t, parameters)
+        configuration = self._call("configuration", (q, u), EMPTY_ARRAY, t, parameters)
         return Residuals(configuration, rows[..., constraint_places(m, n).motion :])
 
     def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
@@ -274,29 +274,29 @@ class Dynamics(Displayed):
 
     def mass_matrix(self, q: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """Return the symmetric mass matrix M(q), shape (..., n, n)."""
-        return self._call("whole_mass_matrix", (q, self._still), NOTHING, t, parameters, out=out)
+        return self._call("whole_mass_matrix", (q, self._still), EMPTY_ARRAY, t, parameters, out=out)
 
     def bias(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """Return the terms of M udot + bias = B inputs that are free of udot and inputs, shape (..., n)."""
-        return self._call("bias", (q, u), NOTHING, t, parameters, out=out)
+        return self._call("bias", (q, u), EMPTY_ARRAY, t, parameters, out=out)
 
     def kinematics(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None, out: Any = None) -> np.ndarray:
         """Return dq/dt, shape (..., nq)."""
-        return self._call("kinematics", (q, u), NOTHING, t, parameters, out=out)
+        return self._call("kinematics", (q, u), EMPTY_ARRAY, t, parameters, out=out)
 
     def energy(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Energy:
         """Return the kinetic energy and the potential energy of gravity and springs [J], each of shape (...)."""
-        values = self._call("energy", (q, u), NOTHING, t, parameters)
+        values = self._call("energy", (q, u), EMPTY_ARRAY, t, parameters)
         return Energy(values[..., 0], values[..., 1])
 
     def momentum(self, q: Any, u: Any, t: Any = None, *, parameters: Any = None) -> Momentum:
         """Return the linear momentum and the angular momentum about the origin of N, expressed in N."""
-        values = self._call("momentum", (q, u), NOTHING, t, parameters)
+        values = self._call("momentum", (q, u), EMPTY_ARRAY, t, parameters)
         return Momentum(values[..., :3], values[..., 3:])
 
     def poses(self, q: Any, t: Any = None, *, parameters: Any = None) -> dict[str, Pose]:
         """Return the orientation and position of every body and named frame, by name."""
-        values = self._call("poses", (q, self._still), NOTHING, t, parameters)
+        values = self._call("poses", (q, self._still), EMPTY_ARRAY, t, parameters)
         blocks = np.moveaxis(values.reshape(*values.shape[:-1], len(self._equations.posed), 12), -2, 0)
         R = blocks[..., :9].reshape(*blocks.shape[:-1], 3, 3)
         return {name: Pose(*pose) for name, *pose in zip(self._equations.posed, R, blocks[..., 9:], strict=True)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kane.codegen.jit.compiled import CompiledFunction
 
 # Programs of a mode: right-hand side; guards, slopes and forces; projection step; consequences of the projection.
-SLOPES, GUARDS, STEPS, CONSEQUENCES = range(4)
+SLOPE_PROGRAM, GUARD_PROGRAM, PROJECTION_PROGRAM, CONSEQUENCE_PROGRAM = range(4)
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class LaneModes:
 
     Attributes:
         chosen: index of the number of the active mode.
-        programs: SLOPES, GUARDS, STEPS and CONSEQUENCES of each mode. GUARDS is empty if modes do not end; STEPS and
-            CONSEQUENCES are empty if each lane is projected separately.
+        programs: SLOPE_PROGRAM, GUARD_PROGRAM, PROJECTION_PROGRAM and CONSEQUENCE_PROGRAM of each mode. The second is
+            empty if modes do not end; the last two are empty if each lane is projected separately.
         stages: start of the constants of each of these programs.
         read: indices of the values that these programs read after the inputs, for each mode.
     """

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from kane.array_types import Array
+
 # Singular values below this fraction of the largest count as zero.
-RANK = 1e-10
+SINGULAR_VALUE_CUTOFF = 1e-10
 
 
-def least(A: Array, B: Array) -> Array:
+def solve_minimum_norm(A: Array, B: Array) -> Array:
     """Return the minimum-norm least-squares solution X of A X = B, for A (..., m, n) and B (..., m, k)."""
-    return np.asarray(np.linalg.pinv(A, rcond=RANK) @ B)
+    return np.asarray(np.linalg.pinv(A, rcond=SINGULAR_VALUE_CUTOFF) @ B)
 
 
 def least_of_motion(K: Array, B: Array, n: int) -> Array:
@@ -34,7 +34,7 @@ def least_of_motion(K: Array, B: Array, n: int) -> Array:
     forces, beyond = np.repeat(force, k - n, axis=-1), np.repeat(1.0 / force, m - k, axis=-1)
     rows = np.concatenate([speeds, forces, beyond], axis=-1)[..., None]
     columns = np.concatenate([speeds, forces], axis=-1)
-    return np.asarray(columns[..., None] * least(rows * K * columns[..., None, :], rows * B))
+    return np.asarray(columns[..., None] * solve_minimum_norm(rows * K * columns[..., None, :], rows * B))
 
 
 def outside_column_space(A: Array) -> Array:
@@ -42,4 +42,4 @@ def outside_column_space(A: Array) -> Array:
 
     For constraint rows A, these x are the minimum-norm multipliers among all with the same forces A^T x.
     """
-    return np.asarray(np.eye(A.shape[-2]) - A @ np.linalg.pinv(A, rcond=RANK))
+    return np.asarray(np.eye(A.shape[-2]) - A @ np.linalg.pinv(A, rcond=SINGULAR_VALUE_CUTOFF))

@@ -11,12 +11,12 @@ import numpy as np
 from kane.codegen.jit.function import ArrayFunction, common_batch, result_array, single_call
 from kane.codegen.jit.python_call import Checks, Single
 from kane.dynamics.unit_quaternions import UNIT, require_unit
-from kane.errors import ModelError, listed
+from kane.errors import ModelError, list_names
 from kane.expression.arguments import numbers
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 
-NOTHING = np.empty(0)
+EMPTY_ARRAY = np.empty(0)
 
 
 @final
@@ -128,7 +128,7 @@ class StateFunction:
         """Return arbitrary inputs; raise if the values depend on them."""
         if self._any_inputs is None:
             names = [leaf.name for leaf in self._equations.inputs]
-            self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {listed(names)}")
+            self._refuse(self._equations.inputs, f"inputs, an array (..., {len(names)}) of {list_names(names)}")
             self._any_inputs = np.zeros(len(names))
         return self._any_inputs
 
@@ -137,7 +137,7 @@ class StateFunction:
         read = [leaf.name for leaf in leaves if leaf in self.function.reads]
         if read:
             name = f"{self.function.name!r} of {self._equations.name!r}"
-            raise ModelError(f"{name} depends on {listed(read)}; give {cure}")
+            raise ModelError(f"{name} depends on {list_names(read)}; give {cure}")
 
 
 def checked_array(values: Any, word: str, length: int) -> np.ndarray:

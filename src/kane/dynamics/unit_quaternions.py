@@ -10,9 +10,9 @@ import numpy as np
 from kane.errors import ModelError
 
 # A quaternion whose length differs from one by less than this has only been rounded, in a file or by a sum.
-UNIT_TOLERANCE = 1e-6
+UNIT_LENGTH_TOLERANCE = 1e-6
 # Smallest and largest length of a quaternion of a state.
-UNIT = (1.0 - UNIT_TOLERANCE, 1.0 + UNIT_TOLERANCE)
+UNIT = (1.0 - UNIT_LENGTH_TOLERANCE, 1.0 + UNIT_LENGTH_TOLERANCE)
 # The same for the stages of an integrator. A stage leaves the unit sphere along a tangent, by about half the square of
 # half the angle of the step: 2 % for 20 degrees. Trial steps that the integrator will reject can have lengths of 0.2
 # or 100. Only lengths near zero are therefore an error: a quaternion that was not set.
@@ -35,7 +35,7 @@ def require_unit(q: np.ndarray, starts: Sequence[int], names: Sequence[str], wit
         quaternion = q[..., start : start + 4]
         if quaternion.size == 4:  # fast path for one state whose quaternion is well within all bounds
             w, x, y, z = quaternion.ravel().tolist()
-            if abs(w * w + x * x + y * y + z * z - 1.0) < UNIT_TOLERANCE:
+            if abs(w * w + x * x + y * y + z * z - 1.0) < UNIT_LENGTH_TOLERANCE:
                 continue
         squares = np.vecdot(quaternion, quaternion)
         wrong = (squares < within[0] ** 2) | (squares > within[1] ** 2)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.errors import ModelError, shown
@@ -21,8 +21,6 @@ from kane.native.arrays import Course, Trajectories
 from kane.simulation.asked.inputs import Samples
 from kane.simulation.asked.sampled import Sampled
 from kane.simulation.layout import Layout
-
-Array = NDArray[np.float64]
 
 
 def course_of(course: Course, trajectories: Trajectories, i: int) -> Course:

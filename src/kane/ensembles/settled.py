@@ -10,7 +10,7 @@ import numpy as np
 from kane.codegen.jit.batches import LaneCode
 from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.embedded.compiled_choices import ChoiceParts
-from kane.dynamics.lane_modes import GUARDS, SLOPES, LaneModes
+from kane.dynamics.lane_modes import GUARD_PROGRAM, SLOPE_PROGRAM, LaneModes
 from kane.ensembles.conditions import Conditions
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import (
@@ -33,15 +33,15 @@ from kane.native.settled_lanes import NONE, LaneChoices, LanePrograms, LaneSettl
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.problem import Problem
 from kane.simulation.recorded.record import Record
-from kane.simulation.settling import TOLERANCE, UNSETTLED
+from kane.simulation.settling import ROUNDED_STATE_TOLERANCE, UNSETTLED
 
-_LINE = 8  # doubles in a cache line
+_CACHE_LINE_DOUBLES = 8  # doubles in a cache line
 
 
 def aligned(n: int) -> Vector:
     """Return zeros that start at a cache line, where vectors are read fastest."""
-    memory = np.zeros(n + _LINE)
-    first = -(memory.ctypes.data // 8) % _LINE
+    memory = np.zeros(n + _CACHE_LINE_DOUBLES)
+    first = -(memory.ctypes.data // 8) % _CACHE_LINE_DOUBLES
     return memory[first : first + n]
 
 
@@ -96,12 +96,12 @@ class SettledLanes:
         modes = parts.in_lanes
         codes = [[program.lanes(each=True) for program in programs] for programs in modes.programs]
         found = [[code for code in each if code is not None] for each in codes]
-        return cls(problem, conditions, modes, found) if codes[SLOPES] and found == codes else None
+        return cls(problem, conditions, modes, found) if codes[SLOPE_PROGRAM] and found == codes else None
 
     @property
     def slope(self) -> LaneCode:
         """Right-hand side of the first mode."""
-        return self.codes[SLOPES][0]
+        return self.codes[SLOPE_PROGRAM][0]
 
     @property
     def n_work(self) -> int:
@@ -122,7 +122,7 @@ class SettledLanes:
         """Return why some of the trajectories ``asked`` cannot start, by index."""
         places, found, start = list(asked), {}, course.start
         starts, parameters = self._starts(start)[places], self.conditions.parameters
-        doubted = (self._left(starts[:, None], places) > TOLERANCE).any(axis=(1, 2))
+        doubted = (self._left(starts[:, None], places) > ROUNDED_STATE_TOLERANCE).any(axis=(1, 2))
         each = parameters if len(parameters) == 1 else parameters[places]
         doubted |= self.problem.switching.doubted(start, starts[:, 1:], each)
         for i in np.flatnonzero(doubted):
@@ -191,7 +191,7 @@ class SettledLanes:
             guards_of=seen,
             settling=_room_to_settle(steps, consequences, width, n),
             stage=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
-            scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARDS])])),
+            scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARD_PROGRAM])])),
             seen=aligned(width * (guards + n + DIGITS)),
             at=np.array(LOOKS),
             looks=np.zeros((width, len(LOOKS) * guards)),

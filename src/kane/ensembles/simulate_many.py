@@ -18,7 +18,7 @@ from kane.ensembles.settled import SettledLanes
 from kane.errors import ModelError, shown, warn
 from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
-from kane.simulation.asked.course import Span, free_course, inside
+from kane.simulation.asked.course import Span, free_course, select_stops
 from kane.simulation.asked.stops import Stops
 from kane.simulation.beginning_slip import tolerate
 from kane.simulation.inside import refuse_starts
@@ -204,7 +204,7 @@ def _stops(problem: Problem, conditions: Conditions, course: Course) -> Matrix:
     """Return the stops of each trajectory; see ``Trajectories``."""
     eqs, span = problem.dyn.equations, (course.start, course.until)
     given = dict(zip((*eqs.parameters, *eqs.inputs), (*conditions.parameters.T, *conditions.inputs.T), strict=True))
-    each = [inside(*span, bends) for bends in Stops(problem).of_rows(span, given)]
+    each = [select_stops(*span, bends) for bends in Stops(problem).of_rows(span, given)]
     found = np.full((len(each), max(map(len, each))), course.until)
     for row, own in zip(found, each, strict=True):
         row[: len(own)] = own

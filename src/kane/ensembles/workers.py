@@ -31,7 +31,7 @@ from kane.native.arrays import (
 from kane.native.lanes import end_lane, march_lanes
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.march import March
-from kane.simulation.pace import FIRST, WINDOW, Pace
+from kane.simulation.pace import FIRST_WINDOW_STEPS, WINDOW_STEPS, Pace
 from kane.simulation.problem import Problem
 from kane.simulation.run import CHUNK_SECONDS, FIRST_CHUNK
 
@@ -105,14 +105,16 @@ class Workers:
                 queue[:] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
             # No trajectory steps past its next stall check, so that the check sees the same state as in a single run.
-            ahead = min([FIRST, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)])
+            ahead = min(
+                [FIRST_WINDOW_STEPS, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)]
+            )
             carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
             if carried == 0 and not queue[MORE]:
                 break
             self._give_up_the_lost(block, paces)
             took = max(time.perf_counter() - began, 1e-9)
             # Adjust the steps per call gradually: a single call time may include loading or compiling the loop.
-            steps = max(1, min(int(steps * min(max(CHUNK_SECONDS / took, 0.5), 2.0)), WINDOW))
+            steps = max(1, min(int(steps * min(max(CHUNK_SECONDS / took, 0.5), 2.0)), WINDOW_STEPS))
 
     def _give_up_the_lost(self, block: Block, paces: dict[int, Pace]) -> None:
         """End stalled trajectories; ``paces`` are the stall detectors of the trajectories in the lanes."""

@@ -6,27 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.programs.program import Program
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 
-Array = NDArray[np.float64]
 # Distance of further starts of Newton's method from the neutral coordinates [rad or m].
-ASIDE = 0.3
+NEWTON_START_OFFSET = 0.3
 # Largest number of Newton steps, and residual that ends them [m or rad].
-STEPS, CLOSED = 50, 1e-12
+MAX_EXAMPLE_STEPS, EXAMPLE_RESIDUAL = 50, 1e-12
 
 
 def example_state(equations: Equations, programs: Sequence[Program]) -> tuple[Array, Array]:
     """Return coordinates and minimum-norm speeds at t = 0 that satisfy the constraints.
 
     Newton's method starts from the state of the speed selection, if there is one, from the neutral coordinates, and
-    from coordinates at the distance ASIDE. The first result at which the programs have finite values is returned, or
-    else the last result.
+    from coordinates at the distance NEWTON_START_OFFSET. The first result at which the programs have finite values is
+    returned, or else the last result.
     """
     for q in _starts(equations):
         q = _closed(equations, q)
@@ -42,7 +41,7 @@ def _starts(equations: Equations) -> Iterator[Array]:
         yield np.array([near.q[leaf.name] for leaf in equations.q])
     yield neutral
     for signs in ((1.0,), (1.0, -1.0)):
-        aside = neutral + ASIDE * np.resize(signs, len(neutral))
+        aside = neutral + NEWTON_START_OFFSET * np.resize(signs, len(neutral))
         for start in equations.quaternions:
             aside[start : start + 4] = neutral[start : start + 4]
         yield aside
@@ -66,10 +65,10 @@ def _closed(equations: Equations, q: Array) -> Array:
     closure, n = quantity(own, "closure").outputs, len(own.u)
     count = len(closure) // (n + 1)
     rates, still = own.unconstrained.kinematics, np.zeros(n)
-    for _ in range(STEPS if count else 0):
+    for _ in range(MAX_EXAMPLE_STEPS if count else 0):
         found = _numbers(own, closure, q, still)
         phi, J = found[:count], found[count:].reshape(count, n)
-        if not np.isfinite(found).all() or np.abs(phi).max() <= CLOSED:
+        if not np.isfinite(found).all() or np.abs(phi).max() <= EXAMPLE_RESIDUAL:
             break
         step = np.asarray(np.linalg.lstsq(J, -phi, rcond=None)[0], float)
         q = q + _numbers(own, rates, q, step) - _numbers(own, rates, q, still)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from kane.errors import ModelError, listed, shown
+from kane.errors import ModelError, list_names, shown
 from kane.exporters.exporter import Exporter, without
 from kane.expression.arguments import require, words
 from kane.files.given_path import given_path
@@ -56,7 +56,7 @@ def export(
     left_out = list(dict.fromkeys(map(declared_name, equations.candidates)))
     if left_out and not without_contacts:
         raise ModelError(
-            f"{equations.name!r} has intermittent constraints, which cannot be exported: {listed(left_out)}; "
+            f"{equations.name!r} has intermittent constraints, which cannot be exported: {list_names(left_out)}; "
             "without_contacts=True (kane export --without-contacts) leaves them out and lists them in every file"
         )
     target = given_path(folder, "the folder of an export")

@@ -19,7 +19,7 @@ DERIVATIVES = "derivatives of "
 
 # Beginning and end of comments by file suffix ("# " for other suffixes), and largest length of a line.
 COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".mjs": ("// ", ""), ".tex": ("% ", "")}
-WIDTH = 110
+REMARK_WIDTH = 110
 
 
 def without(names: Sequence[str]) -> str:
@@ -37,7 +37,7 @@ class Exporter(ABC):
     def comment(self, file: str, text: str) -> str:
         """Return a text as comment lines for the top of a file, in the language of the file's suffix."""
         begin, end = COMMENTS.get(PurePosixPath(file).suffix, ("# ", ""))
-        return "".join(f"{begin}{line}{end}\n" for line in textwrap.wrap(remark(text), WIDTH))
+        return "".join(f"{begin}{line}{end}\n" for line in textwrap.wrap(remark(text), REMARK_WIDTH))
 
     @abstractmethod
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ from kane.model.contacts.candidate import declared_name
 # Largest number of speeds for which partial velocities are written; longer tables are unreadable.
 MOST_SPEEDS = 8
 # Lines of one align environment. TeX keeps an environment in memory and breaks pages between environments.
-LINES = 40
+ALIGN_LINES = 40
 
 _DOCUMENT = r"""\documentclass[10pt]{article}
 \usepackage[a4paper,landscape,margin=15mm]{geometry}
@@ -163,5 +163,5 @@ def _components(row: Partials, speeds: Sequence[str]) -> Iterator[tuple[str, str
 def _pages(align: str) -> Iterator[str]:
     """Split an align environment into several short ones."""
     lines = [line.removesuffix(r" \\") for line in align.splitlines()[1:-1]]
-    for start in range(0, len(lines), LINES):
-        yield "\\begin{align}\n" + " \\\\\n".join(lines[start : start + LINES]) + "\n\\end{align}\n"
+    for start in range(0, len(lines), ALIGN_LINES):
+        yield "\\begin{align}\n" + " \\\\\n".join(lines[start : start + ALIGN_LINES]) + "\n\\end{align}\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector
@@ -15,8 +16,6 @@ from kane.model.requirements import NONNEGATIVE_INERTIA, NONNEGATIVE_MASS, REQUI
 
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations
-
-Array = NDArray[np.float64]
 
 
 class ParameterBounds:

@@ -89,7 +89,7 @@ def method_of(coupler: Any, integrator: Any) -> Any:
     return InverseDynamics()
 
 
-def steps_of(
+def prepare_tick_steps(
     method: Any, held: Coupled, coupler: AnyCoupler, problem: Problem, x: Vector
 ) -> PassiveSteps | RigidSteps | None:
     """Return the data of passive steps or inverse dynamics, starting at the state x; None for other methods.

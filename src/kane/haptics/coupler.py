@@ -13,7 +13,7 @@ from kane.haptics.limits import CAP, TORQUE_CAP
 from kane.model.body import Point
 
 # Settings of a coupler that can change while it is in use.
-SETTINGS = ("stiffness", "damping", "turning_stiffness", "turning_damping")
+COUPLER_SETTINGS = ("stiffness", "damping", "turning_stiffness", "turning_damping")
 
 
 @final
@@ -101,8 +101,8 @@ class Coupler:
             ModelError: a stiffness is not positive, a damping is negative, or a name is unknown.
         """
         for word in settings:
-            if word not in SETTINGS:
-                raise ModelError(f"set takes {', '.join(SETTINGS)}, not {word!r}")
+            if word not in COUPLER_SETTINGS:
+                raise ModelError(f"set takes {', '.join(COUPLER_SETTINGS)}, not {word!r}")
         return Coupler(**{**vars(self), **settings})
 
 

@@ -27,7 +27,7 @@ IMAGE = tuple(
     f"coupler_{word}"
     for word in ("x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz", "K", "Kt", "B", "Bt")
 )
-TURN, RATES, SETTINGS = 3, 7, 13
+IMAGE_ROTATION, IMAGE_RATES, IMAGE_SETTINGS = 3, 7, 13
 
 
 class Coupled(NamedTuple):
@@ -105,8 +105,8 @@ def _force(coupler: Coupler, image: list[Expr]) -> Force:
     n, handle, components = coupler.handle.body.model.ground, coupler.handle, []
     for k, axis in enumerate("xyz"):
         along = getattr(n, axis)
-        stretch, rate = image[k] - handle.position.dot(along), image[RATES + k] - handle.velocity.dot(along)
-        pull = image[SETTINGS] * stretch + image[SETTINGS + 2] * rate
+        stretch, rate = image[k] - handle.position.dot(along), image[IMAGE_RATES + k] - handle.velocity.dot(along)
+        pull = image[IMAGE_SETTINGS] * stretch + image[IMAGE_SETTINGS + 2] * rate
         components.append(pull if axis in coupler.axes else 0.0)
     return Force(handle, components)
 
@@ -120,7 +120,7 @@ def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
     body = coupler.handle.body
     n = body.model.ground
     axes, own = (n.x, n.y, n.z), (body.x, body.y, body.z)
-    R_h = Rotation.quaternion(*image[TURN : TURN + 4]).entries
+    R_h = Rotation.quaternion(*image[IMAGE_ROTATION : IMAGE_ROTATION + 4]).entries
     R = [[b.dot(a) for b in own] for a in axes]
     E = [[sum(R_h[i][k] * R[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
     on = [float(x) for x in coupler.coupled_axes[3:]]
@@ -128,6 +128,6 @@ def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
     for i, axis in enumerate(axes):
         j, k = (i + 1) % 3, (i + 2) % 3
         turn = on[i] * (E[k][j] - E[j][k]) / 2 - (on[k] - on[j]) * (E[j][k] + E[k][j]) / 2
-        rate = image[RATES + 3 + i] - body.angular_velocity.dot(axis)
-        components.append(image[SETTINGS + 1] * turn + on[i] * image[SETTINGS + 3] * rate)
+        rate = image[IMAGE_RATES + 3 + i] - body.angular_velocity.dot(axis)
+        components.append(image[IMAGE_SETTINGS + 1] * turn + on[i] * image[IMAGE_SETTINGS + 3] * rate)
     return Torque(body, components)

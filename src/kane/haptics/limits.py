@@ -13,11 +13,11 @@ from kane.haptics.sampled_loop import SampledLoop
 
 # Matching damping relative to the device's mass over T/2 + td. Up to this value the stability limit grows with B
 # nearly as the rule predicts.
-SHARE = 0.1
+MATCHING_DAMPING_FRACTION = 0.1
 # Largest effect of one encoder step, differenced over one sample, relative to the largest force.
 GRAIN = 0.02
 # Number of dampings that are tested for the largest limit.
-PARTS = 50
+DAMPING_TRIALS = 50
 CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, default limits of a session
 
 
@@ -78,7 +78,7 @@ class Axis:
     @property
     def matching(self) -> float:
         """Default damping at the operator."""
-        wanted = SHARE * self.mass / self.late
+        wanted = MATCHING_DAMPING_FRACTION * self.mass / self.late
         return min(wanted, GRAIN * self.most * self.traits.period / self.quantum) if self.quantum else wanted
 
 
@@ -150,8 +150,8 @@ def _limits(axis: Axis, damping: float | None, felt: float, word: str) -> Limits
 
 
 def _best(largest: Callable[[float], float], b: float) -> float:
-    """Return the damping with the largest limit, among PARTS + 1 values from 0 to b."""
-    return max((b * part / PARTS for part in range(PARTS + 1)), key=largest)
+    """Return the damping with the largest limit, among DAMPING_TRIALS + 1 values from 0 to b."""
+    return max((b * part / DAMPING_TRIALS for part in range(DAMPING_TRIALS + 1)), key=largest)
 
 
 def _reasons(

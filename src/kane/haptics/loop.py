@@ -50,8 +50,8 @@ FASTEST = 500.0  # 1/s, default rate of change of a force, relative to the large
 SPIN = 60_000  # ns
 EARLY, QUARTER = 200_000, 4  # ns before the spin at which the next tick is predicted, at most a quarter of a tick
 AHEAD = 1_000_000  # ns from the start of a run to its first tick
-COMMANDS = 10_000  # commands of a session that are kept
-SHOWN = 16  # numbers of a snapshot before the state
+MAX_KEPT_COMMANDS = 10_000  # commands of a session that are kept
+SNAPSHOT_HEADER = 16  # numbers of a snapshot before the state
 FELT = 0.01  # largest error of a predicted pull, relative to the largest force
 Method = Explicit | Implicit | PassiveMidpoint | InverseDynamics
 
@@ -293,8 +293,8 @@ def new_circuit(
     n = len(first)
     desk = at.Desk(
         slots=np.tile(first, (3, 1)),
-        taken=np.zeros((COMMANDS, 1 + n)),
-        snapshot=np.concatenate([np.zeros(SHOWN), march.x]),
+        taken=np.zeros((MAX_KEPT_COMMANDS, 1 + n)),
+        snapshot=np.concatenate([np.zeros(SNAPSHOT_HEADER), march.x]),
         log=np.zeros((0, at.LOGGED)),
         script=np.zeros((0, 1 + n)),
         recorded=np.zeros((0, at.LOGGED)),

@@ -84,7 +84,7 @@ class PassiveSteps(NamedTuple):
         return self._replace(arrays=self.arrays._replace(w=w, ledger=ledger, place=place))
 
 
-def ledger_of(steps: object) -> Ledger:
+def require_ledger(steps: object) -> Ledger:
     """Return the ledger of a loop.
 
     Raises:

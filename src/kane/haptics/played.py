@@ -20,7 +20,7 @@ from kane.simulation.recorded.trajectory import Trajectory
 
 # Names of the arrows: the coupler's force on the mechanism, at the handle; and the force on the operator, at the proxy,
 # divided by the force scale.
-COUPLER, HAND = "coupler on the mechanism", "force on the hand"
+COUPLER_ARROW, HAND_ARROW = "coupler on the mechanism", "force on the hand"
 # Name of the series that is 1 while the mechanism is held.
 HELD = "in_hand"
 
@@ -28,7 +28,7 @@ HELD = "in_hand"
 def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, traces: Any) -> Page:
     """Return a page that plays a session, with forces and energies; ``energies`` are the values at the end."""
     dyn, _, _, coupler = coupling
-    values = parameters_of(coupling)
+    values = name_coupling_parameters(coupling)
     rows = np.append(np.arange(len(log)), len(log) - 1)  # the end has the values of the last tick
     held = (log[rows, at.OF_STATUS] != at.IDLE)[:, None]
     handle, image, pull, moment, force, torque = (
@@ -37,8 +37,8 @@ def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, t
     )
     nowhere = np.zeros(3)
     arrows = [
-        Arrow(COUPLER, 0, nowhere, handle, pull, moment),
-        Arrow(HAND, 0, nowhere, image, force / coupler.force_scale, torque / coupler.torque_scale),
+        Arrow(COUPLER_ARROW, 0, nowhere, handle, pull, moment),
+        Arrow(HAND_ARROW, 0, nowhere, image, force / coupler.force_scale, torque / coupler.torque_scale),
     ]
     shown = shown_run(run, "run", dyn, ())
     ledger = dict(zip(LEDGER, np.vstack([energies_of(log), energies]).T, strict=False))
@@ -50,18 +50,18 @@ def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, t
         traces=traces,
         plots=LEDGER,
     )
-    hand = {**form_of(coupling), "mouse": False, "held": HELD}
+    hand = {**describe_handle(coupling), "mouse": False, "held": HELD}
     return replace(made, content={**made.content, "hand": hand})
 
 
-def parameters_of(coupling: Coupling) -> dict[str, float]:
+def name_coupling_parameters(coupling: Coupling) -> dict[str, float]:
     """Return the parameter values by name."""
     names = [leaf.name for leaf in coupling.dyn.equations.parameters]
     return dict(zip(names, map(float, coupling.parameters), strict=True))
 
 
-def form_of(coupling: Coupling) -> dict[str, Any]:
+def describe_handle(coupling: Coupling) -> dict[str, Any]:
     """Return the position of the handle in its body, and the names of the arrows at the handle and at the proxy."""
-    handle, numbers = coupling.coupler.handle, Numbers(coupling.dyn.equations, parameters_of(coupling))
+    handle, numbers = coupling.coupler.handle, Numbers(coupling.dyn.equations, name_coupling_parameters(coupling))
     place = {"body": handle.body.index, "at": numbers.of(handle.position_in_body).tolist()}
-    return {"on": COUPLER, "at": HAND, "handle": place}
+    return {"on": COUPLER_ARROW, "at": HAND_ARROW, "handle": place}

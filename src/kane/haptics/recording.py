@@ -14,10 +14,10 @@ from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 from kane.native.arrays import Matrix
 
-FORMAT, VERSION = "kane haptic session", 2
+SESSION_FORMAT, SESSION_VERSION = "kane haptic session", 2
 ARRAYS = ("log", "commands", "states")
 # Largest count of numbers that a file may declare.
-LARGEST = 2**30
+MAX_FILE_NUMBERS = 2**30
 
 
 class Recording(NamedTuple):
@@ -45,8 +45,8 @@ def write_recording(path: Any, recording: Recording) -> None:
     arrays = [np.ascontiguousarray(getattr(recording, name), dtype="<f8") for name in ARRAYS]
     body = b"".join(array.tobytes() for array in arrays)
     head = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": SESSION_FORMAT,
+        "version": SESSION_VERSION,
         "sha256": hashlib.sha256(body).hexdigest(),
         "shapes": [list(array.shape) for array in arrays],
         **recording.head,
@@ -65,15 +65,15 @@ def read_recording(path: Any) -> Recording:
     text, _, body = readable_path(path, "the file of a session").read_bytes().partition(b"\n")
     try:
         head = json.loads(text)
-        known = head["format"] == FORMAT
+        known = head["format"] == SESSION_FORMAT
     except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
         raise ImportFileError(f"{str(path)!r} is not the file of a haptic session; give one that Session.save wrote")
-    if head.get("version") != VERSION:
+    if head.get("version") != SESSION_VERSION:
         raise ImportFileError(
-            f"{str(path)!r} is of version {head.get('version')!r}, and this kane reads version {VERSION}; replay it "
-            "with the kane that wrote it"
+            f"{str(path)!r} is of version {head.get('version')!r}, and this kane reads version {SESSION_VERSION}; "
+            "replay it with the kane that wrote it"
         )
     shapes = head.get("shapes")
     sound = isinstance(shapes, list) and len(shapes) == len(ARRAYS) and all(_is_shape(shape) for shape in shapes)
@@ -88,4 +88,4 @@ def read_recording(path: Any) -> Recording:
 
 def _is_shape(shape: Any) -> bool:
     whole = isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape)
-    return whole and shape[0] * shape[1] < LARGEST
+    return whole and shape[0] * shape[1] < MAX_FILE_NUMBERS

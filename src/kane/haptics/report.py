@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.loop import Loop
-from kane.haptics.passive import PassiveSteps, ledger_of
+from kane.haptics.passive import PassiveSteps, require_ledger
 from kane.native.arrays import Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.simulation.modes.contacting import KINDS, STEPPED
@@ -26,8 +26,8 @@ FAULTS = {
     at.NO_FORCE: "a force was infinite or no number",
     at.WATCHED: "the watchdog stepped in",
 }
-STATUSES = {at.IDLE: "idle", at.ARMED: "armed", at.ENDING: "ending"}
-PARTS = (50.0, 99.0, 99.9, 100.0)
+SESSION_STATUSES = {at.IDLE: "idle", at.ARMED: "armed", at.ENDING: "ending"}
+REPORTED_PERCENTILES = (50.0, 99.0, 99.9, 100.0)
 # Edges of the histogram of lateness [s].
 EDGES = np.array([0.0, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, np.inf])
 
@@ -192,12 +192,12 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
 def _to_mechanism(loop: Loop) -> float:
     """Return the work of the coupler, from the ledger if possible; sums over ticks miss jumps of dampers at impacts."""
     if isinstance(loop.passive, PassiveSteps):
-        return ledger_of(loop.passive).coupler
+        return require_ledger(loop.passive).coupler
     return float(loop.circuit.moving[at.GIVEN_IN])
 
 
 def _percentiles(values: Vector) -> Vector:
-    return np.percentile(values, PARTS) if len(values) else np.zeros(len(PARTS))
+    return np.percentile(values, REPORTED_PERCENTILES) if len(values) else np.zeros(len(REPORTED_PERCENTILES))
 
 
 def _faults(log: Matrix) -> tuple[Fault, ...]:

@@ -22,7 +22,7 @@ from kane.native.haptics.loop_arrays import MOTION, Circuit
 from kane.native.haptics.rigid import Rigid
 
 # Relative length of the independent part of a row below which the row counts as linearly dependent.
-RANK = 1e-9
+LEAST_DIRECTION_RATIO = 1e-9
 
 
 @final
@@ -142,7 +142,7 @@ def _independent(rows: Matrix) -> list[int]:
     for k, row in enumerate(rows):
         rest = row - basis.T @ (basis @ row)
         rest -= basis.T @ (basis @ rest)
-        if np.linalg.norm(rest) > RANK * np.linalg.norm(row):
+        if np.linalg.norm(rest) > LEAST_DIRECTION_RATIO * np.linalg.norm(row):
             kept.append(k)
             basis = np.vstack([basis, rest / np.linalg.norm(rest)])
     return kept

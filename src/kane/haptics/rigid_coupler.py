@@ -11,12 +11,12 @@ from kane.errors import ModelError, shown
 from kane.expression.arguments import number, positive
 from kane.haptics.coupler import Coupler
 from kane.haptics.devices.device import Device, Traits, require_axes
-from kane.haptics.sampled_loop import SampledLoop
+from kane.haptics.sampled_loop import BISECTION_TOLERANCE, SampledLoop
 from kane.model.body import Point
 from kane.native.arrays import Matrix
 
-# Factor between tested masses, and relative width at which the bisection ends.
-SCAN, CLOSE = 1.1, 1e-9
+# Factor between tested masses, before bisection.
+MASS_SCAN_FACTOR = 1.1
 # Distance from 1 below which an eigenvalue counts as 1.
 PLACE = 1e-6
 
@@ -101,8 +101,8 @@ def largest_inertia(device: Device | Traits, *, follow: float = 100.0) -> float:
     W = number(positive(follow, "follow"), "follow")
     low = high = t.mass * 1e-3
     while _is_stable(t, high, W) and high < 1e9 * t.mass:
-        low, high = high, high * SCAN
-    while high - low > CLOSE * high:
+        low, high = high, high * MASS_SCAN_FACTOR
+    while high - low > BISECTION_TOLERANCE * high:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _is_stable(t, middle, W) else (low, middle)
     return low

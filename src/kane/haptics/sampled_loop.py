@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 # Grid of w T for Llewellyn's criterion; its first point represents the limit at 0.
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
 # Factor between tested stiffnesses, and relative width at which the bisection ends.
-SCAN, CLOSE = 1.05, 1e-9
+STIFFNESS_SCAN_FACTOR, BISECTION_TOLERANCE = 1.05, 1e-9
 # Relative size below which trailing coefficients of a derivative are dropped before its roots are computed. Dropping
 # them changes a minimum by 1e-18. Rounding errors, divided by 1e-9, move a root by 2e-7.
-FLAT = 1e-9
+TRAILING_COEFFICIENT_CUTOFF = 1e-9
 # Number of stiffnesses tested up to the passive limit if the damping depends on the stiffness (lead > 0).
-PARTS = 40
+STIFFNESS_PARTS = 40
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class SampledLoop:
         low = 1e-3 * self.rule(damping)
         if low == 0.0 or not self.is_stable(low, damping):
             return 0.0
-        while self.is_stable(SCAN * low, damping):
-            low *= SCAN
-        high = SCAN * low
-        while high - low > CLOSE * high:
+        while self.is_stable(STIFFNESS_SCAN_FACTOR * low, damping):
+            low *= STIFFNESS_SCAN_FACTOR
+        high = STIFFNESS_SCAN_FACTOR * low
+        while high - low > BISECTION_TOLERANCE * high:
             middle = (low + high) / 2
             low, high = (middle, high) if self.is_stable(middle, damping) else (low, middle)
         return low
@@ -133,7 +133,7 @@ class SampledLoop:
         if _least(rows[0])[1] < 0.0:
             return 0.0
         ratio, cut = math.inf, 1.0  # K T/(2 b), at most 1: the mean of the condition over all w demands it
-        while cut < ratio * (1.0 - CLOSE):
+        while cut < ratio * (1.0 - BISECTION_TOLERANCE):
             ratio = cut
             x, least = _least(rows[0] + ratio * (rows[1] + ratio * rows[2]))
             if least < 0.0:
@@ -172,7 +172,8 @@ class SampledLoop:
         if self.lead == 0.0:
             return min(self.llewellyn(damping), passive)
         found = 0.0
-        for stiffness in passive * np.arange(1, PARTS + 1) / PARTS:  # each has its own damping, B + K lead
+        # Each stiffness K has its own damping, B + K lead.
+        for stiffness in passive * np.arange(1, STIFFNESS_PARTS + 1) / STIFFNESS_PARTS:
             if stiffness > self.llewellyn(damping + stiffness * self.lead):
                 break
             found = float(stiffness)
@@ -203,7 +204,7 @@ class SampledLoop:
 def _least(coefficients: NDArray[np.float64]) -> tuple[float, float]:
     """Return the minimizer of a Chebyshev series on [-1, 1], and the minimum."""
     slope = chebder(coefficients)
-    roots = chebroots(chebtrim(slope, FLAT * np.abs(slope).max()))
+    roots = chebroots(chebtrim(slope, TRAILING_COEFFICIENT_CUTOFF * np.abs(slope).max()))
     x = np.concatenate([[-1.0, 1.0], np.clip(roots.real, -1.0, 1.0)])  # real parts of complex roots do no harm
     values = chebval(x, coefficients)
     return float(x[values.argmin()]), float(values.min())

@@ -27,10 +27,10 @@ from kane.model.shapes import Box, Plane, Sphere
 # A desktop device moves a cart of metres: ten metres per metre of the device, a twentieth of the force.
 SCALE, FORCE_SCALE = 10.0, 0.05
 # Stiffness and damping of couplers, relative to the stability limit and to the damping of ``coupler_limits``.
-SHARE = 0.1
+STABLE_FRACTION = 0.1
 # Radius of the ball, thickness of the walls [m].
-BALL, WALL = 0.012, 0.004
-BOX = (0.1, 0.08, 0.06)  # m
+SCENE_BALL_RADIUS, WALL_THICKNESS = 0.012, 0.004
+DRAGGED_BOX_SIZE = (0.1, 0.08, 0.06)  # m
 MINUTE = 60.0  # duration of a scene with the mouse [s]
 PUSH = [
     (0.0, 0.0, 0.0, 0.0),
@@ -69,7 +69,7 @@ def pushed_cart() -> HandScene:
     limits = coupler_limits(hand, scale=SCALE, force_scale=FORCE_SCALE)
     coupler = Coupler(
         basket.point((-0.1, 0.0, 0.0)),
-        stiffness=SHARE * limits.stable,
+        stiffness=STABLE_FRACTION * limits.stable,
         damping=0.5 * limits.damping,
         scale=SCALE,
         force_scale=FORCE_SCALE,
@@ -84,7 +84,7 @@ def stirred(model: Model, handle: Point) -> HandScene:
     path = [(0.5 + 0.025 * k, 0.02 * (1 - np.cos(a)), 0.02 * np.sin(a), 0.0) for k, a in enumerate(turns)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=1.0, damping=10.0, stiffness=300.0, path=path))
     limits = coupler_limits(hand)
-    coupler = Coupler(handle, stiffness=SHARE * limits.stable, damping=SHARE * limits.damping)
+    coupler = Coupler(handle, stiffness=STABLE_FRACTION * limits.stable, damping=STABLE_FRACTION * limits.damping)
     return HandScene(build(formulate(model)), hand, coupler, None, 5.0)
 
 
@@ -95,11 +95,12 @@ def ball_in_a_box() -> HandScene:
     joints = m.connect(m.ground, slider, Prismatic("x", axis="x")), m.connect(slider, ball, Prismatic("y", axis="y"))
     for joint in joints:
         m.stop(joint, lower=-0.05, upper=0.05, restitution=0.6)
-    ball.shape(Sphere(ball.point(), BALL))
+    ball.shape(Sphere(ball.point(), SCENE_BALL_RADIUS))
     for side in (-1.0, 1.0):
-        across, thick = 0.05 + BALL + 0.5 * WALL, 0.1 + 2 * BALL
-        m.ground.shape(Box(WALL, thick + 2 * WALL, 2 * BALL), at=(side * across, 0.0, 0.0))
-        m.ground.shape(Box(thick, WALL, 2 * BALL), at=(0.0, side * across, 0.0))
+        across, thick = 0.05 + SCENE_BALL_RADIUS + 0.5 * WALL_THICKNESS, 0.1 + 2 * SCENE_BALL_RADIUS
+        height = 2 * SCENE_BALL_RADIUS
+        m.ground.shape(Box(WALL_THICKNESS, thick + 2 * WALL_THICKNESS, height), at=(side * across, 0.0, 0.0))
+        m.ground.shape(Box(thick, WALL_THICKNESS, height), at=(0.0, side * across, 0.0))
     return _shaken(m, ball.point(), 0.08)
 
 
@@ -122,17 +123,18 @@ def dragged_box() -> HandScene:
     Moreau-Jean time steps.
     """
     m, mass = Model("dragged_box", gravity=(0.0, 0.0, -9.81)), 0.5
-    moments = [mass / 12 * (sum(x * x for x in BOX) - x * x) for x in BOX]
+    moments = [mass / 12 * (sum(x * x for x in DRAGGED_BOX_SIZE) - x * x) for x in DRAGGED_BOX_SIZE]
     body = m.body("box", mass=mass, inertia=moments)
     m.connect(m.ground, body, Free("box"))
     floor = Plane(m.ground.point(), m.ground.z)
-    m.contact(body.shape(Box(*BOX)), floor, friction=Coulomb(0.5, 0.4), name="floor")
+    m.contact(body.shape(Box(*DRAGGED_BOX_SIZE)), floor, friction=Coulomb(0.5, 0.4), name="floor")
     path = [(0.3, 0, 0, 0), (1, 0.2, 0.1, 0), (1.8, 0, 0.15, 0.03), (2.4, -0.1, -0.1, 0), (3.2, 0, 0, 0)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=0.5, damping=8.0, stiffness=250.0, path=path))
     limits = coupler_limits(hand)
-    corner = body.point([0.5 * size for size in BOX])
-    coupler = Coupler(corner, stiffness=3 * SHARE * limits.stable, damping=3 * SHARE * limits.damping)
-    return HandScene(build(formulate(m)), hand, coupler, {"box_z": 0.5 * BOX[2]}, 4.0)
+    corner = body.point([0.5 * size for size in DRAGGED_BOX_SIZE])
+    fraction = 3 * STABLE_FRACTION
+    coupler = Coupler(corner, stiffness=fraction * limits.stable, damping=fraction * limits.damping)
+    return HandScene(build(formulate(m)), hand, coupler, {"box_z": 0.5 * DRAGGED_BOX_SIZE[2]}, 4.0)
 
 
 def _shaken(model: Model, handle: Point, way: float) -> HandScene:
@@ -140,20 +142,22 @@ def _shaken(model: Model, handle: Point, way: float) -> HandScene:
     path = [(0.0, 0, 0, 0), (0.5, 0, 0, 0), (0.9, way, 0, 0), (1.5, -way, way, 0), (2.1, 0, -way, 0), (2.7, 0, 0, 0)]
     hand = Simulated(quantum=2e-5, delay=1e-3, arm=Arm(mass=0.5, damping=8.0, stiffness=250.0, path=path))
     limits = coupler_limits(hand)
-    coupler = Coupler(handle, stiffness=SHARE * limits.stable, damping=SHARE * limits.damping, axes="xy")
+    stiffness, damping = STABLE_FRACTION * limits.stable, STABLE_FRACTION * limits.damping
+    coupler = Coupler(handle, stiffness=stiffness, damping=damping, axes="xy")
     return HandScene(build(formulate(model)), hand, coupler, None, 3.2)
 
 
 def held_by_mouse(scene: HandScene) -> HandScene:
     """Return the scene with the mouse of a page as the operator, and a stiffer coupler, as the mouse feels no force."""
-    coupler = replace(scene.coupler, stiffness=scene.coupler.stiffness / SHARE, damping=scene.coupler.damping / SHARE)
+    soft = scene.coupler
+    coupler = replace(soft, stiffness=soft.stiffness / STABLE_FRACTION, damping=soft.damping / STABLE_FRACTION)
     return scene._replace(hand=Pointer(), coupler=coupler, seconds=MINUTE)
 
 
 SCENES = {"shopping_cart": pushed_cart, "ball_in_a_box": ball_in_a_box, "crank": crank, "dragged_box": dragged_box}
 
 
-def scene_of(name: str) -> HandScene:
+def make_hand_scene(name: str) -> HandScene:
     """Return the scene of this name.
 
     Raises:

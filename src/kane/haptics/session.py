@@ -19,10 +19,10 @@ from kane.haptics.asked import (
     inputs_by_name,
     method_of,
     native_problem,
+    prepare_tick_steps,
     require_axes_of,
     require_kinds,
     require_room,
-    steps_of,
     warn_of,
 )
 from kane.haptics.commands import CommandPost
@@ -32,7 +32,7 @@ from kane.haptics.devices.simulated import Simulated
 from kane.haptics.grip import IMAGE, coupled
 from kane.haptics.loop import begun_loop, giving_back, rules_of
 from kane.haptics.motion import recording_of, trajectory_of
-from kane.haptics.passive import Ledger, PassiveMidpoint, ledger_of
+from kane.haptics.passive import Ledger, PassiveMidpoint, require_ledger
 from kane.haptics.played import played
 from kane.haptics.recording import Recording, write_recording
 from kane.haptics.report import Report, report_of
@@ -97,7 +97,7 @@ class Session:
         inputs = inputs_by_name(dyn, self._names, inputs)
         posed = native_problem(held.dyn, inputs, parameters, (q, u))
         problem, x = posed.switching.start(posed, 0.0, q, u)
-        steps = steps_of(method, held, coupler, problem, x)
+        steps = prepare_tick_steps(method, held, coupler, problem, x)
         self._start, T = x.copy(), hand.traits.period
         march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.switching.mode(march)
@@ -268,7 +268,7 @@ class Session:
             ModelError: the loop is running, or the integrator is another one.
         """
         self._require_rest()
-        return ledger_of(self._loop.passive)
+        return require_ledger(self._loop.passive)
 
     @property
     def log(self) -> Matrix:

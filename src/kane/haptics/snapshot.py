@@ -9,8 +9,8 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.haptics.commands import published
 from kane.haptics.devices.device import Device
-from kane.haptics.loop import SHOWN, Loop
-from kane.haptics.report import FAULTS, STATUSES
+from kane.haptics.loop import SNAPSHOT_HEADER, Loop
+from kane.haptics.report import FAULTS, SESSION_STATUSES
 from kane.haptics.rigid_coupler import AnyCoupler
 from kane.native.arrays import Matrix, Vector
 from kane.native.haptics import loop_arrays as at
@@ -59,12 +59,13 @@ def snapshot_of(loop: Loop) -> Snapshot:
     tick, nq = int(taken[0]), len(loop.problem.layout.coordinates)
     # the loop completes the row of a tick before its snapshot
     row = loop.circuit.desk.log[tick - 1] if tick else np.full(at.LOGGED, np.nan)
-    status, fault = STATUSES[int(taken[2])], FAULTS[int(taken[3])]
-    acting, state = (taken[4:7], taken[7:10]), (taken[SHOWN : SHOWN + nq], taken[SHOWN + nq :])
+    status, fault = SESSION_STATUSES[int(taken[2])], FAULTS[int(taken[3])]
+    acting = taken[4:7], taken[7:10]
+    state = taken[SNAPSHOT_HEADER : SNAPSHOT_HEADER + nq], taken[SNAPSHOT_HEADER + nq :]
     places = (at.OF_IMAGE, 3), (at.OF_HANDLE, 3), (at.OF_PULL, 6)
     last = [row[place : place + length].copy() for place, length in places]
-    last.append(_four(taken[None, SHOWN - 6 : SHOWN - 1])[0])
-    return Snapshot(tick, float(taken[SHOWN - 1]), status, fault, *acting, *state, *last)
+    last.append(_four(taken[None, SNAPSHOT_HEADER - 6 : SNAPSHOT_HEADER - 1])[0])
+    return Snapshot(tick, float(taken[SNAPSHOT_HEADER - 1]), status, fault, *acting, *state, *last)
 
 
 def energies_of(log: Matrix) -> Matrix:

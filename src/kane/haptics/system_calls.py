@@ -17,7 +17,7 @@ from kane.machine.processor import target_machine
 from kane.native.arrays import Indices
 
 # Each function reads 64-bit integers from ``out`` or ``state``, and writes its result to ``out``.
-_TEXT = """
+_SYSTEM_CALLS_TEXT = """
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @nanosleep(ptr, ptr)
 
@@ -66,8 +66,8 @@ define void @kane_exchange(ptr %state, ptr %rest, ptr %stage, ptr %out, ptr %wor
   ret void
 }}
 """
-_NAMES = ("kane_step", "kane_clock", "kane_sleep", "kane_fence", "kane_exchange")
-_CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+_SYSTEM_CALL_NAMES = ("kane_step", "kane_clock", "kane_sleep", "kane_fence", "kane_exchange")
+NATIVE_PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 class SystemCalls(NamedTuple):
@@ -83,7 +83,7 @@ class SystemCalls(NamedTuple):
 
     def call(self, which: int, state: Indices, out: Indices) -> None:
         """Call a function from Python, with arrays of 64-bit integers."""
-        _CODE(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
+        NATIVE_PROGRAM(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
 
     def clock(self) -> int:
         """Return the clock of the ticks [ns]."""
@@ -102,9 +102,9 @@ def system_calls() -> SystemCalls:
     if not hasattr(time, "CLOCK_MONOTONIC"):
         raise ModelError("haptic sessions need clock_gettime and nanosleep of POSIX; use Linux or macOS")
     machine = target_machine(optimization=1)
-    text = _TEXT.format(clock=time.CLOCK_MONOTONIC)
+    text = _SYSTEM_CALLS_TEXT.format(clock=time.CLOCK_MONOTONIC)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple
     code = bytes(machine.emit_object(module))
-    owner, addresses = link("system calls", code, _NAMES, re.findall(r"declare .* @(\w+)", text), machine)
+    owner, addresses = link("system calls", code, _SYSTEM_CALL_NAMES, re.findall(r"declare .* @(\w+)", text), machine)
     return SystemCalls(tuple(addresses), owner)

@@ -7,7 +7,7 @@ from pathlib import Path
 from kane.errors import ImportFileError, pip_install, shown
 from kane.model.checks import near
 
-FOLDER = "cmeel.prefix/share/example-robot-data/robots"
+ROBOTS_FOLDER = "cmeel.prefix/share/example-robot-data/robots"
 
 
 def example_robot(name: str) -> Path:
@@ -26,7 +26,7 @@ def example_robot(name: str) -> Path:
     if not isinstance(name, str):
         raise ImportFileError(f"{shown(name)} is no name of a robot; give one such as 'ur5'")
     try:
-        folder = Path(str(distribution("example-robot-data").locate_file(FOLDER)))
+        folder = Path(str(distribution("example-robot-data").locate_file(ROBOTS_FOLDER)))
     except PackageNotFoundError:
         raise ImportFileError(
             f"the robot {name!r} is part of the package example-robot-data, which is not installed: "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from kane.errors import ImportFileWarning, listed
+from kane.errors import ImportFileWarning, list_names
 
 # Largest number of parts of one kind that the warning names; the notes name all.
-NAMED = 4
+MAX_NAMED_PARTS = 4
 
 
 class Missing(str):
@@ -36,7 +36,7 @@ def warn_of_missing(source: str, notes: Sequence[str]) -> None:
         if isinstance(note, Missing):
             kinds.setdefault(note.kind, []).append(note.what)
     if kinds:
-        words = [f"{kind}: {listed(list(dict.fromkeys(parts)), NAMED)}" for kind, parts in kinds.items()]
+        words = [f"{kind}: {list_names(list(dict.fromkeys(parts)), MAX_NAMED_PARTS)}" for kind, parts in kinds.items()]
         warnings.warn(
             f"{source} has parts that the model lacks (see model.notes). " + "; ".join(words),
             ImportFileWarning,

@@ -17,9 +17,9 @@ XYZ: TypeAlias = tuple[float, float, float]
 # Angles within this of a multiple of pi/2 count as equal to it [rad], because files give angles to 10 digits or more.
 RIGHT_ANGLE_SLACK = 1e-9
 # Entries below this fraction of the largest count as zero: sums of a few terms have rounding errors of a few 1e-16.
-ROUNDING = 1e-14
+POOLED_MASS_ROUNDING = 1e-14
 
-ORIGIN: XYZ = (0.0, 0.0, 0.0)
+POSE_ORIGIN: XYZ = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class FramePose:
 
 def no_pose() -> FramePose:
     """Return the pose of a frame in itself."""
-    return FramePose(Rotation.identity(), ORIGIN)
+    return FramePose(Rotation.identity(), POSE_ORIGIN)
 
 
 def snap_right_angle(angle: float) -> float:
@@ -73,7 +73,7 @@ class MassProperties:
         return MassProperties(self.mass, com, rotated_inertia(self.inertia, pose.rotation))
 
 
-NO_MASS = MassProperties(0.0, ORIGIN, of_six((0.0,) * 6))
+NO_MASS = MassProperties(0.0, POSE_ORIGIN, of_six((0.0,) * 6))
 
 
 def lump(parts: Sequence[MassProperties]) -> MassProperties:
@@ -82,8 +82,8 @@ def lump(parts: Sequence[MassProperties]) -> MassProperties:
     x, y, z = map(float, com)
     entries = tuple(map(float, six(inertia)))
     if len(parts) > 1:
-        reach = ROUNDING * max(abs(c) for part in parts for c in part.com)
+        reach = POOLED_MASS_ROUNDING * max(abs(c) for part in parts for c in part.com)
         x, y, z = (c if abs(c) > reach else 0.0 for c in (x, y, z))
-        slack = ROUNDING * max(map(abs, entries))
+        slack = POOLED_MASS_ROUNDING * max(map(abs, entries))
         entries = tuple(e if abs(e) > slack else 0.0 for e in entries)
     return MassProperties(float(mass), (x, y, z), of_six(entries))

@@ -33,7 +33,7 @@ class _Threads:
 
 
 _threads = _Threads()
-_known: weakref.WeakSet[HasThreads] = weakref.WeakSet()
+_thread_owners: weakref.WeakSet[HasThreads] = weakref.WeakSet()
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def working() -> Iterator[None]:
 
 def tell_of_forks(one: HasThreads) -> None:
     """Register an object whose ``after_fork`` is called in each child process, as long as the object exists."""
-    _known.add(one)
+    _thread_owners.add(one)
 
 
 def _before() -> None:
@@ -72,7 +72,7 @@ def _in_parent() -> None:
 
 def _in_child() -> None:
     _threads.begin_anew([one for one in _threads.busy if one == threading.get_ident()])
-    for one in list(_known):
+    for one in list(_thread_owners):
         one.after_fork()
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from kane.errors import CompileError, shown
 
-SWITCH, FOLDER = "KANE_CACHE", "KANE_CACHE_DIR"
+CACHE_SWITCH, CACHE_FOLDER = "KANE_CACHE", "KANE_CACHE_DIR"
 CAPACITY = 256 * 2**20  # bytes; the forward dynamics of a humanoid needs a quarter of a megabyte
 ENTRY, UNFINISHED = ".kane-object", ".kane-unfinished"
-LOOKS = 16  # expected scans of the folder while it fills once; a scan of 20,000 entries takes 0.1 s
+FOLDER_SCANS = 16  # expected scans of the folder while it fills once; a scan of 20,000 entries takes 0.1 s
 ABANDONED = 3600  # seconds after which an unfinished file counts as abandoned
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -76,7 +76,7 @@ class ObjectCache:
             name, data = _entry(origin), _head(origin, code) + code
             _replace(folder, name, data)
             # Evict at random, with a probability proportional to the entry's size. The hash is the random number.
-            if int(name[:8], 16) * self.capacity < 2**32 * LOOKS * len(data):
+            if int(name[:8], 16) * self.capacity < 2**32 * FOLDER_SCANS * len(data):
                 _evict(folder, self.capacity)
         finally:
             os.close(folder)
@@ -85,7 +85,7 @@ class ObjectCache:
         # Python shows a warning with the same text and line of code only once per process.
         warnings.warn(
             f"compiled code is not kept in {self.folder}: {error.strerror or error}. It is compiled at every start "
-            f"instead; name another folder in {FOLDER}, or switch the cache off by {SWITCH}=off",
+            f"instead; name another folder in {CACHE_FOLDER}, or switch the cache off by {CACHE_SWITCH}=off",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -97,12 +97,12 @@ def environment_cache() -> ObjectCache | None:
     Raises:
         CompileError: KANE_CACHE is neither on nor off.
     """
-    switch = os.environ.get(SWITCH, "").strip().lower()
+    switch = os.environ.get(CACHE_SWITCH, "").strip().lower()
     if switch in ("off", "0"):
         return None
     if switch not in ("", "on", "1"):
-        raise CompileError(f"{SWITCH} is {shown(os.environ[SWITCH])}; set it to on or off, or remove it")
-    folder = os.environ.get(FOLDER)
+        raise CompileError(f"{CACHE_SWITCH} is {shown(os.environ[CACHE_SWITCH])}; set it to on or off, or remove it")
+    folder = os.environ.get(CACHE_FOLDER)
     if not folder:
         import platformdirs  # imported here, because it takes milliseconds
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kane.errors import ModelError, listed, shown
+from kane.errors import ModelError, list_names, shown
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, TIME
 from kane.expression.traverse import leaves
@@ -40,7 +40,7 @@ def near(name: object, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name if isinstance(name, str) else shown(name), known, n=3)
     if not known:
         return "there are none here"
-    return f"did you mean {', '.join(close)}?" if close else f"known are {listed(known)}"
+    return f"did you mean {', '.join(close)}?" if close else f"known are {list_names(known)}"
 
 
 def cure_of(found: Iterable[Expr]) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
@@ -23,7 +23,6 @@ from kane.geometry.inertia import INERTIA_TOLERANCE
 if TYPE_CHECKING:
     from kane.model.model import Model
 
-Array = NDArray[np.float64]
 POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, NONNEGATIVE_MASS, NONNEGATIVE_INERTIA = (
     "positive",
     "not negative",

@@ -35,11 +35,11 @@ AT_JUMP = 1e-6
 FARTHER = 100.0
 # A divisor is small below this fraction of its largest value in the run; constraints are nearly dependent below
 # this conditioning.
-SMALL = 1e-2
+SMALL_DIVISOR = 1e-2
 ILL_CONDITIONED = 1e-3
 # Relative change of the accelerations by rounding from which the message mentions it.
-NOISY = 1e-8
-ROUNDING = 2.0**-52
+MENTIONED_ROUNDING_CHANGE = 1e-8
+MACHINE_EPSILON = 2.0**-52
 # Relative step of difference quotients, which loses half of the digits.
 HALF = 2.0**-26
 
@@ -60,7 +60,7 @@ class Jump(NamedTuple):
 # Outcomes without a next mode; the Switching gives the reason.
 NO_NEXT_MODE = (Outcome.REFUSED, Outcome.NO_GUARD, Outcome.ENDLESS)
 # This many transitions within this fraction of a run count as accumulating (Zeno behaviour).
-IN_A_ROW, CROWDED = 100, 1e-3
+ZENO_TRANSITIONS, ZENO_SPAN = 100, 1e-3
 
 
 def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
@@ -105,28 +105,29 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
 
 
 def _last_changes(march: March) -> Vector:
-    """Return the times of the last IN_A_ROW transitions."""
+    """Return the times of the last ZENO_TRANSITIONS transitions."""
     times: Vector = march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
-    return times[-IN_A_ROW:]
+    return times[-ZENO_TRANSITIONS:]
 
 
 def _ever_faster(march: March) -> str:
     """Describe transitions that accumulate in time; an empty text if they do not."""
     times = _last_changes(march)
-    if len(times) < IN_A_ROW or not times[-1] - times[0] < CROWDED * abs(march.course.until - march.course.start):
+    span = abs(march.course.until - march.course.start)
+    if len(times) < ZENO_TRANSITIONS or not times[-1] - times[0] < ZENO_SPAN * span:
         return ""
     return (
-        f"its mode changes ever faster, the last {IN_A_ROW} times within {times[-1] - times[0]:.2g} s, as in an "
-        "endless sequence of impacts (Zeno behaviour): give less restitution, or end the run before"
+        f"its mode changes ever faster, the last {ZENO_TRANSITIONS} times within {times[-1] - times[0]:.2g} s, as in "
+        "an endless sequence of impacts (Zeno behaviour): give less restitution, or end the run before"
     )
 
 
 def _accelerates(march: March) -> bool:
     """Check whether the second half of the last transitions took less than half of the time of the first half."""
     times = _last_changes(march)
-    if len(times) < IN_A_ROW:
+    if len(times) < ZENO_TRANSITIONS:
         return False
-    first, middle, last = times[0], times[IN_A_ROW // 2], times[-1]
+    first, middle, last = times[0], times[ZENO_TRANSITIONS // 2], times[-1]
     return bool(2.0 * abs(last - middle) < abs(middle - first))
 
 
@@ -153,7 +154,7 @@ def _causes(problem: Problem, march: March) -> Iterator[str]:
             f"independent speeds has fallen to {notes[CONDITIONING]:.2g}"
         )
     noise = rounding(problem, march)
-    if noise > NOISY:
+    if noise > MENTIONED_ROUNDING_CHANGE:
         digits = math.floor(-math.log10(min(noise, 1.0)))
         yield (
             f"a change of the state in its last digit changes the derivative by {noise:.2g} of its size: "
@@ -281,7 +282,7 @@ def small_divisors(
         sizes = np.abs(course)
         passed = np.flatnonzero(course[1:] * course[:-1] < 0.0)
         worst = int(passed[0]) if passed.size else int(np.argmin(sizes))
-        if passed.size or sizes[worst] <= SMALL * sizes.max():
+        if passed.size or sizes[worst] <= SMALL_DIVISOR * sizes.max():
             more = f" and {len(rows) - 1} more" if rows[1:] else ""
             of = f"the constraint {rows[0]!r}{more}" if rows else "the speed selection"
             yield (
@@ -341,7 +342,7 @@ def rounding(problem: Problem, march: March) -> float:
     for _ in range(8):
         signs = random.choice([-1.0, 1.0], len(march.x))
         moved = state.copy()
-        moved[1:] *= 1.0 + ROUNDING * signs
+        moved[1:] *= 1.0 + MACHINE_EPSILON * signs
         largest = max(largest, float(np.abs(_settled_slope(problem, march, moved) - here).max()))
     size = float(np.abs(here).max())
     return largest / size if size > 0.0 else 0.0

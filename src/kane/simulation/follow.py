@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.formulation.parameter_bounds import given_parameters
-from kane.simulation.asked.prescribed import Array, courses, speeds_along
+from kane.simulation.asked.prescribed import courses, speeds_along
 from kane.simulation.layout import Layout
 from kane.simulation.recorded.followed_motion import FollowedMotion
 from kane.simulation.recorded.record import Record

@@ -16,7 +16,7 @@ from kane.native.arrays import Vector
 from kane.simulation.layout import Layout
 
 # A gap this much below zero at the start counts as rounding [m or rad].
-TOUCHING = 1e-6
+START_GAP_TOLERANCE = 1e-6
 # The call suggested in the message omits initial values with more names than this.
 WRITTEN = 6
 
@@ -38,9 +38,11 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
     layout = Layout.of(dyn.equations)
     values = given_parameters(dyn.equations, parameters)
     names, gaps = starting_gaps(dyn, t, layout.named_state(q, u)[None, :], values)
-    if names and not gaps.min() >= -TOUCHING:
-        wrong = int(np.argmax(~(gaps[0] >= -TOUCHING))) if np.isnan(gaps).any() else int(np.argmin(gaps[0]))
-        raise ModelError(inside(dyn, names[wrong], float(gaps[0, wrong]), q=q, u=u, t=t, parameters=parameters))
+    if names and not gaps.min() >= -START_GAP_TOLERANCE:
+        wrong = int(np.argmax(~(gaps[0] >= -START_GAP_TOLERANCE))) if np.isnan(gaps).any() else int(np.argmin(gaps[0]))
+        raise ModelError(
+            describe_penetration(dyn, names[wrong], float(gaps[0, wrong]), q=q, u=u, t=t, parameters=parameters)
+        )
 
 
 def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
@@ -58,9 +60,11 @@ def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: N
     if not dyn.equations.candidates or not np.isfinite(x).all():
         return
     names, gaps = starting_gaps(dyn, t, x, parameters)
-    if names and (gaps.min(axis=1) < -TOUCHING).all():
+    if names and (gaps.min(axis=1) < -START_GAP_TOLERANCE).all():
         deepest = int(np.argmin(gaps[0]))
-        raise ModelError(f"none of the {len(x)} runs can start: {inside(dyn, names[deepest], float(gaps[0, deepest]))}")
+        raise ModelError(
+            f"none of the {len(x)} runs can start: {describe_penetration(dyn, names[deepest], float(gaps[0, deepest]))}"
+        )
 
 
 def starting_gaps(
@@ -74,7 +78,7 @@ def starting_gaps(
     return names, np.asarray(function(states, np.zeros(function.n_rest), function.stage(parameters)))
 
 
-def inside(dyn: Dynamics, name: str, gap: float, **given: Any) -> str:
+def describe_penetration(dyn: Dynamics, name: str, gap: float, **given: Any) -> str:
     """Describe the penetration at the start, and the call that finds a valid state."""
     candidate = next(c.candidate for c in dyn.equations.candidates if c.name == name)
     unit = "m" if candidate.surfaces else "m (or rad)"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A divisor that would vanish within this many steps is near zero. A method of order 4, with a step of a tenth of the
 # distance to a singularity, errs by about 1e-5 in this step and by far more in the next.
-NEAR = 10.0
+NEAR_SINGULARITY_STEPS = 10.0
 # Largest number of steps between two checks; a check costs about as much as a step.
 APART = 200
 
@@ -73,7 +73,7 @@ class Nearness:
         with np.errstate(all="ignore"):
             ahead = np.where(after * before > 0.0, np.abs(after / (after - before)), 0.0)
         k = int(np.argmin(ahead))
-        if ahead[k] < NEAR:
+        if ahead[k] < NEAR_SINGULARITY_STEPS:
             divisor, rows = list(self.divisors.items())[k]
             of = f"the constraint {rows[0]!r}" if rows else "the speed selection"
             vanishes = f"where {where_zero(divisor)}, and {of} cannot be solved"

@@ -10,14 +10,15 @@ from typing import Any
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
 
 # Tried steps between two checks: few at first, so that a stalled run ends soon, then enough to make checks cheap. A
-# check also follows after COSTLY evaluations, if steps need many of them.
-FIRST, WINDOW, COSTLY = 2_000, 15_000, 300_000
-# Steps that the rest of a run needs at the current progress. Above SLOW the run is tested for chattering. Above
-# HOPELESS it counts as stalled if steps have shrunk to COLLAPSED times their best length, above ENDLESS in any case.
-SLOW, HOPELESS, ENDLESS = 1e6, 1e8, 1e11
+# check also follows after WINDOW_EVALUATIONS evaluations, if steps need many of them.
+FIRST_WINDOW_STEPS, WINDOW_STEPS, WINDOW_EVALUATIONS = 2_000, 15_000, 300_000
+# Steps that the rest of a run needs at the current progress. Above SLOW_RUN_STEPS the run is tested for chattering.
+# Above HOPELESS_RUN_STEPS it counts as stalled if steps have shrunk to COLLAPSED times their best length, above
+# ENDLESS_RUN_STEPS in any case.
+SLOW_RUN_STEPS, HOPELESS_RUN_STEPS, ENDLESS_RUN_STEPS = 1e6, 1e8, 1e11
 COLLAPSED = 1e-6
 # Number of consecutive full windows that must be stalled.
-PATIENCE = 2
+STALLED_WINDOWS = 2
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Pace:
     time: float
     tried: int = 0
     evaluations: int = 0
-    length: int = FIRST
+    length: int = FIRST_WINDOW_STEPS
     best: float = 0.0
     hopeless: int = 0
 
@@ -50,15 +51,15 @@ class Pace:
     def is_lost(self, clock: Any, counts: Any, chatters: Callable[[], bool]) -> bool:
         """Check whether the run has stalled; calls ``chatters`` if the run is slow."""
         tried = int(counts[DONE] + counts[REJECTED]) - self.tried
-        whole = tried >= WINDOW or counts[EVALUATIONS] - self.evaluations >= COSTLY
+        whole = tried >= WINDOW_STEPS or counts[EVALUATIONS] - self.evaluations >= WINDOW_EVALUATIONS
         if tried < self.length and not whole:
             return False
         step = abs(clock[TIME] - self.time) / tried
         ahead = abs(self.course.until - clock[TIME])
         needed = ahead / step if step > 0.0 else math.inf
-        hopeless = needed > ENDLESS or (needed > HOPELESS and step < COLLAPSED * self.best)
+        hopeless = needed > ENDLESS_RUN_STEPS or (needed > HOPELESS_RUN_STEPS and step < COLLAPSED * self.best)
         self.hopeless = self.hopeless + 1 if hopeless and whole else 0
         self.best = max(self.best, step)
         self.time, self.tried, self.evaluations = float(clock[TIME]), self.tried + tried, int(counts[EVALUATIONS])
-        self.length = min(2 * self.length, WINDOW)
-        return self.hopeless >= PATIENCE or (ahead > SLOW * step and chatters())
+        self.length = min(2 * self.length, WINDOW_STEPS)
+        return self.hopeless >= STALLED_WINDOWS or (ahead > SLOW_RUN_STEPS * step and chatters())

@@ -37,7 +37,7 @@ from kane.native.arrays import (
 )
 from kane.native.header import KEPT
 from kane.simulation.accumulation import require_end
-from kane.simulation.asked.closed_loop import close_loop, resolved
+from kane.simulation.asked.closed_loop import close_loop, resolve_replacements
 from kane.simulation.asked.events import Event, compile_events, event_names, watch_for
 from kane.simulation.asked.inputs import InputPlan, plan_inputs
 from kane.simulation.asked.python_inputs import PythonInputs
@@ -111,7 +111,7 @@ class Problem:
         rhs, controls, laws = dyn.function("rhs"), None, {}
         settle: ArrayFunction | None = dyn.settle
         if plan.expressions:
-            laws = resolved(dyn.equations, plan.expressions)
+            laws = resolve_replacements(dyn.equations, plan.expressions)
             rhs, settle, controls = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
         signals = compile_events(dyn, events, laws, unknown)

@@ -18,11 +18,12 @@ from kane.native.header import HEADER, KEPT, RANK
 from kane.simulation.mode_table import stage_in_force
 
 # A state this close to the constraints has only been rounded, in a file or by a sum; it is projected without a message.
-TOLERANCE = 1e-6
+ROUNDED_STATE_TOLERANCE = 1e-6
 # A projection that moves a state by more than this many tolerances has lost digits; otherwise it stays below 300.
-FAR = 1e3
-# Loss at one nearly singular state that is reported, in tolerances; below FAR because several such losses add up.
-LOST = 1e2
+LARGE_PROJECTION_MOVE = 1e3
+# Loss at one nearly singular state that is reported, in tolerances; below LARGE_PROJECTION_MOVE because several such
+# losses add up.
+REPORTED_PROJECTION_LOSS = 1e2
 # Residuals above this, for states of the order of one, mean that projection did not converge.
 UNSETTLED = 1e-8
 
@@ -89,7 +90,7 @@ class Constraints:
         Raises:
             ModelError: names the constraint with the largest residual.
         """
-        worst = self.worst(state, TOLERANCE)
+        worst = self.worst(state, ROUNDED_STATE_TOLERANCE)
         if worst:
             raise ModelError(
                 f"{self.dyn.equations.name!r} cannot start there: {worst}; state = kane.assemble(dyn, q=..., u=..., "
@@ -109,7 +110,7 @@ class Constraints:
         conditioning, state = float(least[0]), least[1:]
         size = max(1.0, float(np.abs(state[1:]).max(initial=0.0)))
         moved, allowed = 2.0 * ROUNDING / conditioning**2 * size if conditioning > 0.0 else np.inf, atol + rtol * size
-        if not moved > LOST * allowed:
+        if not moved > REPORTED_PROJECTION_LOSS * allowed:
             return ""
         return (
             f"{self.dyn.equations.name!r} passed a state at t = {state[0]:.9g} s where {self._dependent(state)} nearly "
@@ -135,7 +136,7 @@ class Constraints:
         """
         for largest in self.residuals(states).largest:
             state = states[int(np.argmax(largest))]
-            worst = self.worst(state, TOLERANCE)
+            worst = self.worst(state, ROUNDED_STATE_TOLERANCE)
             if worst:
                 raise ModelError(
                     f"{self.dyn.equations.name!r} cannot follow this motion: at t = {state[0]:.9g} s {worst}; "

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.native.arrays import Course, StateEquation, Vector
 from kane.simulation.run import Outcome
 from kane.simulation.settling import settle_once
-
-Rows = NDArray[np.float64]
 
 if TYPE_CHECKING:
     from kane.simulation.asked.events import Occurrence
@@ -76,7 +75,7 @@ class Switching:
             ModelError: names the reason.
         """
 
-    def doubted(self, t: float, x: Rows, parameters: Rows) -> NDArray[np.bool_]:
+    def doubted(self, t: float, x: Array, parameters: Array) -> NDArray[np.bool_]:
         """Return which of the states x = [q, u], (states, nx), ``check`` would reject at time t, (states,).
 
         Args:
@@ -86,14 +85,14 @@ class Switching:
         """
         return np.zeros(len(x), bool)
 
-    def begun(self, states: Rows, inputs: Rows, parameters: Rows) -> Rows:
+    def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
         """Return the initial states x = [q, u] of runs in lanes, from [t, q, u]; each equals the result of ``settled``.
 
         If lanes project the states in their initial mode, the states are returned unchanged.
         """
         return states[:, 1:]
 
-    def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
+    def declared(self, march: March, states: Array, found: Array) -> tuple[Array, Array, Vector]:
         """Return records and events, [t, q, u] each, and the current state, in the user's declared coordinates."""
         return states, found, march.x
 

@@ -14,7 +14,7 @@ from kane.display.replay import trace_form
 from kane.display.scene import scene_of
 from kane.expression.arguments import number
 from kane.haptics.devices.pointer import Pointer
-from kane.haptics.played import COUPLER, HAND, form_of, parameters_of
+from kane.haptics.played import COUPLER_ARROW, HAND_ARROW, describe_handle, name_coupling_parameters
 from kane.haptics.report import FAULTS
 from kane.haptics.rigid_coupler import AnyCoupler
 from kane.haptics.session import Session
@@ -29,8 +29,8 @@ def served_hand(session: Session, traces: Sequence[Any]) -> Served:
     """Return a page of a running session; neither the loop nor the page waits for the other."""
     coupling = session.coupling
     dyn, _, hand, coupler = coupling
-    eqs, mouse, parameters = dyn.equations, isinstance(hand, Pointer), parameters_of(coupling)
-    hand_form = form_of(coupling)
+    eqs, mouse, parameters = dyn.equations, isinstance(hand, Pointer), name_coupling_parameters(coupling)
+    hand_form = describe_handle(coupling)
     scene = scene_of(eqs, parameters=parameters, q=session.snapshot().q)
     traced = [trace_form(trace, eqs, (eqs.bodies[0], *eqs.posed)) for trace in traces]
     words = _words(mouse)
@@ -39,7 +39,7 @@ def served_hand(session: Session, traces: Sequence[Any]) -> Served:
         now = session.snapshot()
         extra = {
             "traces": traced,
-            "arrows": [COUPLER, HAND],
+            "arrows": [COUPLER_ARROW, HAND_ARROW],
             "stream": {"values": COURSES, "words": list(words.values())},
             "hand": {**hand_form, "mouse": mouse, "scale": coupler.scale},
         }
@@ -70,7 +70,7 @@ def _words(mouse: bool) -> dict[tuple[str, str], str]:
 
 
 def _held(now: Snapshot, coupler: AnyCoupler) -> list[float]:
-    """Return start, force and torque of the arrows COUPLER and HAND, (18,); NaN while the session is idle."""
+    """Return start, force and torque of COUPLER_ARROW and HAND_ARROW, (18,); NaN while the session is idle."""
     if now.status == "idle":
         return [math.nan] * 18
     felt = *(now.force / coupler.force_scale), *(now.torque / coupler.torque_scale)

@@ -27,7 +27,7 @@ from kane.simulation.stepper import Stepper
 from kane.viewer.hand import served_hand
 from kane.viewer.websockets import Listener, PageServer, Served
 
-_NAMES = {Trajectory: "run", Ensemble: "ensemble", Stepper: "stepper", Session: "session"}
+_VIEWED_KINDS = {Trajectory: "run", Ensemble: "ensemble", Stepper: "stepper", Session: "session"}
 # Largest number of ghosts of an ensemble; an eye can distinguish about this many motions.
 MOST_GHOSTS = 24
 
@@ -119,7 +119,7 @@ def _refuse_unused(source: Any, options: dict[str, Any]) -> None:
     for word, given in options.items():
         kinds = shown_of.get(word, (Trajectory,))
         if not isinstance(source, kinds) and not (isinstance(given, tuple | list) and not given):
-            raise ModelError(f"{word}= is for a {' or '.join(_NAMES[kind] for kind in kinds)}; leave it out")
+            raise ModelError(f"{word}= is for a {' or '.join(_VIEWED_KINDS[kind] for kind in kinds)}; leave it out")
 
 
 def _page_of(source: Any, model: Any, q: Any, options: dict[str, Any]) -> Page:

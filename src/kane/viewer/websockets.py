@@ -21,13 +21,13 @@ from kane.errors import ModelError, pip_install
 
 HOST = "127.0.0.1"
 # Frames per second; time to wait for the token [s]; limits for messages of a page: size [bytes] and number per second.
-RATE, PATIENCE, LONGEST, MOST_MESSAGES = 60.0, 5.0, 4096, 200
+FRAME_RATE, TOKEN_TIMEOUT, MAX_PAGE_MESSAGE, MOST_MESSAGES = 60.0, 5.0, 4096, 200
 # Connections without the token: largest number, and time between checks of their deadlines [s]. A new connection
 # replaces the oldest. Time for pages to answer a closing handshake [s].
 STRANGERS, LOOK, PARTING = 32, 1.0, 0.25
 # Logger of failed connections, which prints nothing unless the user adds a handler.
-LOGGER = logging.getLogger("kane.viewer")
-LOGGER.addHandler(logging.NullHandler())
+SERVER_LOGGER = logging.getLogger("kane.viewer")
+SERVER_LOGGER.addHandler(logging.NullHandler())
 REFUSED = 1008  # close code of WebSocket: a message violates the rules
 
 
@@ -87,10 +87,10 @@ class PageServer:
             create_connection=self._accepted,
             process_request=self._answer,
             compression=None,
-            max_size=LONGEST,
+            max_size=MAX_PAGE_MESSAGE,
             max_queue=None,  # a page that sends too much is closed at once; a full queue would block its close frame
             server_header=None,
-            logger=LOGGER,
+            logger=SERVER_LOGGER,
         )
         self._open, self._closing, self._process = True, threading.Event(), os.getpid()
         for name, work in (("", self._server.serve_forever), (" strangers", self._show_out)):
@@ -135,7 +135,7 @@ class PageServer:
             if len(self._strangers) >= STRANGERS:
                 _cut([next(iter(self._strangers))])
                 del self._strangers[next(iter(self._strangers))]
-            self._strangers[connected] = time.monotonic() + PATIENCE
+            self._strangers[connected] = time.monotonic() + TOKEN_TIMEOUT
             if not self._open:
                 _cut([connected])
         return self._connection(connected, *given, **named)
@@ -173,7 +173,7 @@ class PageServer:
     def _talk(self, connection: Any) -> None:
         """Serve one connection, from its token to its end."""
         try:
-            token = connection.recv(timeout=PATIENCE)
+            token = connection.recv(timeout=TOKEN_TIMEOUT)
         except TimeoutError:
             token = ""
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
@@ -201,7 +201,7 @@ class PageServer:
                 try:
                     said = connection.recv(timeout=wait)
                 except TimeoutError:
-                    due = max(due + 1.0 / RATE, time.monotonic())
+                    due = max(due + 1.0 / FRAME_RATE, time.monotonic())
                     frame = self.shown.frame() if self.shown.frame else b""
                     if frame != sent:
                         connection.send(frame)

@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.array_types import Array
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.interpret import interpret

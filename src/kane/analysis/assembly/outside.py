@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.small_motions import SmallMotions
+from kane.array_types import Array
 from kane.dynamics.build import build
-from kane.dynamics.constraint_terms import Array, ConstraintTerms
+from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, listed
+from kane.errors import ModelError, list_names
 
 # Gap tolerance [m or rad]: error of a search that ends at a gap of zero.
 SEARCH_GAP_TOLERANCE = 1e-6
@@ -105,6 +106,6 @@ def not_in_force(dyn: Dynamics) -> str:
         return ""
     names = [c.name for c in dyn.equations.candidates]
     return (
-        f"; intermittent constraints ({listed(names, 3)}) are not active here: replace those that should hold by "
+        f"; intermittent constraints ({list_names(names, 3)}) are not active here: replace those that should hold by "
         "permanent constraints (kane.Prescribed, kane.Coincidence)"
     )

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, listed
+from kane.errors import ModelError, list_names
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.formulation.constraints.candidates import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP
 
-Array = NDArray[np.float64]
 # Factor of the noise beyond which a gap is open, or its rate is nonzero; noise exceeds it in one of two million rows.
 CLEAR = 5.0
 # Tolerance without noise: error of a closed gap, and of its rate, in a run [m, m/s, rad or rad/s].
@@ -103,7 +103,7 @@ def beginnings(dyn: Dynamics, parameters: Array, time: Array, x: Array, stretch:
     unsure = [look.c.name for look in looked if look.c.normal in look.rows and not look.sure[0]]
     if unsure:
         raise ModelError(
-            f"the first row does not show whether {listed(unsure, 3)} is closed: within the noise it may close or "
+            f"the first row does not show whether {list_names(unsure, 3)} is closed: within the noise it may close or "
             "open. Begin with a row at which gaps are clearly open, or closed and at rest"
         )
     last, rows = len(x) - 1, [0]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.small_motions import displacement_names
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
 
-Array = NDArray[np.float64]
 # Vector part of conj(a) b: index and sign of the part of a that multiplies each part of b, for each component.
 ROTATION = (((1, -1), (0, 1), (3, 1), (2, -1)), ((2, -1), (3, -1), (0, 1), (1, 1)), ((3, -1), (2, 1), (1, -1), (0, 1)))
 

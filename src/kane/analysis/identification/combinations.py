@@ -16,9 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from kane.array_types import Array
 
 # Relative size of a column's part orthogonal to earlier columns below which it is dependent; round-off is 1e-13.
 DEPENDENT_COLUMN_TOLERANCE = 1e-8

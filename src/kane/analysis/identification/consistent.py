@@ -20,11 +20,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 
-Array = NDArray[np.float64]
 # Smallest eigenvalue, relative to the largest, of the pseudo-inertia at the start if the start is inconsistent.
 LEAST_EIGENVALUE_RATIO = 1e-6
 # Squared Newton decrement at which the search ends (the cost is a sum of squares of order one), and largest number of

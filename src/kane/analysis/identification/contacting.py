@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.identification.variational import Array, Instead, Stretches, Variational, tangents
+from kane.analysis.identification.variational import Instead, Stretches, Variational, tangents
 from kane.analysis.sensitivities.held_laws import HeldAnswers
 from kane.analysis.sensitivities.retrace import Cutter, first_statuses, require_no_step_over
 from kane.analysis.sensitivities.saltation import AT_ONCE, held
 from kane.analysis.sensitivities.switches import require_smooth
 from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.formulation.constraints.rows import Equation

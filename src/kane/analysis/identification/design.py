@@ -8,18 +8,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import combinations_of, triangle
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression, regressor
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import list_argument, number, positive
 from kane.model.named_vector import index_of_name
 
-Array = NDArray[np.float64]
 # Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
 SAMPLES, FINE = 16, 8
 

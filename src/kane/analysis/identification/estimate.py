@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import Combinations, combinations_of, triangle, triangles
 from kane.analysis.identification.regression import Regression
+from kane.array_types import Array
 from kane.errors import ModelError
 
-Array = NDArray[np.float64]
 # Iterations of weights and residuals, which depend on each other; further changes are below the standard errors.
 REWEIGHTING_ITERATIONS = 3
 # Relative tolerance of least squares, below any measurement error.

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.design import Design, fourier, limits_of
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.arguments import numbers, positive, require, whole, words
 from kane.model.named_vector import index_of_name
 
-Array = NDArray[np.float64]
 # Number of random motions, of which the best one is improved, and number of these improvement steps.
 RANDOM_MOTIONS, MAX_IMPROVEMENT_STEPS = 24, 30
 COST_DIFFERENCE_STEP = 1e-6

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-
-Array = NDArray[np.float64]
 
 
 def guessed_speeds(dyn: Dynamics, time: Array, q: Array, values: Array) -> Array:

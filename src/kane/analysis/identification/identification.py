@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.combinations import combination_text
 from kane.analysis.identification.consistent import Consistent, consistent
+from kane.array_types import Array
 
-Array = NDArray[np.float64]
 # Largest number of characters of a base parameter in tables.
 WIDEST = 70
 

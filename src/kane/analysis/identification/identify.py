@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.assembly.outside import SEARCH_GAP_TOLERANCE, gaps_at
 from kane.analysis.identification.channels import Channels
@@ -20,6 +19,7 @@ from kane.analysis.identification.no_effect import no_effect
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require, words
@@ -28,7 +28,6 @@ from kane.expression.traverse import leaves
 from kane.geometry.inertia import six
 from kane.model.named_vector import index_of_name
 
-Array = NDArray[np.float64]
 # Largest noise; the squares of larger values overflow.
 SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"

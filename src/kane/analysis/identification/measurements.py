@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
 from kane.simulation.asked.inputs import Held, Interpolated, Samples
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.random_states import RandomStates
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-
-Array = NDArray[np.float64]
 
 # Number of random states that show the identifiable parameters: about ten rows per parameter.
 PROBE_STATES = 300

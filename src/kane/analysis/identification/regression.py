@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.measurements import Measurements
+from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
@@ -29,7 +29,6 @@ from kane.expression.traverse import leaves
 from kane.formulation.derivatives.implicit import needed_forces
 from kane.formulation.equations import Equations
 
-Array = NDArray[np.float64]
 # Relative singular value below which constraint rows are dependent.
 DEPENDENT_ROW_TOLERANCE = 1e-9
 # Number of states whose slopes are in memory at a time: about 60 MB for 100 parameters in 7 joints.

@@ -18,7 +18,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.identification.beginnings import beginnings
 from kane.analysis.identification.channels import Channels
@@ -36,10 +35,10 @@ from kane.analysis.identification.estimate import (
 from kane.analysis.identification.guessed_speeds import guessed_speeds
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.variational import Variational
+from kane.array_types import Array
 from kane.errors import ModelError, SimulationError
 from kane.simulation.integrators import RK8
 
-Array = NDArray[np.float64]
 # Number of rows in a shooting interval: enough to show curvature, and few enough that wrong parameters do not diverge.
 STRETCH = 20
 # Standard deviation of the gaps between intervals, as a fraction of the noise.

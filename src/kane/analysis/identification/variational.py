@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.held_laws import HeldAnswers
 from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, spanned
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE
@@ -31,7 +31,6 @@ from kane.simulation.run import Outcome, run_march
 from kane.simulation.settling import UNSETTLED
 from kane.simulation.switching import ONE_MODE
 
-Array = NDArray[np.float64]
 # Number of shooting intervals that are differentiated at once, in a few megabytes.
 INTERVALS_AT_ONCE = 16
 # Largest mean number of steps between measured states. Measured motions need few; more indicate wrong parameters.

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.analysis.small_motions import SmallMotions
+from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.arguments import words
 from kane.model.checks import near
 
-Array = NDArray[np.float64]
 # Relative size of entries of A, compared with the largest, below which a state does not influence another.
 NO_INFLUENCE_TOLERANCE = 1e-9
 

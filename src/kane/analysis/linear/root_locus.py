@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from kane.analysis.linear.crossings import stability_changes
 from kane.analysis.linear.linearization import Linearization
+from kane.array_types import Array
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, takes, text, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.analysis.assembly.outside import not_in_force, require_apart
 from kane.analysis.small_motions import SmallMotions
-from kane.dynamics.constraint_terms import Array
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number, words

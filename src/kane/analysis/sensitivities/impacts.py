@@ -24,7 +24,7 @@ import numpy as np
 from kane.analysis.sensitivities.saltation import Saltation
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
-from kane.dynamics.least_solution import least, least_of_motion
+from kane.dynamics.least_solution import least_of_motion, solve_minimum_norm
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.constraints.candidates import CandidateEquations
@@ -190,7 +190,7 @@ class Meeting:
         motion = self._motion(self.before, x)
         M, A = Saltation(motion, motion, t, x, x_after, None, acting, "several").momenta()
         n, k = len(M), len(closed)
-        L = least(A.T, (M @ (x_after[-n:] - x[-n:]))[:, None])[:, 0]
+        L = solve_minimum_norm(A.T, (M @ (x_after[-n:] - x[-n:]))[:, None])[:, 0]
         ends = np.cumsum([k, *map(len, rows)])
         K = np.block([[M, -A[:k].T], [A[:k], np.zeros((k, k))]])
         pushed = [np.pad(A[a:b].T @ L[a:b], (0, k))[:, None] for a, b in pairwise(ends.tolist())]

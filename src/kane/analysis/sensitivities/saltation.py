@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.least_solution import least, least_of_motion, outside_column_space
+from kane.dynamics.least_solution import least_of_motion, outside_column_space, solve_minimum_norm
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
@@ -192,7 +192,7 @@ class Saltation:
             at = function(state, read, stage)
             entries.ravel()[places] = at[shape[0] :]
             first = shape[1] - len(self.rows)
-            read[rest:] = least(entries[:n, first:], -at[:n, None])[:, 0]
+            read[rest:] = solve_minimum_norm(entries[:n, first:], -at[:n, None])[:, 0]
             left = np.abs(function(state, read, stage)[: n + len(self.rows)])
             momenta, speeds = np.abs(at[:n]).max(), max(np.abs(state[1 + nq :]).max(), np.abs(v).max())
             lawful = bool(left[:n].max() <= UNLAWFUL * momenta and left[n:].max() <= UNLAWFUL * speeds)

@@ -31,7 +31,7 @@ from kane.analysis.sensitivities.saltation import Saltation
 from kane.analysis.sensitivities.variations import Array, ModeSlopes
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.least_solution import least, least_of_motion, outside_column_space
+from kane.dynamics.least_solution import least_of_motion, outside_column_space, solve_minimum_norm
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
@@ -155,7 +155,7 @@ class SlidingSlopes(ModeSlopes):
         A, P, free = K[:, n : n + m, :n], K[:, n + m :, n:], self._terms.shape[1] - self._unknowns
         if not np.abs(P).max(initial=0.0) > REDUNDANT:
             return np.zeros((len(t), m, free))
-        y = np.concatenate([least(A, z[:, n:, None])[..., 0], np.zeros((len(t), m))], axis=1)
+        y = np.concatenate([solve_minimum_norm(A, z[:, n:, None])[..., 0], np.zeros((len(t), m))], axis=1)
         with_y, without = (self._values(t, x, of, inputs)[1] for of in (y, np.zeros_like(y)))
         rows = slice(self._terms.solved.start + n, self._terms.solved.stop)
         return -P @ (with_y - without)[:, rows, :free]

@@ -10,7 +10,7 @@ from kane.codegen.emit.lanes import Lanes
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 
-_LINE = 64  # size of a cache line and of the widest register [bytes]
+_CACHE_LINE_BYTES = 64  # size of a cache line and of the widest register [bytes]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class _Rows:
             self.start[array] = total
             total += size * lanes.width
         self.own = total  # the callee's scratch begins here
-        self.n_work = total + _LINE // 8
+        self.n_work = total + _CACHE_LINE_BYTES // 8
         self.lines: list[str] = []
         self.temporaries = 0
 
@@ -135,7 +135,7 @@ class _Rows:
             "start:",
             "  %address = ptrtoint ptr %work to i64",
             "  %negative = sub i64 0, %address",
-            f"  %shift = and i64 %negative, {_LINE - 1}",
+            f"  %shift = and i64 %negative, {_CACHE_LINE_BYTES - 1}",
             "  %aligned = getelementptr inbounds i8, ptr %work, i64 %shift",
             f"  %few = icmp slt i64 %n, {self.lanes.width}",
             f"  %step = select i1 %few, i64 1, i64 {self.lanes.width}",

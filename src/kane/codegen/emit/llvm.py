@@ -9,12 +9,12 @@ from kane.codegen.emit.lane_rows import rows_text
 from kane.codegen.emit.lanes import ONE, Lanes, intrinsics
 from kane.codegen.emit.llvm_function import Shared
 from kane.codegen.emit.llvm_operations import LIBRARY
-from kane.codegen.emit.llvm_parts import LONG, Unit
+from kane.codegen.emit.llvm_parts import LONG_PROGRAM, Unit
 from kane.codegen.programs.program import Program
 
 MAIN, STAGE, BATCH = "kane_main", "kane_stage", "kane_batch"
 BATCH_EACH, STAGES = "kane_batch_each", "kane_stages"
-LANES, ROWS = "kane_lanes", "kane_rows"
+LANES, ROWS_LOOP = "kane_lanes", "kane_rows"
 # Operations per function. The time of LLVM's register allocator grows faster than the function length. But its
 # scheduler can interleave distant operations of one function, which makes forward dynamics faster. Measured on arms,
 # ANYmal and Talos: pieces of 1,500 compile 10 % slower than pieces of 600 and run up to 20 % faster; larger ones gain
@@ -44,7 +44,7 @@ class Module:
 
 def piece_for(program: Program, lanes: Lanes = ONE) -> int:
     """Return the approximate number of operations per function for this program."""
-    if len(program.instructions) > LONG:
+    if len(program.instructions) > LONG_PROGRAM:
         return PIECE_OF_LONG
     return PIECE if lanes == ONE else PIECE_OF_LANES
 
@@ -103,7 +103,7 @@ def emit_lanes(
     The text defines two functions:
 
         void LANES(state, rest, stage, out, work)          one block of states, laid out value by value
-        void ROWS(int64 n, sources, stage, out, work)      n states laid out one after the other; see ``rows_text``
+        void ROWS_LOOP(int64 n, sources, stage, out, work) n states laid out one after the other; see ``rows_text``
 
     Args:
         program: program to write.
@@ -120,8 +120,8 @@ def emit_lanes(
 def lanes_module(
     program: Program, main: Sequence[str], shared: Shared, n_out: int, n_work: int, *, each: bool
 ) -> Module:
-    """Return a module with a given function LANES and the loop ROWS around it; arguments as for ``whole_module``."""
-    rows, own = rows_text(ROWS, LANES, program, shared.lanes, n_out=n_out, each=each)
+    """Return a module with a given function LANES and the ROWS_LOOP around it; arguments as for ``whole_module``."""
+    rows, own = rows_text(ROWS_LOOP, LANES, program, shared.lanes, n_out=n_out, each=each)
     return _module([*main, rows], shared, own + shared.lanes.width * n_work)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from kane.codegen.emit.fused import contracted, contracted_everywhere
 from kane.codegen.emit.lanes import ONE, Lanes, hexadecimal
 from kane.codegen.emit.llvm import MAIN, PIECE, Module, main_unit, whole_module
-from kane.codegen.emit.llvm_function import Function, Place, Shared
-from kane.codegen.emit.steps import EmittedStep, steps_of
+from kane.codegen.emit.llvm_function import ArrayPlace, Function, Shared
+from kane.codegen.emit.steps import EmittedStep, group_steps
 from kane.codegen.programs.composed import CONSTANTS, MEMORY, RESULT, Call, Composed, Routine
 from kane.expression.node import Expr
 
@@ -34,7 +34,7 @@ def emit_composed(composed: Composed, *, fused: bool = True) -> Module:
     for routine in routines:
         sides = wide if routine.wide else shared
         writer = Function(sides, tuple(routine.plain), routine.leaves, {})
-        steps = steps_of(routine.program.instructions, (), products_of(routine, sides))
+        steps = group_steps(routine.program.instructions, (), products_of(routine, sides))
         lines += routine_text(f"@{routine.name}", routine, steps, writer, stores=routine.stores, kind="double")
     lines += _main(composed)
     n_work = composed.memory + _LINE // 8 + first.n_work
@@ -60,7 +60,7 @@ def routine_text(
     steps: Sequence[EmittedStep],
     writer: Function,
     *,
-    stores: Mapping[Expr, Sequence[Place]],
+    stores: Mapping[Expr, Sequence[ArrayPlace]],
     kind: str,
 ) -> Iterator[str]:
     """The function of a routine; one that is swept does first what all rounds have in common.

@@ -19,8 +19,8 @@ from kane.codegen.emit.llvm_composed import (
     routine_text,
     table,
 )
-from kane.codegen.emit.llvm_function import Function, Place, Shared
-from kane.codegen.emit.steps import EmittedStep, steps_of
+from kane.codegen.emit.llvm_function import ArrayPlace, Function, Shared
+from kane.codegen.emit.steps import EmittedStep, group_steps
 from kane.codegen.programs.composed import CONSTANTS, MASKS, MEMORY, RESULT, Call, Composed, Routine
 from kane.expression.node import Expr
 
@@ -150,13 +150,13 @@ def _function(name: str, form: _Form, shared: Shared, main: _Main) -> Iterator[s
     """A routine for one part."""
     routine, bases = form.routine, dict(zip(form.routine.arrays, form.bases, strict=True))
 
-    def place(array: str, k: int) -> Place:
+    def place(array: str, k: int) -> ArrayPlace:
         return array, main.place(bases[array], k * main.apart(routine, array))
 
     reads = {leaf: place(array, k) for leaf, (array, k) in routine.leaves.items() if array != MASKS}
     known = {leaf: form.masks[k] for leaf, (array, k) in routine.leaves.items() if array == MASKS}
-    steps, same = _unmasked(steps_of(routine.program.instructions, (), products_of(routine, shared)), known)
-    stores: dict[Expr, list[Place]] = {}
+    steps, same = _unmasked(group_steps(routine.program.instructions, (), products_of(routine, shared)), known)
+    stores: dict[Expr, list[ArrayPlace]] = {}
     for node, places in routine.stores.items():
         stores.setdefault(same.get(node, node), []).extend(place(array, k) for array, k in places)
     fixed = tuple(array for array, base in bases.items() if base == CONSTANTS)

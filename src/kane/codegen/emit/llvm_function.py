@@ -22,7 +22,7 @@ class TableColumn(NamedTuple):
 
 
 # Name of an array, and index in it.
-Place = tuple[str, int | TableColumn]
+ArrayPlace = tuple[str, int | TableColumn]
 
 
 class Shared:
@@ -66,8 +66,8 @@ class Function:
         self,
         shared: Shared,
         plain: Sequence[str],
-        reads: Mapping[Expr, Place],
-        stores: Mapping[Expr, Sequence[Place]],
+        reads: Mapping[Expr, ArrayPlace],
+        stores: Mapping[Expr, Sequence[ArrayPlace]],
     ) -> None:
         """Begin.
 
@@ -104,7 +104,7 @@ class Function:
         """Load a leaf now, before its first use."""
         self._name(node)
 
-    def put(self, node: Expr, places: Sequence[Place]) -> None:
+    def put(self, node: Expr, places: Sequence[ArrayPlace]) -> None:
         """Store a node that another function computes."""
         for array, index in places:
             self._store(array, index, self._name(node))

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from kane.codegen.emit.fused import contracted
 from kane.codegen.emit.lanes import ONE
-from kane.codegen.emit.llvm_function import Function, Place, Shared
+from kane.codegen.emit.llvm_function import ArrayPlace, Function, Shared
 from kane.codegen.emit.llvm_table import PartTable
-from kane.codegen.emit.repeats import repeated, written
-from kane.codegen.emit.steps import EmittedStep, crossing, steps_of
+from kane.codegen.emit.repeats import count_written_steps, repeated
+from kane.codegen.emit.steps import EmittedStep, crossing, group_steps
 from kane.expression.node import Expr
 
-# Programs of more than LONG operations outgrow the processor's caches and compile slowly. They become a loop over parts
-# if writing equal parts once leaves less than the fraction SHARE of all steps.
-LONG, SHARE = 10_000, 0.5
+# Programs of more than LONG_PROGRAM operations outgrow the processor's caches and compile slowly. They become a loop
+# over parts if writing equal parts once leaves less than the fraction MAX_WRITTEN_FRACTION of all steps.
+LONG_PROGRAM, MAX_WRITTEN_FRACTION = 10_000, 0.5
 
 
 class Unit:
@@ -56,7 +56,7 @@ class Unit:
 
         ``places`` are the indices of the outputs in the array "out"; by default 0, 1, 2, ...
         """
-        steps = steps_of(nodes, together, contracted(nodes, outputs) if self.shared.fused else {})
+        steps = group_steps(nodes, together, contracted(nodes, outputs) if self.shared.fused else {})
         computed = {node for step in steps for node in step.nodes}
         stored: dict[Expr, list[int]] = {}
         direct = []
@@ -65,9 +65,9 @@ class Unit:
                 stored.setdefault(output, []).append(i)
             else:
                 direct.append((i, output))
-        if len(nodes) > LONG:
+        if len(nodes) > LONG_PROGRAM:
             parts = repeated(steps, {leaf: array for leaf, (array, _) in self.sources.items()}, stored)
-            if written(parts) < SHARE * len(steps):
+            if count_written_steps(parts) < MAX_WRITTEN_FRACTION * len(steps):
                 self._write_table(PartTable(self.name, parts, self.sources, stored, piece), direct)
                 return
         self._write_pieces(steps, stored, direct, piece)
@@ -97,8 +97,8 @@ class Unit:
         """Write all steps in sequence, in functions of about equal size."""
         size = -(-len(steps) // max(1, -(-len(steps) // piece))) or 1
         pieces = [steps[i : i + size] for i in range(0, len(steps), size)] or [steps]
-        slots: dict[Expr, Place] = {}
-        stores: dict[Expr, list[Place]] = {node: [("out", i) for i in places] for node, places in stored.items()}
+        slots: dict[Expr, ArrayPlace] = {}
+        stores: dict[Expr, list[ArrayPlace]] = {node: [("out", i) for i in places] for node, places in stored.items()}
         for node in crossing(pieces) if len(pieces) > 1 else ():
             slots[node] = ("work", len(slots))
             stores.setdefault(node, []).append(slots[node])

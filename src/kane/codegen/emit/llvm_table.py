@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kane.codegen.emit.lanes import hexadecimal
-from kane.codegen.emit.llvm_function import Place, TableColumn
+from kane.codegen.emit.llvm_function import ArrayPlace, TableColumn
 from kane.codegen.emit.repeats import ProgramPart
 from kane.codegen.emit.steps import EmittedStep, crossing
 from kane.expression.node import Expr
@@ -30,8 +30,8 @@ class PartFunction(NamedTuple):
 
     name: str
     steps: Sequence[EmittedStep]
-    reads: Mapping[Expr, Place]
-    stores: Mapping[Expr, Sequence[Place]]
+    reads: Mapping[Expr, ArrayPlace]
+    stores: Mapping[Expr, Sequence[ArrayPlace]]
     home: TableColumn | None
     length: int
 
@@ -75,7 +75,7 @@ class PartTable:
             for i in self._kept[part.body]:
                 self._slots[nodes[i]] = ("work", self.n_work)
                 self.n_work += 1
-        self._places: dict[Expr, Place] = {**sources, **self._slots}
+        self._places: dict[Expr, ArrayPlace] = {**sources, **self._slots}
         self._rows: list[list[int]] = [[] for _ in self._calls]
         self.functions = [self._body(k, members) for k, members in enumerate(self._alike.values())]
 
@@ -86,7 +86,7 @@ class PartTable:
     def _body(self, number: int, members: Sequence[int]) -> PartFunction:
         first = members[0]
         part, nodes, name = self._calls[first], self._nodes[first], f"{self.name}.{number}"
-        stores: dict[Expr, list[Place]] = {}
+        stores: dict[Expr, list[ArrayPlace]] = {}
         if len(members) < ALIKE:
             for node in nodes:
                 stores[node] = [("out", i) for i in self._stored.get(node, ())]
@@ -99,7 +99,7 @@ class PartTable:
             for j in range(len(self._stored.get(node, ()))):
                 outputs = [self._stored[self._nodes[k][i]][j] for k in members]
                 stores.setdefault(node, []).append(("out", TableColumn(self._column(members, outputs))))
-        reads: dict[Expr, Place] = {}
+        reads: dict[Expr, ArrayPlace] = {}
         for j, a in enumerate(part.reads):
             places = [self._place(self._calls[k].reads[j]) for k in members]
             array, index = places[0]

@@ -24,7 +24,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
 # Bounds for the number of steps of a part. Long parts keep more in registers; short ones repeat even if joints differ.
-SIZES = ((300, 1000), (100, 350), (35, 120))
+PART_SIZE_BOUNDS = ((300, 1000), (100, 350), (35, 120))
 # Overhead of a part, for its call and its reads from tables [steps].
 PART = 12
 # Number of consecutive steps in a hash, and distance in steps from which an operand counts as "far".
@@ -56,7 +56,7 @@ def repeated(
         stored: indices of the outputs that equal each node.
     """
     words = _words(steps)
-    best = min((_cuts(words, low, high) for low, high in SIZES), key=lambda cuts: _cost(words, cuts))
+    best = min((_cuts(words, low, high) for low, high in PART_SIZE_BOUNDS), key=lambda cuts: _cost(words, cuts))
     bodies: dict[object, int] = {}
     parts = []
     for start, end in pairwise(best):
@@ -131,6 +131,6 @@ def _form(
     return tuple(outer), (tuple(wired), read)
 
 
-def written(parts: Sequence[ProgramPart]) -> int:
+def count_written_steps(parts: Sequence[ProgramPart]) -> int:
     """Return the number of steps to write if equal parts are written once."""
     return sum(len(part.steps) for part in {part.body: part for part in parts}.values())

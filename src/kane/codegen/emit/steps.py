@@ -29,7 +29,9 @@ class EmittedStep(NamedTuple):
     product: int | None = None
 
 
-def steps_of(instructions: Sequence[Expr], together: Sequence[Expr], products: Mapping[Expr, int]) -> list[EmittedStep]:
+def group_steps(
+    instructions: Sequence[Expr], together: Sequence[Expr], products: Mapping[Expr, int]
+) -> list[EmittedStep]:
     """Return the operations as steps, in order.
 
     ``together`` are the angles evaluated in lanes; ``products`` maps sums to the index of their fused product.

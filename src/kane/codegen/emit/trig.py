@@ -1,7 +1,7 @@
 """Emit LLVM functions that compute sine and cosine of one angle, or of several angles in SIMD lanes, within 2 ulp.
 
-An angle |x| <= LARGEST is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4. The parts of pi/2 are
-subtracted one after the other. Two polynomials give sin r and cos r; n mod 4 selects the sine, the cosine and their
+An angle |x| <= MAX_REDUCED_ANGLE is reduced by n = round(2 x / pi) to r = x - n pi/2, |r| <= pi/4. The parts of pi/2
+are subtracted one after the other. Two polynomials give sin r and cos r; n mod 4 selects the sine, the cosine and their
 signs. Larger angles, infinities and NaN are passed to the C library one by one, without effect on the other lanes.
 
 The polynomials have a short critical path from x to the results, because programs often wait for their sines.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kane.codegen.emit.lanes import Lanes
 
 # Largest |x| [rad] for which the products of n and the parts of pi/2 are exact enough.
-LARGEST = 1.0e6
+MAX_REDUCED_ANGLE = 1.0e6
 
 # pi/2 as the sum of three doubles, each the remainder rounded to nearest. With fused multiply-add the first difference
 # is exact, the second rounds once, and the third matters only if x is very near a multiple of pi/2.
@@ -67,7 +67,7 @@ def sincos_functions(lanes: Sequence[int], *, fused: bool) -> str:
 
 
 class SmallAngles(NamedTuple):
-    """LLVM text of the sines and cosines of small angles, |x| <= LARGEST.
+    """LLVM text of the sines and cosines of small angles, |x| <= MAX_REDUCED_ANGLE.
 
     Attributes:
         lines: lines of text.
@@ -152,7 +152,7 @@ class _SineWriter:
     def small(self) -> tuple[str, str]:
         """Return operands for "is small" in each lane, and for "all are small"."""
         size = self._line(f"call {self.type} @llvm.fabs.{self.lanes.suffix}({self.type} {self.x})")
-        small = every = self._line(f"fcmp ole {self.type} {size}, {self._number(LARGEST)}")
+        small = every = self._line(f"fcmp ole {self.type} {size}, {self._number(MAX_REDUCED_ANGLE)}")
         if self.lanes.width > 1:
             every = self._line(f"call i1 @llvm.vector.reduce.and.v{self.lanes.width}i1({self.lanes.bits} {small})")
         return small, every
@@ -167,7 +167,7 @@ class _SineWriter:
         return near, r, self._line(f"bitcast {self.type} {shifted} to {self.lanes.integer}")
 
     def fast(self) -> tuple[str, str]:
-        """Return sine and cosine; the results are arbitrary for angles beyond LARGEST."""
+        """Return sine and cosine; the results are arbitrary for angles beyond MAX_REDUCED_ANGLE."""
         near, r, n = self._reduce()
         # The last part of pi/2 matters only if r is tiny, where powers of r are negligible. So the powers use ``near``,
         # which is ready earlier.

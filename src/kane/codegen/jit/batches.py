@@ -15,7 +15,7 @@ import numpy as np
 from kane.codegen.emit.lane_rows import segments
 from kane.codegen.programs.program import Program
 
-_POINTER = ctypes.c_void_p
+C_POINTER = ctypes.c_void_p
 # Operations times states in a chunk: about 0.2 ms of work in eight lanes, 100 times the overhead of a call.
 CHUNK_WORK = 4_000_000
 # The number of states per chunk is a multiple of this, so that all lanes are used.
@@ -89,7 +89,7 @@ class LaneCode:
         # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
         self._widths = [len(s.leaves) for s in segments(program, each=False) if s.array == "state"]
-        self._rows = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 4)(self.rows_address)
+        self._rows = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 4)(self.rows_address)
 
     def ranges(
         self,

@@ -12,17 +12,16 @@ from typing import Any, final
 
 import numpy as np
 
-from kane.codegen.jit.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
+from kane.codegen.jit.batches import C_POINTER, Columns, LaneCode, Range, chunk_for, in_chunks, processors
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 
-_POINTER = ctypes.c_void_p
 # Code for lanes is compiled once its savings on past batches would have paid for its compilation. So the total time is
 # at most twice the time of the better strategy. Measured: compilation takes 25 ms and 40 us per operation, and saves
 # 0.2 ns per operation and state.
-_FEW = 8  # smallest batch for lanes [states]; fewer would leave lanes empty
+_LEAST_LANE_BATCH = 8  # smallest batch for lanes [states]; fewer would leave lanes empty
 _LANES_AFTER, _LANES_AFTER_EACH = 125_000_000, 200_000
 
 
@@ -85,8 +84,8 @@ class CompiledFunction(ArrayFunction):
         self.threads = threads or processors()
         # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
-        self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 3)(self.stages_address)
-        batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[_POINTER] * 5)
+        self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 3)(self.stages_address)
+        batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 5)
         self._batches = batch(self.batch_address), batch(self.batch_each_address)
         self._compile_lanes = lanes
         self._lanes: dict[bool, LaneCode] = {}
@@ -133,7 +132,7 @@ class CompiledFunction(ArrayFunction):
         return out
 
     def _lanes_when_due(self, n: int, each: bool) -> LaneCode | None:
-        if n < _FEW:
+        if n < _LEAST_LANE_BATCH:
             return None
         code = self._lanes.get(each)
         if code is None and self._compile_lanes is not None:

@@ -11,7 +11,18 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from kane.codegen.emit.lanes import Lanes
-from kane.codegen.emit.llvm import BATCH, BATCH_EACH, LANES, MAIN, ROWS, STAGE, STAGES, Module, emit_lanes, emit_llvm
+from kane.codegen.emit.llvm import (
+    BATCH,
+    BATCH_EACH,
+    LANES,
+    MAIN,
+    ROWS_LOOP,
+    STAGE,
+    STAGES,
+    Module,
+    emit_lanes,
+    emit_llvm,
+)
 from kane.codegen.emit.llvm_composed import emit_composed
 from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
 from kane.codegen.jit.batches import LaneCode
@@ -119,7 +130,7 @@ def _load_lanes(
                 module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
             else:
                 module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
-        engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
+        engine, addresses = _linked(program, module, (LANES, ROWS_LOOP), machine, cache)
     return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
 
 

@@ -17,7 +17,7 @@ from kane.machine.processor import target_machine
 # The table contains the Python function, the address of the code or zero, the number of outputs, the function ``keep``
 # for exceptions, and the addresses of state, rest and out of the last call. PyGILState_Ensure takes the interpreter
 # lock whether or not the surrounding loop has it.
-_TEXT = """
+_INPUT_CALL_TEXT = """
 @kane_table = global [7 x i64] zeroinitializer
 
 declare i32 @PyGILState_Ensure()
@@ -82,7 +82,7 @@ done:
   ret void
 }
 """
-_SYMBOLS = re.findall(r"declare .* @(\w+)", _TEXT)
+_INPUT_CALL_SYMBOLS = re.findall(r"declare .* @(\w+)", _INPUT_CALL_TEXT)
 
 
 @final
@@ -109,7 +109,9 @@ class AskedCode:
             n_out: number of outputs.
         """
         machine = target_machine(optimization=1)
-        owner, (self.address, table) = link("an input", _code(), ("kane_asked", "kane_table"), _SYMBOLS, machine)
+        owner, (self.address, table) = link(
+            "an input", _code(), ("kane_asked", "kane_table"), _INPUT_CALL_SYMBOLS, machine
+        )
         (ctypes.c_int64 * 4).from_address(table)[:] = [id(function), address, n_out, id(keep)]
         self.given = (ctypes.c_int64 * 3).from_address(table + 4 * ctypes.sizeof(ctypes.c_int64))
         self._called = function, keep  # kept alive
@@ -120,6 +122,6 @@ class AskedCode:
 def _code() -> bytes:
     """Return the object code. Every ``AskedCode`` links its own copy, because each has its own table."""
     machine = target_machine(optimization=1)
-    module = llvm.parse_assembly(_TEXT, llvm.create_context())
+    module = llvm.parse_assembly(_INPUT_CALL_TEXT, llvm.create_context())
     module.triple = machine.triple
     return bytes(machine.emit_object(module))

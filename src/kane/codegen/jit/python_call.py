@@ -23,9 +23,9 @@ from kane.machine.processor import target_machine
 # Byte offsets of the fields of an array object: its type ("kind"), data address, number of dimensions, addresses of its
 # shape and strides, dtype ("numbers") and flags. NumPy's C interface guarantees this layout to compiled extensions.
 _DATA = object.__basicsize__
-_PLACES = ("data", "dimension", "shape", "strides", "base", "numbers", "flags")
-_LAYOUT = {"kind": _DATA - 8, **{place: _DATA + 8 * k for k, place in enumerate(_PLACES)}}
-_DOUBLE = np.dtype(np.float64)
+_ARRAY_FIELDS = ("data", "dimension", "shape", "strides", "base", "numbers", "flags")
+_LAYOUT = {"kind": _DATA - 8, **{place: _DATA + 8 * k for k, place in enumerate(_ARRAY_FIELDS)}}
+FLOAT64 = np.dtype(np.float64)
 # Contiguous, aligned and writeable.
 _CARRAY = 0x1 | 0x100 | 0x400
 
@@ -35,7 +35,7 @@ _CARRAY = 0x1 | 0x100 | 0x400
 # Last are the number of quaternions, the index of each in the state, and bounds for the square of their lengths.
 # The arguments are stage, out, the parts of the state, and rest. The parts and rest are copied into new memory without
 # gaps. The code runs on this memory without the interpreter lock, then its outputs are copied into out.
-_TEXT = """
+_PYTHON_CALL_TEXT = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
 declare ptr @PyErr_NoMemory()
@@ -260,7 +260,7 @@ full:
   ret ptr %error
 }}
 """
-_SYMBOLS = ("_Py_NoneStruct", "_Py_TrueStruct", *re.findall(r"declare .* @(Py\w+)", _TEXT))
+_PYTHON_CALL_SYMBOLS = ("_Py_NoneStruct", "_Py_TrueStruct", *re.findall(r"declare .* @(Py\w+)", _PYTHON_CALL_TEXT))
 _FASTCALL = 0x80  # METH_FASTCALL: the C function receives an array of arguments and their number
 
 
@@ -317,7 +317,7 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
     asked = Checks((), (), (0.0, 0.0)) if checks is None else checks
     squares = np.square(asked.within).view(np.int64)
     lists = (len(asked.lengths), *asked.lengths, asked.own, len(asked.quaternions), *asked.quaternions, *squares)
-    table = np.array([address, 8 * n_memory, first, n_out, id(np.ndarray), id(_DOUBLE), *lists], np.int64)
+    table = np.array([address, 8 * n_memory, first, n_out, id(np.ndarray), id(FLOAT64), *lists], np.int64)
     method = ctypes.addressof(_method()[0])
     call: Single = new(("PyCFunction_NewEx", ctypes.pythonapi))(method, table, None)
     return call
@@ -328,9 +328,11 @@ def _method() -> tuple[_Method, Linked]:
     """Return the function's PyMethodDef and the owner of its code; both must live as long as the process."""
     _require_layout(np.zeros((1, 6))[:, ::2])
     machine = target_machine(optimization=1)
-    module = llvm.parse_assembly(_TEXT.format(**_LAYOUT, carray=_CARRAY), llvm.create_context())
+    module = llvm.parse_assembly(_PYTHON_CALL_TEXT.format(**_LAYOUT, carray=_CARRAY), llvm.create_context())
     module.triple = machine.triple
-    owner, (address,) = link("a call from Python", machine.emit_object(module), ("kane_call",), _SYMBOLS, machine)
+    owner, (address,) = link(
+        "a call from Python", machine.emit_object(module), ("kane_call",), _PYTHON_CALL_SYMBOLS, machine
+    )
     return _Method(b"kane_call", address, _FASTCALL, None), owner
 
 
@@ -343,7 +345,7 @@ def _require_layout(probe: np.ndarray) -> None:
     pointer, lengths = ctypes.c_void_p, ctypes.POINTER(ctypes.c_ssize_t)
     found = [read(pointer, place).value for place in ("kind", "data", "numbers")]
     found += [read(ctypes.c_int, place).value for place in ("dimension", "flags")]
-    expected = [id(np.ndarray), probe.ctypes.data, id(_DOUBLE), probe.ndim, probe.flags.num]
+    expected = [id(np.ndarray), probe.ctypes.data, id(FLOAT64), probe.ndim, probe.flags.num]
     if found != expected or [tuple(read(lengths, place)[: probe.ndim]) for place in ("shape", "strides")] != [
         probe.shape,
         probe.strides,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kane.codegen.programs.terms import product
+from kane.codegen.programs.terms import multiply_factors
 from kane.expression.arena import Arena
 from kane.expression.construct import add, sub
 from kane.expression.node import Expr
@@ -92,6 +92,6 @@ def _written(terms: Polynomial, arena: Arena) -> Expr:
     """Return the polynomial as an expression: positive terms first, then negative terms."""
     total = arena.zero
     for m, c in sorted(terms.items(), key=lambda item: (item[1] < 0.0, [node.id for node in item[0]])):
-        value = product(arena.constant(abs(c)), m)
+        value = multiply_factors(arena.constant(abs(c)), m)
         total = add(total, value) if c > 0.0 else sub(total, value)
     return total

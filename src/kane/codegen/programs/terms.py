@@ -36,10 +36,10 @@ class Term(NamedTuple):
 
     def written(self) -> Expr:
         """Return the term without its sign, as an expression."""
-        return product(self.coefficient, self.factors) if self.whole is None else self.whole
+        return multiply_factors(self.coefficient, self.factors) if self.whole is None else self.whole
 
 
-def product(coefficient: Expr, factors: Iterable[Expr]) -> Expr:
+def multiply_factors(coefficient: Expr, factors: Iterable[Expr]) -> Expr:
     """Return the coefficient times the factors, with equal factors as powers that other products can share."""
     powers = [reduce(mul, [f] * n) for f, n in Counter(factors).items()]
     return reduce(mul, powers, coefficient)

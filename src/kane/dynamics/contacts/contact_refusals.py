@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kane.errors import listed
+from kane.errors import list_names
 from kane.formulation.equations import Equations
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import (
@@ -32,7 +32,7 @@ def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str
     rows = equations.constraints
     at = change_places(len(equations.candidates), len(rows), len(equations.u), len(equations.q))
     names = [repr(c.name) for c in equations.candidates]
-    touching, status = listed([repr(name) for name in active]), int(out[at.status])
+    touching, status = list_names([repr(name) for name in active]), int(out[at.status])
     cause = int(out[at.cause])
     who = names[cause] if cause >= 0 else touching
     if status == OPPOSED:

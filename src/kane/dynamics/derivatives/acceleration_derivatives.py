@@ -18,8 +18,9 @@ from kane.native.batches import each_state
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-# States in a chunk, whose terms take one or two megabytes. Fewer than _FEW states are faster one by one.
-_CHUNK, _FEW = 256, 16
+# States in a chunk, whose terms take one or two megabytes. Fewer than _LEAST_CHUNKED_BATCH states are faster one by
+# one.
+_DERIVATIVE_CHUNK_STATES, _LEAST_CHUNKED_BATCH = 256, 16
 
 
 @final
@@ -111,7 +112,7 @@ class AccelerationDerivatives(ConstrainedFunction):
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Compute accelerations and terms with several states in SIMD lanes, then each state with several columns."""
         batch, result = out.shape[:-1], out.reshape(-1, self.n_out)
-        if len(result) < _FEW:
+        if len(result) < _LEAST_CHUNKED_BATCH:
             return super()._many(parts, rest, stage, out)
         states, rests = Columns.dense(parts, batch).array, Columns.dense([rest], batch).array
         stages = stage.reshape(1, -1) if stage.size == self.n_stage else Columns.dense([stage], batch).array
@@ -129,7 +130,7 @@ class AccelerationDerivatives(ConstrainedFunction):
 
             return run
 
-        in_chunks(len(result), _CHUNK, self.threads, start)
+        in_chunks(len(result), _DERIVATIVE_CHUNK_STATES, self.threads, start)
         return out
 
     def read(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

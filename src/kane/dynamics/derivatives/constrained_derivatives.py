@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
-from kane.dynamics.least_solution import least
+from kane.dynamics.least_solution import solve_minimum_norm
 from kane.errors import ModelError
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, DRIVEN, ConstrainedTerms
 from kane.formulation.derivatives.derivative import REACTIONS, derivative_program
@@ -26,7 +26,6 @@ from kane.native.blocks import constraint_places, unconstrained_places
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-Array = NDArray[np.float64]
 # Quantities that do not depend on the inputs, by definition.
 UNDRIVEN = ("inverse", "bias", *ALL_SPEED_PROGRAMS)
 
@@ -110,7 +109,7 @@ class ConstrainedColumns:
             udot = state.at.accelerations(np.asarray(rest, float)) if name == "inverse" else state.at.e_t
         needed = np.einsum("...ij,...j->...i", state.M, udot) + state.h
         dependent = np.where(state.at.independent, 0.0, needed)
-        multipliers = least(np.swapaxes(state.A_d, -1, -2), dependent[..., None])[..., 0]
+        multipliers = solve_minimum_norm(np.swapaxes(state.A_d, -1, -2), dependent[..., None])[..., 0]
         batch = multipliers.shape[:-1]
         read = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (inputs, udot, multipliers)]
         found = self._dyn.evaluate(self._function, q, state.at.u, np.concatenate(read, axis=-1), **given)
@@ -140,14 +139,14 @@ class ConstrainedColumns:
         values, entries = found
         terms, n = self._terms, len(self._dyn.equations.u)
         asked, free = self._expanded(entries[..., : -2 * n]), entries[..., -2 * n : -n]
-        du = least(state.A_d, -asked[..., terms.at_motion, :])
+        du = solve_minimum_norm(state.A_d, -asked[..., terms.at_motion, :])
         at_u, at_udot = self.columns_of("u"), self.columns_of("udot")
         if at_u is not None:
             du[..., at_u] = state.at.R
         total = asked + free @ du
         if not terms.forces:
             return Solved(state, read, values, entries, total, du, np.zeros_like(du), needed)
-        dudot = least(state.A_d, -total[..., terms.at_acceleration, :])
+        dudot = solve_minimum_norm(state.A_d, -total[..., terms.at_acceleration, :])
         if at_udot is not None:
             dudot[..., at_udot] = state.at.R
         if terms.derivative.name not in UNDRIVEN:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from kane.dynamics.derivatives.constrained_derivatives import UNDRIVEN, Array, ConstrainedColumns, Solved, reduced_mass
-from kane.dynamics.least_solution import least
+from kane.array_types import Array
+from kane.dynamics.derivatives.constrained_derivatives import UNDRIVEN, ConstrainedColumns, Solved, reduced_mass
+from kane.dynamics.least_solution import solve_minimum_norm
 from kane.formulation.derivatives.constrained import ConstrainedTerms
 from kane.formulation.derivatives.derivative import IMPLICIT
 from kane.formulation.derivatives.second import constrained_hessian
@@ -73,7 +74,7 @@ class ConstrainedHessian:
         if not terms.forces:
             return np.zeros((*found.du.shape[:-2], terms.rows, found.du.shape[-1]))
         left = found.total[..., terms.at_forces, :] + M @ found.dudot
-        return least(np.swapaxes(A_d, -1, -2), np.where(found.state.at.independent[..., None], 0.0, left))
+        return solve_minimum_norm(np.swapaxes(A_d, -1, -2), np.where(found.state.at.independent[..., None], 0.0, left))
 
     def _multipliers(self, found: Solved, weights: Array) -> Array:
         """Return the weights of f, of the outputs, of A u + b and of A udot + remainder, (..., values)."""
@@ -94,7 +95,9 @@ class ConstrainedHessian:
                     pushed = pushed + w[..., terms.outputs :, :]
                 mu = -at.R @ np.linalg.solve(reduced_mass(at, M), np.swapaxes(at.R, -1, -2) @ pushed)
             found_weights[..., terms.at_forces, :] = mu
-            found_weights[..., terms.at_acceleration, :] = -least(back, np.where(held, 0.0, pushed + M @ mu))
+            found_weights[..., terms.at_acceleration, :] = -solve_minimum_norm(
+                back, np.where(held, 0.0, pushed + M @ mu)
+            )
         by_u = np.swapaxes(found.entries[..., -2 * n : -n], -1, -2) @ found_weights
-        found_weights[..., terms.at_motion, :] = -least(back, np.where(held, 0.0, by_u))
+        found_weights[..., terms.at_motion, :] = -solve_minimum_norm(back, np.where(held, 0.0, by_u))
         return found_weights[..., 0]

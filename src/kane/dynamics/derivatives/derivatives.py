@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import lane_width
 from kane.codegen.jit.function import ArrayFunction
@@ -36,9 +37,8 @@ from kane.formulation.reactions.reactions import Reactions
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-Array = NDArray[np.float64]
 # Function of q, u, rest, t and parameters that returns values and derivative columns.
-Columns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
+DerivativeColumns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
 
 
 @final
@@ -222,7 +222,7 @@ class Derivatives:
         self._in_numbers = isinstance(equations.embedding, InNumbers) and moves
         if self._in_numbers:
             terms = constrained_terms(equations, of, wrt)
-            self._at: Columns = ConstrainedColumns(dyn, terms).at
+            self._at: DerivativeColumns = ConstrainedColumns(dyn, terms).at
             self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single
             self._name = terms.derivative.name
             self._rest = equations.udot if self._name == "inverse" else equations.inputs
@@ -254,7 +254,7 @@ class Derivatives:
             lambda: len(derivative_program(equations, self._found).instructions),
         )
 
-    def _called(self, way: OnGraphColumns | SolvedColumns | ComposedColumns) -> Columns:
+    def _called(self, way: OnGraphColumns | SolvedColumns | ComposedColumns) -> DerivativeColumns:
         """Return a function that calls native code for values and columns at states."""
         dyn, function = self._dyn, way.function
         self.function = function

@@ -21,7 +21,7 @@ from kane.native.blocks import scratch_places
 from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
 
 # States in a chunk, about 0.2 ms of work.
-_CHUNK = 64
+_CONSTRAINED_CHUNK_STATES = 64
 
 
 class Bound(Protocol):
@@ -239,7 +239,7 @@ class ConstrainedFunction(ArrayFunction):
 
             return run
 
-        in_chunks(len(rows), _CHUNK, self.threads, start)
+        in_chunks(len(rows), _CONSTRAINED_CHUNK_STATES, self.threads, start)
         if self.first:
             result[...] = rows[:, self.first :]
         return out

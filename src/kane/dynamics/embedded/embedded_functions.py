@@ -9,7 +9,7 @@ from typing import Any
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.ahead import IN_NUMBERS, AheadOfTime
+from kane.dynamics.ahead import NO_COMPILED_MODES, AheadOfTime
 from kane.dynamics.embedded.compiled_choices import CompiledChoice, with_choices
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
@@ -33,7 +33,7 @@ class EmbeddedFunctions:
         self,
         equations: Equations,
         compile: Callable[[Program], CompiledFunction],
-        modes: AheadOfTime = IN_NUMBERS,
+        modes: AheadOfTime = NO_COMPILED_MODES,
     ) -> None:
         self._equations, self._compile, self._modes = equations, compile, modes
         free, own = equations.unconstrained, equations.system.own

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
@@ -19,9 +19,8 @@ from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.model.contacts.candidate import parts_named
 
-Array = NDArray[np.float64]
 # Directions whose eigenvalue, of the matrix for the arm, is below this fraction of the largest get an arm of zero.
-KNOWN = 1e-9
+ARM_EIGENVALUE_CUTOFF = 1e-9
 
 
 class StatesOfArrows(NamedTuple):
@@ -128,4 +127,4 @@ def _arms(forces: Array, torques: Array) -> Array:
         "tri,trj->tij", forces, forces
     )
     moments = np.cross(forces, torques).sum(axis=1)
-    return np.einsum("tij,tj->ti", np.linalg.pinv(squares, rcond=KNOWN, hermitian=True), moments)
+    return np.einsum("tij,tj->ti", np.linalg.pinv(squares, rcond=ARM_EIGENVALUE_CUTOFF, hermitian=True), moments)

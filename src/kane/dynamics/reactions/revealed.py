@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.least_solution import RANK, least
+from kane.dynamics.least_solution import SINGULAR_VALUE_CUTOFF, solve_minimum_norm
 from kane.dynamics.reactions.reaction_values import INDETERMINATE, ReactionValues
 from kane.dynamics.recorded import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
 from kane.model.checks import near
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class AuxiliarySpeeds(ReactionRoute):
     def reactions(self, states: States) -> tuple[Array, Array]:
         needed, A = states.parts(states.forward())
         n = states.revealed.own
-        D = -least(A[..., :n], A[..., n:])
+        D = -solve_minimum_norm(A[..., :n], A[..., n:])
         return needed[..., n:] + np.einsum("...nk,...n->...k", D, needed[..., :n]), A
 
 
@@ -127,7 +126,7 @@ class OrthogonalComplement(ReactionRoute):
     def reactions(self, states: States) -> tuple[Array, Array]:
         needed, A = states.parts(states.forward())
         n = states.revealed.own
-        forces = least(np.swapaxes(A[..., :n], -1, -2), needed[..., :n, None])[..., 0]
+        forces = solve_minimum_norm(np.swapaxes(A[..., :n], -1, -2), needed[..., :n, None])[..., 0]
         return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
 
 
@@ -145,7 +144,7 @@ class Multipliers(ReactionRoute):
         own = np.swapaxes(A[..., :n], -1, -2)
         left = needed[..., :n] - np.einsum("...nm,...m->...n", own, forces)
         held = states.held_by_speeds()
-        forces[..., held] = least(own[..., held], left[..., None])[..., 0]
+        forces[..., held] = solve_minimum_norm(own[..., held], left[..., None])[..., 0]
         return needed[..., n:] - np.einsum("...mk,...m->...k", A[..., n:], forces), A
 
 
@@ -264,6 +263,6 @@ class RevealedReactions:
         A reaction is shared if its auxiliary motion violates A even with the best motion of the joints' own speeds.
         """
         n = self._revealed.own
-        left = A[..., n:] - A[..., :n] @ least(A[..., :n], A[..., n:])
+        left = A[..., n:] - A[..., :n] @ solve_minimum_norm(A[..., :n], A[..., n:])
         size = np.abs(A).max(axis=(-1, -2), initial=1.0)
-        return np.asarray(np.abs(left).max(axis=-2, initial=0.0) > RANK * size[..., None])
+        return np.asarray(np.abs(left).max(axis=-2, initial=0.0) > SINGULAR_VALUE_CUTOFF * size[..., None])

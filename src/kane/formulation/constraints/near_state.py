@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
@@ -21,8 +21,6 @@ from kane.model.named_vector import named_vector
 from kane.model.speed_choice import Near, SpeedChoice
 from kane.native.algebra import Factors, factor
 from kane.native.header import UNCHOSEN
-
-Array = NDArray[np.float64]
 
 # Residual [m or rad] below which a state satisfies the constraints. Pivots of redundant rows are then far below those
 # of independent rows.

@@ -15,20 +15,20 @@ from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import is_zero
 
-Array = np.ndarray
+ExpressionArray = np.ndarray
 
 
-def matrix(R: Rotation) -> Array:
+def matrix(R: Rotation) -> ExpressionArray:
     """Return the entries as a 3 x 3 matrix."""
     return np.array(R.entries, dtype=object)
 
 
-def columns_of(vectors: Sequence[Sequence[Any]]) -> Array:
+def columns_of(vectors: Sequence[Sequence[Any]]) -> ExpressionArray:
     """Return a matrix with three rows, whose columns are the vectors."""
     return np.array([list(v) for v in vectors], dtype=object).reshape(-1, 3).T
 
 
-def _vector(v: Sequence[Any]) -> Array:
+def _vector(v: Sequence[Any]) -> ExpressionArray:
     return np.array(list(v), dtype=object)
 
 
@@ -53,16 +53,16 @@ class PathKinematics:
     tree: BodyTree
     speeds: Speeds
     papers: bool = False
-    R: list[Array] = field(default_factory=list)
-    p: list[Array] = field(default_factory=list)
-    joint_points: list[Array] = field(default_factory=list)
-    w: list[Array] = field(default_factory=list)
-    v: list[Array] = field(default_factory=list)
-    alpha_r: list[Array] = field(default_factory=list)
-    a_r: list[Array] = field(default_factory=list)
-    Gamma: list[Array] = field(default_factory=list)
-    Delta: list[Array] = field(default_factory=list)
-    C: Array = field(init=False)
+    R: list[ExpressionArray] = field(default_factory=list)
+    p: list[ExpressionArray] = field(default_factory=list)
+    joint_points: list[ExpressionArray] = field(default_factory=list)
+    w: list[ExpressionArray] = field(default_factory=list)
+    v: list[ExpressionArray] = field(default_factory=list)
+    alpha_r: list[ExpressionArray] = field(default_factory=list)
+    a_r: list[ExpressionArray] = field(default_factory=list)
+    Gamma: list[ExpressionArray] = field(default_factory=list)
+    Delta: list[ExpressionArray] = field(default_factory=list)
+    C: ExpressionArray = field(init=False)
     first: int = field(init=False)
     names: tuple[str, ...] = field(init=False)
     values: tuple[Expr, ...] = field(init=False)
@@ -184,7 +184,7 @@ class PathKinematics:
         a = a + self.Delta[k] @ rest if len(rest) else a
         self.a_r.append(a + np.cross(self.R[k] @ self.alpha_r[k], r_o) + np.cross(w_o, np.cross(w_o, r_o)))
 
-    def partials(self, joint_path: Array, outer: Sequence[int]) -> tuple[Array, Array]:
+    def partials(self, joint_path: ExpressionArray, outer: Sequence[int]) -> tuple[ExpressionArray, ExpressionArray]:
         """Return Omega and V by inspection of the joint path table; its columns are the joints inward of ``outer``."""
         bodies, total = len(self.tree.members) - self.first, self.C.shape[0]
         Omega = np.full((3 * bodies, total), 0.0, dtype=object)

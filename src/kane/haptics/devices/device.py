@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +10,12 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.arguments import number
+from kane.haptics.system_calls import NATIVE_PROGRAM
 from kane.native.arrays import Vector
 from kane.native.haptics.sample import COMMAND, SAMPLE
 
 # Traits of rotations; all are zero for a device that does not turn.
 TURNING = ("inertia", "turning_damping", "turning_friction", "turning_quantum", "torque")
-_CODE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 
 
 def require_axes(value: Any, what: str, *, some: bool) -> None:
@@ -122,7 +121,7 @@ class Channel:
 
     def _call(self, address: int, state: Vector) -> None:
         arrays = (state, self.table, self.settings, self._out, self.memory)
-        _CODE(address)(*(array.ctypes.data for array in arrays))
+        NATIVE_PROGRAM(address)(*(array.ctypes.data for array in arrays))
 
 
 class Device(ABC):

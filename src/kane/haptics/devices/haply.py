@@ -25,7 +25,7 @@ from kane.native.haptics.slot import SLOT
 
 HERE = ("localhost", "127.0.0.1", "::1")
 # Time without a message after which a force of zero keeps the service answering; wait for the first sample [s].
-SILENCE, FIRST = 0.01, 6.0
+KEEP_ALIVE_SILENCE, FIRST_SAMPLE_WAIT = 0.01, 6.0
 
 
 @final
@@ -89,7 +89,7 @@ class Haply(Device):
         process = context.Process(target=_speak, args=(file.name, url, self.device_id, os.getpid()), daemon=True)
         process.start()
         vars(self)["_conversation"] = claim, file.name, slot, process
-        until = time.monotonic() + FIRST
+        until = time.monotonic() + FIRST_SAMPLE_WAIT
         while not slot.has_sample and time.monotonic() < until and process.is_alive():
             time.sleep(0.005)
         if not slot.has_sample:
@@ -140,7 +140,7 @@ def _speak(name: str, url: str, device_id: str, parent: int) -> None:
 
     slot = Slot(_mapped(name))
     talk = Talk(slot, device_id)
-    converse(url, talk.answer, lambda: not slot.is_closing and os.getppid() == parent, SILENCE)
+    converse(url, talk.answer, lambda: not slot.is_closing and os.getppid() == parent, KEEP_ALIVE_SILENCE)
 
 
 @final

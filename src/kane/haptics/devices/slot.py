@@ -15,7 +15,7 @@ from kane.native.haptics.loop_arrays import FENCE
 from kane.native.haptics.sample import BUTTONS, COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
 
 # Time after which a force is not passed on unless the loop renews it [s].
-PATIENCE = 0.02
+STALE_COMMAND_AGE = 0.02
 # Largest number of attempts to read while the loop is not writing; a write takes nanoseconds.
 ATTEMPTS = 100
 
@@ -74,7 +74,7 @@ class Slot:
         now = time.monotonic()
         if before != self._written:
             self._written, self._since = before, now
-        if before == 0 or now - self._since > PATIENCE or not np.isfinite(command).all():
+        if before == 0 or now - self._since > STALE_COMMAND_AGE or not np.isfinite(command).all():
             return np.zeros(3)
         return command[FORCE : FORCE + 3]
 

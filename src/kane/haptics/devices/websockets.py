@@ -8,7 +8,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 # Largest message of a device [bytes]; time to open a connection [s].
-LONGEST, FIRST = 65536, 5.0
+MAX_DEVICE_MESSAGE, OPEN_TIMEOUT = 65536, 5.0
 
 
 def converse(url: str, answer: Callable[[str | None], str], goes_on: Callable[[], bool], patience: float) -> None:
@@ -21,7 +21,7 @@ def converse(url: str, answer: Callable[[str | None], str], goes_on: Callable[[]
         patience: time to wait for a message [s].
     """
     try:
-        with connect(url, max_size=LONGEST, open_timeout=FIRST, compression=None) as connection:
+        with connect(url, max_size=MAX_DEVICE_MESSAGE, open_timeout=OPEN_TIMEOUT, compression=None) as connection:
             while goes_on():
                 try:
                     message = connection.recv(timeout=patience)

@@ -15,7 +15,7 @@ from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Motor
 from kane.model.model import Model
 
-KINDS = {"R": Revolute, "P": Prismatic}
+DH_JOINTS = {"R": Revolute, "P": Prismatic}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _add(below: Body, link: DHLink, convention: DHConvention, names: Sequence[st
     model, (label, coordinate, effort) = below.model, names
     body = model.body(label, mass=link.mass, inertia=link.inertia, com=link.com)
     place = convention.placement(link.alpha, link.a, link.d, link.theta, prismatic=link.joint == "P")
-    joint = KINDS[link.joint](coordinate, axis=place.axis)
+    joint = DH_JOINTS[link.joint](coordinate, axis=place.axis)
     connection = model.connect(
         below,
         body,
@@ -122,7 +122,7 @@ def _link(row: DHLink | Mapping[str, Any], i: int) -> DHLink:
     """Return a row after checks of its numbers and its joint."""
     who = f"row {i} of the Hartenberg-Denavit table"
     given = row if isinstance(row, DHLink) else _from_mapping(row, who)
-    if given.joint not in KINDS:
+    if given.joint not in DH_JOINTS:
         raise ModelError(f'the joint in {who} is {shown(given.joint)}; give "R" (revolute) or "P" (prismatic)')
     numbers = {key: finite(getattr(given, key), f"{key} in {who}") for key in ("alpha", "a", "d", "theta", "mass")}
     return DHLink(**numbers, joint=given.joint, com=given.com, inertia=given.inertia)

@@ -23,8 +23,8 @@ def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
     """Add the shapes of geoms to bodies, given in the order of the file; note meshes that cannot be shown."""
     for geom in [geom for geom in file.geoms if geom.shown]:
         body = bodies[geom.body]
-        if geom.kind in SHAPES:
-            body.shape(SHAPES[geom.kind](body, geom))
+        if geom.kind in GEOM_SHAPES:
+            body.shape(GEOM_SHAPES[geom.kind](body, geom))
             continue
         try:
             body.model.shapes.append(_mesh(body, geom, file.folder))
@@ -32,7 +32,7 @@ def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
             body.model.notes.append(f"body {quote(body.name)}: {error}; it is not shown")
 
 
-def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
+def add_geom_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
     """Add contacts of all colliding geoms on moving bodies with a level floor.
 
     Raises:
@@ -45,7 +45,7 @@ def add_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) 
     touching = [geom for geom in file.geoms if geom.touches and moves[geom.body]]
     for geom, name in zip(touching, _names(touching, bodies), strict=True):
         body = bodies[geom.body]
-        shape = SHAPES[geom.kind](body, geom) if geom.kind in SHAPES else None
+        shape = GEOM_SHAPES[geom.kind](body, geom) if geom.kind in GEOM_SHAPES else None
         if isinstance(shape, Plane):
             note = f"body {quote(body.name)}: a moving plane touches nothing"
             model.notes.append(Missing("contacts with the floor", f"body {quote(body.name)}", note))
@@ -106,7 +106,7 @@ def _box(body: Body, geom: GeomEntry) -> Shape:
     return Box(x, y, z, body.point(geom.position), geom.orientation)
 
 
-SHAPES: dict[str, Callable[[Body, GeomEntry], Shape]] = {
+GEOM_SHAPES: dict[str, Callable[[Body, GeomEntry], Shape]] = {
     "plane": lambda body, g: Plane(body.point(g.position), body.direction(g.orientation.apply((0.0, 0.0, 1.0)))),
     "sphere": lambda body, g: Sphere(body.point(g.position), g.size[0]),
     "capsule": _capsule,

@@ -10,7 +10,7 @@ from kane.files.source_file import MAXIMUM_BYTES, Source, read_source
 from kane.importers.xml_reader import MAXIMUM_DEPTH, MAXIMUM_ELEMENTS, Element, quote, read_xml
 
 MOST_FILES = 100
-SUFFIXES = (".xml", ".mjcf")
+MJCF_SUFFIXES = (".xml", ".mjcf")
 
 
 def with_includes(top: Element, source: Source, root: str | os.PathLike[str] | None) -> Element:
@@ -60,10 +60,10 @@ class _Includes:
     def included(self, element: Element) -> Element:
         """Return the outermost element of the file that an <include> names."""
         file = element.attributes.get("file", "")
-        if element.children or Path(file).suffix.lower() not in SUFFIXES:
+        if element.children or Path(file).suffix.lower() not in MJCF_SUFFIXES:
             raise element.fault(
-                f"<include> must name a file that ends with {' or '.join(SUFFIXES)} and contain no elements; it names "
-                f"{quote(file)}"
+                f"<include> must name a file that ends with {' or '.join(MJCF_SUFFIXES)} and contain no elements; it "
+                f"names {quote(file)}"
             )
         if self.folder is None:
             raise element.fault(

@@ -19,9 +19,9 @@ from kane.importers.left_out import LeftOut
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing, warn_of_missing
 from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, GeomEntry, MjcfDescription, MjcfJoint, SiteEntry
-from kane.importers.mjcf.geoms import SHAPES, SHOWN_GROUPS
-from kane.importers.mjcf.model import model_of
-from kane.importers.mjcf.source import KINDS, SafeText, safe_text
+from kane.importers.mjcf.geoms import GEOM_SHAPES, SHOWN_GROUPS
+from kane.importers.mjcf.model import build_mjcf_model
+from kane.importers.mjcf.source import MJCF_PART_KINDS, SafeText, safe_text
 from kane.importers.pose import XYZ, MassProperties
 from kane.importers.touching import Wanted, require_touching
 from kane.model.checks import near
@@ -92,16 +92,16 @@ def load_mjcf(
             the floor.
         ModelError: an argument is invalid, or names in the file clash.
     """
-    left_out, wanted = LeftOut(KINDS, essential), Wanted(stops, floor, friction, restitution, hulls)
+    left_out, wanted = LeftOut(MJCF_PART_KINDS, essential), Wanted(stops, floor, friction, restitution, hulls)
     given = given_source(source, root, "an MJCF file")
     text = safe_text(given, root, left_out, floor=floor is not None)
     mujoco = _parser(text.name)
     description = _described(text, mujoco, left_out.notes)
-    looks = safe_text(given, root, LeftOut(KINDS, ()), looks=True)
+    looks = safe_text(given, root, LeftOut(MJCF_PART_KINDS, ()), looks=True)
     geoms = _geoms(looks, mujoco, left_out.notes, needed=floor is not None)
     description = replace(description, geoms=geoms, folder=MeshFolder.of(given, root))
     try:
-        model = model_of(description, left_out, wanted)
+        model = build_mjcf_model(description, left_out, wanted)
     except ModelError as error:
         raise ImportFileError(f"{text.name}: {error}") from None
     warn_of_missing(text.name, model.notes)
@@ -290,7 +290,8 @@ class _Reader:
             at = self.vector(_settled(np.array(p) - R.as_numpy() @ away), "the position of a mesh")
             scale = self.vector(m.mesh_scale[mesh], "the scale of a mesh")
             return GeomEntry(name, kind, scale, int(m.geom_bodyid[i]), R, at, *seen, files.get(m.mesh(mesh).name, ""))
-        if kind not in SHAPES or mesh >= 0:  # primitives fitted to meshes have unknown sizes, as meshes are not read
+        # Primitives fitted to meshes have unknown sizes, as meshes are not read.
+        if kind not in GEOM_SHAPES or mesh >= 0:
             return None
         return GeomEntry(
             name, kind, self.vector(m.geom_size[i], "the size of a geom"), int(m.geom_bodyid[i]), R, p, *seen

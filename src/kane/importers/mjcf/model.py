@@ -8,9 +8,9 @@ from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.actuators import add_actuator
 from kane.importers.mjcf.description import BodyEntry, MjcfDescription, MjcfJoint
-from kane.importers.mjcf.geoms import add_contacts, add_geoms
+from kane.importers.mjcf.geoms import add_geom_contacts, add_geoms
 from kane.importers.mjcf.passive import add_passive, compensate_weight
-from kane.importers.pose import ORIGIN, XYZ, FramePose, unit_vector
+from kane.importers.pose import POSE_ORIGIN, XYZ, FramePose, unit_vector
 from kane.importers.touching import Wanted
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
@@ -23,7 +23,7 @@ from kane.model.joints.spherical import Spherical
 from kane.model.joints.weld import Weld
 from kane.model.model import Model
 
-JOINTS: dict[str, Callable[[str, XYZ], Joint]] = {
+MJCF_JOINTS: dict[str, Callable[[str, XYZ], Joint]] = {
     "free": lambda name, axis: Free(name),
     "ball": lambda name, axis: Spherical(name),
     "slide": lambda name, axis: Prismatic(name, axis=axis),
@@ -31,7 +31,7 @@ JOINTS: dict[str, Callable[[str, XYZ], Joint]] = {
 }
 
 
-def model_of(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
+def build_mjcf_model(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
     """Return the model of a description, with stops and contacts as specified by ``wanted``.
 
     Raises:
@@ -59,7 +59,7 @@ def model_of(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -> Model:
         add_actuator(model, actuator, (connections, bodies), file, left_out)
     add_geoms(bodies, file)
     if wanted.floor is not None:
-        add_contacts(bodies, file, wanted)
+        add_geom_contacts(bodies, file, wanted)
     if file.fluid:
         left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity); its forces are left out")
     model.notes.extend(left_out.notes)
@@ -93,7 +93,7 @@ def _add_body(model: Model, parent: Body, entry: BodyEntry, name: str) -> list[C
         last = k == len(entry.joints) - 1
         child = _massive(model, entry, name) if last else model.body(f"{name}_{title}", mass=0.0)
         made.append(_connect(model, (parent, child), pose, joint, title))
-        parent, pose = child, FramePose(Rotation.identity(), ORIGIN)
+        parent, pose = child, FramePose(Rotation.identity(), POSE_ORIGIN)
     return made
 
 
@@ -110,17 +110,17 @@ def _connect(model: Model, bodies: tuple[Body, Body], pose: FramePose, joint: Mj
     """Connect two bodies by a joint with MuJoCo's coordinate, which is ``joint.reference`` in the pose of the file."""
     axis = unit_vector(joint.axis)
     if joint.kind == "free":  # its coordinates are the pose of the body in the world, whatever the pose in the file
-        pose = FramePose(Rotation.identity(), ORIGIN)
+        pose = FramePose(Rotation.identity(), POSE_ORIGIN)
     elif joint.kind == "slide" and joint.reference:
         x, y, z = (-joint.reference * a for a in axis)
         pose = pose.then(FramePose(Rotation.identity(), (x, y, z)))
-    anchor = joint.at if joint.kind != "free" else ORIGIN
+    anchor = joint.at if joint.kind != "free" else POSE_ORIGIN
     frame = pose.then(FramePose(Rotation.identity(), anchor))
     if joint.kind == "hinge" and joint.reference:
-        frame = frame.then(FramePose(Rotation.about(axis, -joint.reference), ORIGIN))
+        frame = frame.then(FramePose(Rotation.about(axis, -joint.reference), POSE_ORIGIN))
     return model.connect(
         *bodies,
-        JOINTS[joint.kind](name, axis),
+        MJCF_JOINTS[joint.kind](name, axis),
         at=frame.position,
         orientation=frame.rotation,
         child_at=anchor,

@@ -22,7 +22,7 @@ from kane.importers.xml_reader import Element, quote, read_xml, require_outermos
 from kane.model.checks import near
 
 # Kinds of parts that may be left out, with their descriptions for messages.
-KINDS = {
+MJCF_PART_KINDS = {
     "contact": "contacts",
     "pair": "contact pairs that are listed one by one",
     "equality": "equality constraints",

@@ -17,7 +17,7 @@ from kane.model.body import Body, Point
 from kane.model.model import Model
 from kane.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
-UP = (0.0, 0.0, 1.0)
+CYLINDER_AXIS = (0.0, 0.0, 1.0)
 
 
 def add_stops(model: Model, lumps: list[Lump]) -> None:
@@ -35,7 +35,9 @@ def add_stops(model: Model, lumps: list[Lump]) -> None:
             model.notes.append(Missing("limits of joints without a range", quote(joint.name), note))
 
 
-def add_contacts(model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted, folder: MeshFolder) -> None:
+def add_collision_contacts(
+    model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted, folder: MeshFolder
+) -> None:
     """Add contacts of all collision primitives, and of the hulls of meshes if requested, with a level floor.
 
     Raises:
@@ -71,12 +73,14 @@ def shape_of(collision: Element, body: Body, link: FramePose) -> Shape | None:
         ImportFileError: the element has no shape, or several.
     """
     geometry = single(collision, "geometry")
-    found = [e for e in geometry.children if e.tag in (*SHAPES, "mesh")] if geometry is not None else []
+    found = [e for e in geometry.children if e.tag in (*COLLISION_SHAPES, "mesh")] if geometry is not None else []
     if len(found) != 1:
-        raise collision.fault(f"<{collision.tag}> needs a <geometry> with one of {', '.join(SHAPES)} or mesh in it")
+        raise collision.fault(
+            f"<{collision.tag}> needs a <geometry> with one of {', '.join(COLLISION_SHAPES)} or mesh in it"
+        )
     if found[0].tag == "mesh":
         return None
-    return SHAPES[found[0].tag](found[0], body, link.then(read_pose(collision)))
+    return COLLISION_SHAPES[found[0].tag](found[0], body, link.then(read_pose(collision)))
 
 
 def mesh_of(element: Element, body: Body, link: FramePose, folder: MeshFolder) -> Mesh:
@@ -105,7 +109,7 @@ def _sphere(element: Element, body: Body, pose: FramePose) -> Shape:
 
 def _cylinder(element: Element, body: Body, pose: FramePose) -> Shape:
     radius, length = _sizes(element)
-    return Cylinder(body.point(pose.position), body.direction(pose.rotation.apply(UP)), radius, length)
+    return Cylinder(body.point(pose.position), body.direction(pose.rotation.apply(CYLINDER_AXIS)), radius, length)
 
 
 def _capsule(element: Element, body: Body, pose: FramePose) -> Shape:
@@ -121,7 +125,7 @@ def _sizes(element: Element) -> tuple[float, float]:
     return read_numbers(element, "radius", 1)[0], read_numbers(element, "length", 1)[0]
 
 
-SHAPES: dict[str, Callable[[Element, Body, FramePose], Any]] = {
+COLLISION_SHAPES: dict[str, Callable[[Element, Body, FramePose], Any]] = {
     "box": _box,
     "sphere": _sphere,
     "cylinder": _cylinder,

@@ -17,10 +17,10 @@ from kane.errors import ImportFileError, shown
 from kane.geometry.inertia import of_six
 from kane.geometry.rotation import Rotation
 from kane.importers.missing import Missing
-from kane.importers.pose import ORIGIN, XYZ, FramePose, MassProperties, no_pose, snap_right_angle, unit_vector
+from kane.importers.pose import POSE_ORIGIN, XYZ, FramePose, MassProperties, no_pose, snap_right_angle, unit_vector
 from kane.importers.xml_reader import Element, quote, require_outermost
 
-LARGEST = 1e12
+MAX_URDF_NUMBER = 1e12
 MAXIMUM_LINKS = 2000
 MAXIMUM_NAME = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -180,7 +180,7 @@ def _mass_properties(inertial: Element) -> MassProperties:
         raise inertial.fault(f"the mass {shown(mass)} is negative; give a mass of zero or more [kg]")
     entry = _require(inertial, "inertia")
     entries = [read_numbers(entry, word, 1)[0] for word in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
-    return MassProperties(mass, ORIGIN, of_six(entries))
+    return MassProperties(mass, POSE_ORIGIN, of_six(entries))
 
 
 def _joint(element: Element, kinds: Collection[str], notes: list[str]) -> UrdfJoint:
@@ -247,8 +247,8 @@ def read_pose(element: Element) -> FramePose:
     origin = single(element, "origin")
     if origin is None:
         return no_pose()
-    x, y, z = read_numbers(origin, "xyz", 3, default=ORIGIN)
-    roll, pitch, yaw = map(snap_right_angle, read_numbers(origin, "rpy", 3, default=ORIGIN))
+    x, y, z = read_numbers(origin, "xyz", 3, default=POSE_ORIGIN)
+    roll, pitch, yaw = map(snap_right_angle, read_numbers(origin, "rpy", 3, default=POSE_ORIGIN))
     return FramePose(Rotation.rpy(roll, pitch, yaw), (x, y, z))
 
 
@@ -266,7 +266,7 @@ def read_numbers(
     values = []
     for word in words:
         value = float(word) if len(word) <= 400 and _NUMBER.fullmatch(word) else float("nan")
-        if not abs(value) <= LARGEST:
+        if not abs(value) <= MAX_URDF_NUMBER:
             raise element.fault(
                 f"{here} holds {quote(word)}, which is not a number between -1e12 and 1e12; write it as 1.5 or 1.5e-3"
             )

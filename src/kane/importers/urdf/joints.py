@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.importers.pose import ORIGIN, XYZ, FramePose, no_pose
+from kane.importers.pose import POSE_ORIGIN, XYZ, FramePose, no_pose
 from kane.model.joints.free import Free
 from kane.model.joints.joint import Joint
 from kane.model.joints.planar import Planar
@@ -34,7 +34,7 @@ class JointKind:
 
 
 def _turned(axis: XYZ, angle: float) -> FramePose:
-    return FramePose(Rotation.about(axis, angle), ORIGIN)
+    return FramePose(Rotation.about(axis, angle), POSE_ORIGIN)
 
 
 def _shifted(axis: XYZ, length: float) -> FramePose:

@@ -106,7 +106,7 @@ def _root(robot: Description) -> UrdfLink:
     )
 
 
-def mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: list[str]) -> list[MassProperties]:
+def combine_mass_properties(lumps: Collection[Lump], repair: Collection[str], notes: list[str]) -> list[MassProperties]:
     """Return the mass properties of each lump in the frame of its first link; links without <inertial> add nothing.
 
     The inertia of each lump must be valid. A link with an invalid inertia in a valid lump is noted.

@@ -14,11 +14,11 @@ from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing, warn_of_missing
 from kane.importers.pose import NO_MASS, MassProperties
 from kane.importers.touching import STOPS, Wanted, require_touching
-from kane.importers.urdf.collision import add_contacts, add_stops
+from kane.importers.urdf.collision import add_collision_contacts, add_stops
 from kane.importers.urdf.description import Description, UrdfJoint, read_description
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.motion import joint_motions, read_lock
-from kane.importers.urdf.tree import Lump, lump_links, mass_properties, require_mass
+from kane.importers.urdf.tree import Lump, combine_mass_properties, lump_links, require_mass
 from kane.importers.urdf.visuals import add_visuals
 from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
@@ -91,15 +91,15 @@ def load_urdf(
     lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
     allowed = _read_repair(robot, repair)
     if base is None:
-        masses = [NO_MASS, *mass_properties(lumps[1:], allowed, robot.notes)]
+        masses = [NO_MASS, *combine_mass_properties(lumps[1:], allowed, robot.notes)]
     else:
-        masses = mass_properties(lumps, allowed, robot.notes)
+        masses = combine_mass_properties(lumps, allowed, robot.notes)
     require_mass(lumps, masses, base.label if base is not None and isinstance(base.label, str) else None)
     folder = MeshFolder.of(text, root)
     try:
         model, bodies = _model(robot, lumps, masses, base)
         if wanted.floor is not None:
-            add_contacts(model, bodies, lumps, wanted, folder)
+            add_collision_contacts(model, bodies, lumps, wanted, folder)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
     _limit(model, lumps, wanted)

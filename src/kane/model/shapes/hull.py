@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 
-Array = NDArray[np.float64]
 # Adjacent triangles are one face if their corners are within this fraction of the size from a common plane. Flat sides
 # in single-precision files are flat to about this accuracy.
 COPLANARITY_TOLERANCE = 1e-6

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.errors import ModelError, warn
 from kane.expression.derivative import CHOICES, forward
@@ -24,20 +25,19 @@ from kane.expression.operations import ABS, CONSTANT, EQUAL, LESS, LESS_EQUAL, M
 from kane.expression.traverse import leaves, reachable
 from kane.native.arrays import Vector
 
-Rows = NDArray[np.float64]
 # Relative to the duration of a run: times closer than this are equal, and shorter intervals are not divided.
-SAME = 1e-9
+BEND_TIME_TOLERANCE = 1e-9
 # An expression is straight over an interval if it deviates from a line by less than this fraction of its largest value.
 STRAIGHT = 1e-6
 # An expression is given up if it may bend in more intervals of one length than this.
-MOST = 2**17
+MAX_BEND_INTERVALS = 2**17
 # Relative position of a division: off the middle, so that bends at round times do not fall on a boundary.
 DIVIDED = 0.4871
 # Iterations of the Illinois method, which converges with order 1.44.
 ILLINOIS = 14
 COMPARED = (MIN, MAX, LESS, LESS_EQUAL, EQUAL)
 
-_known: WeakKeyDictionary[ArrayFunction, dict[frozenset[Expr], tuple[Expr, ...]]] = WeakKeyDictionary()
+_time_expressions: WeakKeyDictionary[ArrayFunction, dict[frozenset[Expr], tuple[Expr, ...]]] = WeakKeyDictionary()
 
 
 def of_time_alone(functions: Iterable[ArrayFunction], time: Expr, constants: frozenset[Expr]) -> tuple[Expr, ...]:
@@ -50,7 +50,7 @@ def of_time_alone(functions: Iterable[ArrayFunction], time: Expr, constants: fro
     """
     found: dict[Expr, None] = {}
     for function in functions:
-        known = _known.setdefault(function, {})
+        known = _time_expressions.setdefault(function, {})
         if constants not in known:
             known[constants] = _largest(_roots(function), time, constants)
         found |= dict.fromkeys(known[constants])
@@ -93,7 +93,7 @@ class _Watched(NamedTuple):
     values: list[Expr]
     rates: list[Expr]
     sizes: list[Expr]
-    is_bend: Rows
+    is_bend: Array
     guarding: frozenset[Expr]
 
     @classmethod
@@ -122,7 +122,7 @@ def _switching(node: Expr) -> Sequence[Expr]:
 def bends(
     expressions: Sequence[Expr],
     time: Expr,
-    constants: Mapping[Expr, Rows],
+    constants: Mapping[Expr, Array],
     span: tuple[float, float],
     *,
     guarding: Sequence[Expr] = (),
@@ -166,7 +166,7 @@ class _BendSearch:
     """
 
     def __init__(
-        self, watched: _Watched, time: Expr, constants: Mapping[Expr, Rows], span: tuple[float, float], rows: int
+        self, watched: _Watched, time: Expr, constants: Mapping[Expr, Array], span: tuple[float, float], rows: int
     ) -> None:
         self._watched, self._time, self._constants, self._span, self._rows = watched, time, constants, span, rows
         self.row = np.arange(rows)
@@ -192,7 +192,7 @@ class _BendSearch:
         size = np.maximum(np.abs(low[:n]), np.abs(high[:n])) * width**2
         straight = watched.is_bend[:, None] & (size <= STRAIGHT * self._largest[:, self.row])
         monotone = (low[n:] > 0.0) | (high[n:] < 0.0)
-        short = width <= SAME * (self._span[1] - self._span[0])
+        short = width <= BEND_TIME_TOLERANCE * (self._span[1] - self._span[0])
         self.is_open &= crosses
         self._solve(self.is_open & (monotone | straight) & changes)
         self._keep((self.is_open & ~monotone & ~straight & short).any(axis=0), 0.5 * (self.low + self.high))
@@ -211,7 +211,7 @@ class _BendSearch:
         """Return the times of each row, increasing; times that are equal up to rounding appear once."""
         rows = np.concatenate([r for r, _ in self._found] or [np.zeros(0, int)])
         at = np.concatenate([t for _, t in self._found] or [np.zeros(0)])
-        near, result = SAME * (self._span[1] - self._span[0]), []
+        near, result = BEND_TIME_TOLERANCE * (self._span[1] - self._span[0]), []
         for row in range(self._rows):
             own = np.sort(at[rows == row])
             result.append(own[np.diff(own, prepend=-np.inf) > near])
@@ -220,12 +220,12 @@ class _BendSearch:
     def _give_up(self) -> None:
         """Close functions that may change their sign too often in a row."""
         for f, own in enumerate(self.is_open):
-            too_many = np.bincount(self.row[own], minlength=self._rows) > MOST
+            too_many = np.bincount(self.row[own], minlength=self._rows) > MAX_BEND_INTERVALS
             if not too_many.any():
                 continue
             self.is_open[f] &= ~too_many[self.row]
             expression = self._watched.sizes[f]
-            said = f"{expression!r} bends more than {MOST // 2:,} times in the run, and steps may pass "
+            said = f"{expression!r} bends more than {MAX_BEND_INTERVALS // 2:,} times in the run, and steps may pass "
             if expression in self._watched.guarding:
                 raise ModelError(
                     f"{said}changes of modes that depend on it; simulate in parts, each from the final state of the "
@@ -252,7 +252,7 @@ class _BendSearch:
         if wanted.any():
             self._found.append((self.row[wanted], at[wanted]))
 
-    def _points(self, roots: Sequence[Expr], at: Vector, row: Any = None) -> Rows:
+    def _points(self, roots: Sequence[Expr], at: Vector, row: Any = None) -> Array:
         """Return values at times, (roots, times)."""
         return np.array([np.broadcast_to(x, at.shape) for x in self._evaluated(roots, at, None, row)])
 

@@ -49,7 +49,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
             does not determine.
     """
     eqs, rhs = dyn.equations, dyn.function("rhs")
-    replacements = resolved(eqs, expressions)
+    replacements = resolve_replacements(eqs, expressions)
     state = (eqs.t, *eqs.q, *eqs.u)
     arrays: dict[str, Any] = {"state": state, "rest": eqs.inputs, "parameters": eqs.parameters}
     inputs = [replacements.get(leaf, leaf) for leaf in eqs.inputs]
@@ -69,7 +69,7 @@ def with_laws(dyn: Dynamics, expressions: Mapping[str, Expr]) -> Dynamics:
     return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile, dyn.ahead)
 
 
-def resolved(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
+def resolve_replacements(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:
     """Return the expression of each replaced input, in leaves whose values the equations have.
 
     Raises:

@@ -65,7 +65,7 @@ def fixed_course(
     steps = math.ceil(abs(until - start) / dt * (1.0 - 1e-12))
     if every is None and times is None:
         every = max(1, -(-steps // USUAL_ROWS))
-    within = inside(start, until, stops.within_steps(start, until, dt) if stops else NEVER)
+    within = select_stops(start, until, stops.within_steps(start, until, dt) if stops else NEVER)
     step = math.copysign(dt, until - start)
     return Course(start, until, step, steps, every or 0, _records(times), within)
 
@@ -73,7 +73,7 @@ def fixed_course(
 def grid_course(start: float, dt: float, k: int, bends: Vector = NEVER) -> Course:
     """Return the course of only the k-th step of length dt, counted from ``start``; it records only its end."""
     until = start + k * dt
-    return Course(start, until, dt, k + 1, 0, NEVER, inside(until - dt, until, bends))
+    return Course(start, until, dt, k + 1, 0, NEVER, select_stops(until - dt, until, bends))
 
 
 def ahead_course(start: float, until: float, stops: Vector = NEVER) -> Course:
@@ -99,10 +99,10 @@ def free_course(start: float, until: float, every: int | None, times: Vector | N
     """Return a course from start to until with step-size control, whose steps end at every stop."""
     if every is None and times is None:
         times = np.linspace(start, until, USUAL_PARTS + 1 if until != start else 1)
-    return Course(start, until, 0.0, 0, every or 0, _records(times), inside(start, until, stops))
+    return Course(start, until, 0.0, 0, every or 0, _records(times), select_stops(start, until, stops))
 
 
-def inside(start: float, until: float, times: Vector) -> Vector:
+def select_stops(start: float, until: float, times: Vector) -> Vector:
     """Return the increasing ``times`` strictly inside the span, in the order of the run, followed by the end."""
     found = times[(times > min(start, until)) & (times < max(start, until))]
     return np.append(found if until >= start else found[::-1], float(until))

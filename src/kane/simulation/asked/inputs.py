@@ -18,7 +18,7 @@ from kane.native.arrays import Tables, Vector
 from kane.simulation.asked.sampled import Sampled
 
 # Times that differ by less than this fraction are equal up to rounding.
-SAME_TIME = 1e-9
+INPUT_TIME_TOLERANCE = 1e-9
 
 InputFunction = Callable[[float, Vector, Vector], Any]
 
@@ -133,7 +133,7 @@ class InputPlan:
             ModelError: names the input and the cure.
         """
         first, last = min(start, until), max(start, until)
-        rounding = SAME_TIME * max(1.0, abs(first), abs(last))
+        rounding = INPUT_TIME_TOLERANCE * max(1.0, abs(first), abs(last))
         for column, samples in self.samples.items():
             if samples.times[0] > first + rounding or samples.end < last - rounding:
                 raise ModelError(
@@ -151,13 +151,13 @@ class InputPlan:
 
     def jumps(self, t: float) -> bool:
         """Check whether held samples jump at a time; an event due to a jump keeps its time when parameters vary."""
-        apart = SAME_TIME * max(1.0, abs(t))
+        apart = INPUT_TIME_TOLERANCE * max(1.0, abs(t))
         before, after = self.sampled(np.full(2, t), np.array([t - apart, t + apart]))
         return bool((before != after).any())
 
     def slopes(self, t: float) -> Vector:
         """Return the rates of constants and samples just before a time, (inputs,)."""
-        before = t - SAME_TIME**0.5 * max(1.0, abs(t))
+        before = t - INPUT_TIME_TOLERANCE**0.5 * max(1.0, abs(t))
         values = self.sampled(np.array([before, t]), np.full(2, 0.5 * (before + t)))
         return np.asarray((values[1] - values[0]) / (t - before))
 

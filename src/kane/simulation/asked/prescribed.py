@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kane.dynamics.unit_quaternions import UNIT_TOLERANCE
+from kane.array_types import Array
+from kane.dynamics.unit_quaternions import UNIT_LENGTH_TOLERANCE
 from kane.errors import ModelError, shown
 from kane.expression.arguments import numbers
 from kane.expression.derivative import linear_coefficients, total_time_derivative
@@ -21,7 +21,6 @@ from kane.formulation.equations import Equations
 from kane.model.named_vector import index_of_name
 from kane.simulation.asked.inputs import Samples
 
-Array = NDArray[np.float64]
 SPLINE_DEGREE = 5  # its second derivative is smooth, with an error of fourth order in the distance of the samples
 FORMS = "an expression of model.time, a function of t that returns one, a constant number, or samples"
 
@@ -166,14 +165,14 @@ def _require_possible(equations: Equations, q: Motion, times: Array, error: Arra
     for start in equations.quaternions:
         length = np.linalg.norm(q.value[:, start : start + 4], axis=1)
         k = int(np.argmax(np.abs(length - 1.0)))
-        if abs(length[k] - 1.0) > UNIT_TOLERANCE:
+        if abs(length[k] - 1.0) > UNIT_LENGTH_TOLERANCE:
             names = ", ".join(leaf.name for leaf in equations.q[start : start + 4])
             raise ModelError(
                 f"the quaternion ({names}) has length {length[k]:.9g} at t = {times[k]:.9g} s; it must be 1"
             )
     scale = max(1.0, float(np.abs(q.rate).max(initial=0.0)))
     at, j = divmod(int(np.argmax(np.abs(error))), error.shape[1])
-    if abs(error[at, j]) > UNIT_TOLERANCE * scale:
+    if abs(error[at, j]) > UNIT_LENGTH_TOLERANCE * scale:
         name = equations.q[j].name
         raise ModelError(
             f"no generalized speeds produce the prescribed d{name}/dt = {q.rate[at, j]:.9g} at t = {times[at]:.9g} s; "

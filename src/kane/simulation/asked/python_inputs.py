@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_asked import AskedCode
+from kane.codegen.jit.python_call import FLOAT64
 from kane.errors import ModelError
 from kane.expression.arguments import numbers
 from kane.native.arrays import RHS, StateEquation, Vector
 from kane.simulation.asked.inputs import InputPlan
-
-_DOUBLE = np.dtype(np.float64)
 
 
 class PythonInputs:
@@ -66,7 +65,7 @@ class PythonInputs:
             values[column] = self._checked(function(t, q, u), ())
 
     def _checked(self, value: Any, shape: tuple[int, ...]) -> Any:
-        if value.__class__ is np.ndarray and value.dtype is _DOUBLE and value.shape == shape:
+        if value.__class__ is np.ndarray and value.dtype is FLOAT64 and value.shape == shape:
             return value
         array = numbers(value, "an input function must return numbers")
         if array.shape != shape:

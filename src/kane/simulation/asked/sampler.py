@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 # Ticks closer than this fraction of a fixed step to its end are at its end.
 ON_GRID = 1e-6
 # Ticks that differ by less than this fraction are equal up to rounding.
-SAME_TIME = 1e-12
+TICK_TOLERANCE = 1e-12
 # Ticks of one law that are planned at once; later windows double the length of the plan, so that its cost stays linear.
-WINDOW = 100_000
+PLANNED_TICKS = 100_000
 NONE: Vector = np.zeros(0)
 
 
@@ -126,7 +126,7 @@ class Sampler:
         self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
 
     def plan(self, course: Course) -> Course:
-        """Plan the first ticks of a course, ``WINDOW`` of each law; return the course with steps that end there.
+        """Plan the first ticks of a course, ``PLANNED_TICKS`` of each law; return the course with steps that end there.
 
         Raises:
             ModelError: the run goes backwards, fixed steps do not end at ticks, or the answers exceed the memory.
@@ -144,7 +144,7 @@ class Sampler:
         return self._extend(0)
 
     def plan_further(self) -> Course:
-        """Plan as many ticks again as there are, at least ``WINDOW``; return the course with their times as stops."""
+        """Plan as many ticks again as there are, at least PLANNED_TICKS; return the course with their times."""
         self._read_back()
         return self._extend(int(self.native.next[0]))
 
@@ -152,7 +152,7 @@ class Sampler:
         """Plan further, where the first ``reached`` ticks of the plan were answered."""
         course, end = self._course, self._end(self._course)
         starts = [(law.sampled.period, log.tick + len(log.planned)) for law, log in zip(self.laws, self._logs)]
-        most = max(WINDOW, *(len(log.planned) for log in self._logs))
+        most = max(PLANNED_TICKS, *(len(log.planned) for log in self._logs))
         horizon = min(end, *(self.start + period * (tick + most) for period, tick in starts))
         self.complete = horizon == end
         for law, log in zip(self.laws, self._logs, strict=True):
@@ -258,7 +258,7 @@ class Sampler:
     def _unite_times(self) -> None:
         """Make times equal that differ by rounding alone, such as 3 x 0.05 and 5 x 0.03, in ticks and answers."""
         every = np.unique(np.concatenate([x for log in self._logs for x in (log.planned, log.times)]))
-        first = np.concatenate([[True], np.diff(every) > SAME_TIME * np.maximum(1.0, np.abs(every[1:]))])
+        first = np.concatenate([[True], np.diff(every) > TICK_TOLERANCE * np.maximum(1.0, np.abs(every[1:]))])
         one = every[first][np.cumsum(first) - 1]
         for log in self._logs:
             log.times = one[np.searchsorted(every, log.times)]
@@ -272,12 +272,12 @@ class Sampler:
             raise ModelError("the ticks of sampled laws do not fit in memory; enlarge the periods")
 
     def _require_on_grid(self, course: Course) -> None:
-        """Raise ModelError unless fixed steps end at the ticks: the first ``WINDOW`` ticks and the last one."""
+        """Raise ModelError unless fixed steps end at the ticks: the first ``PLANNED_TICKS`` ticks and the last one."""
         end = self._end(course)
         for law, log in zip(self.laws, self._logs, strict=True):
             s = law.sampled
             last = max(math.ceil((end - self.start) / s.period), log.tick)
-            first = s.ticks(self.start, log.tick, min(last, log.tick + WINDOW))
+            first = s.ticks(self.start, log.tick, min(last, log.tick + PLANNED_TICKS))
             ticks = np.concatenate([first, s.ticks(self.start, max(last - 1, log.tick), last)])
             at = np.concatenate([ticks, ticks + s.delay])
             at = at[at < course.until]
@@ -296,7 +296,7 @@ class Sampler:
         count = [len(law.columns) for law in self.laws]
         table = len(self.held.column) + np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
         logs = [(log.times, column) for log in self._logs for column in log.values.T]
-        self.tables = joined(self.held, [c for law in self.laws for c in law.columns], logs)
+        self.tables = append_tables(self.held, [c for law in self.laws for c in law.columns], logs)
         times = np.concatenate([NONE, *ticks])
         law = np.repeat(np.arange(len(ticks)), [len(t) for t in ticks])
         # The value of a tick is stored after the values that the log had before.
@@ -346,7 +346,7 @@ def nothing_sampled() -> Sampling:
     return Sampling(none, one, NONE, NONE, NONE, one, NONE, none, none, one.copy(), np.zeros(1))
 
 
-def joined(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Vector]]) -> Tables:
+def append_tables(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Vector]]) -> Tables:
     """Append tables of some columns, with their times and values, to the user's tables."""
     lengths = np.concatenate([held.last - held.first, [len(times) for times, _ in logs]]).astype(np.int64)
     last = np.cumsum(lengths)

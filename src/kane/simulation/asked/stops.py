@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kane.array_types import Array
 from kane.expression.node import Expr
 from kane.native.arrays import Vector
-from kane.simulation.asked.bends import Rows, bends, of_time_alone
+from kane.simulation.asked.bends import bends, of_time_alone
 
 if TYPE_CHECKING:
     from kane.simulation.problem import Problem
 
 # Growth factor of consecutive windows, and the largest ratio of a window to the requested span.
-LONGER, LONGEST = 2, 1024
+WINDOW_GROWTH, MAX_WINDOW_RATIO = 2, 1024
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Stops:
         low, high = min(start, until), max(start, until)
         if self._expressions and not (self._window[0] <= low and high <= self._window[1]):
             follows = self._window[0] <= low <= self._window[1] < high
-            self._length = min(LONGER * self._length, LONGEST) if follows else 1
+            self._length = min(WINDOW_GROWTH * self._length, MAX_WINDOW_RATIO) if follows else 1
             self._window = (low, low + self._length * (high - low)) if follows else (low, high)
             self._bends = self.of_rows(self._window, {})[0]
         return self._bends
@@ -67,7 +68,7 @@ class Stops:
         near = np.diff(found) < dt
         return found[np.append(near, False) | np.append(False, near)] if len(found) else found
 
-    def of_rows(self, span: tuple[float, float], given: Mapping[Expr, Rows]) -> list[Vector]:
+    def of_rows(self, span: tuple[float, float], given: Mapping[Expr, Array]) -> list[Vector]:
         """Return the bends in a span for rows of parameters and constant inputs; other values are the problem's."""
         p, eqs = self.problem, self.problem.dyn.equations
         values = {leaf: np.array([x]) for leaf, x in zip(eqs.parameters, p.parameters, strict=True)}

@@ -27,7 +27,7 @@ from kane.simulation.mode_table import stage_in_force
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 # The formulas have orders up to five: five values and the first one determine the polynomial of a step.
-NODES = np.arange(1, 6) / 5.0
+BDF_NODES = np.arange(1, 6) / 5.0
 # Number of states from which a sparse linear solver is used.
 SPARSE_FROM = 30
 # The solver restarts from the projected state if it is this many tolerances off the constraints.
@@ -76,7 +76,7 @@ class BDF(Integrator):
         return {"rtol": float(self.rtol), "atol": float(self.atol)}
 
     def advance(self, march: March, steps: int) -> Status:
-        march.make_room(steps, len(NODES))
+        march.make_room(steps, len(BDF_NODES))
         store, course = march.store, march.course
         for _ in range(steps):
             if march.finished or is_full(march.system, store):
@@ -95,7 +95,7 @@ class BDF(Integrator):
                 return Status.NO_GUARD
             if guarded and creeps(march.course, store, len(march.system.automaton.guards.out)):
                 return Status.ENDLESS
-            end_external(march.system, march.tables, course, march.watch, store, DENSE, (t, t1 - t, t1))
+            end_external(march.system, march.tables, course, march.watch, store, BDF_INTERPOLANT, (t, t1 - t, t1))
             at_stop = t1 == stop and t1 != course.until
             store.counts[STOP] += at_stop
             jumps = at_stop and any(table.column.size for table in march.tables[:2])
@@ -154,7 +154,7 @@ class _Session:
         return bool(switched or max(notes[CONFIGURATION], notes[MOTION]) > ASTRAY * tolerance)
 
     def step(self, stop: float) -> tuple[Status, float]:
-        """Take one step towards a stop; store y, and the polynomial of the step as increments at NODES."""
+        """Take one step towards a stop; store y, and the polynomial of the step as increments at BDF_NODES."""
         store, t = self._march.store, self._march.time
         try:
             done = self._solver.step(stop, method="onestep", tstop=stop)
@@ -170,9 +170,9 @@ class _Session:
         return Status.GOING, t1
 
     def _look(self, t: float, t1: float) -> Vector:
-        """Store the polynomial from t to t1 as increments at NODES; return the state at t1."""
+        """Store the polynomial from t to t1 as increments at BDF_NODES; return the state at t1."""
         store = self._march.store
-        for row, node in zip(store.slopes, NODES, strict=False):
+        for row, node in zip(store.slopes, BDF_NODES, strict=False):
             # Evaluate the end of the step last, because the solver continues from the last evaluation.
             found = self._solver.step(t1 if node == 1.0 else t + node * (t1 - t)).y
             row[:] = (found - store.x) / (t1 - t)
@@ -188,7 +188,7 @@ class _Session:
             return t1, False
         end, found = t1, False
         for _ in range(MANY):  # sample the shortened step again, because its samples are closer together
-            part = guard_external(march.system, march.tables, march.store, DENSE, (t, end - t, end))
+            part = guard_external(march.system, march.tables, march.store, BDF_INTERPOLANT, (t, end - t, end))
             if part > 1.0:
                 break
             found, length = True, part * abs(end - t) + shortest_cut(march.course, counts)
@@ -246,9 +246,9 @@ def _solver() -> Any:
 
 
 def _lagrange() -> Any:
-    """Return the interpolant of ``state.between`` through the start and the values at NODES."""
-    powers = np.vander(NODES, len(NODES) + 1, increasing=True)[:, 1:]
+    """Return the interpolant of ``state.between`` through the start and the values at BDF_NODES."""
+    powers = np.vander(BDF_NODES, len(BDF_NODES) + 1, increasing=True)[:, 1:]
     return np.ascontiguousarray(np.linalg.inv(powers).T)
 
 
-DENSE = _lagrange()
+BDF_INTERPOLANT = _lagrange()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
@@ -22,7 +23,7 @@ from kane.simulation.modes.atlas import Atlas
 from kane.simulation.modes.charts import Charts, refuse_references
 from kane.simulation.problem import Problem
 from kane.simulation.recorded.record import ChartSwitch, Record
-from kane.simulation.switching import Rows, Switching
+from kane.simulation.switching import Switching
 
 # Joints whose guard is this small switch with the one that is negative: the square of a sine, in which rounding is
 # far smaller.
@@ -48,7 +49,7 @@ class ChartSwitching(Switching):
         # The last state in declared coordinates, and whether the run has left them; the same for what laws have seen.
         self._last, self._changed = np.zeros(0), False
         # What was there before ``declared`` was called last, and what it was given.
-        self._before: tuple[Vector, bool, list[Rows]] = self._last, self._changed, []
+        self._before: tuple[Vector, bool, list[Array]] = self._last, self._changed, []
         self._seen, self._left = np.zeros(0), False
         self._laws: dict[int, list[tuple[ArrayFunction, Vector] | None]] = {}
 
@@ -91,7 +92,7 @@ class ChartSwitching(Switching):
         function, stage = coded
         return function(state, inputs, stage)
 
-    def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
+    def declared(self, march: March, states: Array, found: Array) -> tuple[Array, Array, Vector]:
         """See ``Switching``: every angle next to that of the state before; those before the first change stay."""
         stretches = march.stretches()
         courses = [np.vstack([states[s.rows], found[s.found]]) for s in stretches]
@@ -104,13 +105,13 @@ class ChartSwitching(Switching):
             states[stretch.rows], found[stretch.found] = course[:n], course[n:]
         return states, found, self._last
 
-    def beside(self, march: March, states: Sequence[Rows]) -> list[Rows]:
+    def beside(self, march: March, states: Sequence[Array]) -> list[Array]:
         """Further states [t, q, u] of each stretch of a march, which ``declared`` was given last, as it gives them."""
         known = self._before[2]
         converted, _ = self._converted(march, [np.vstack(both) for both in zip(known, states, strict=True)])
         return [course[len(before) :] for before, course in zip(known, converted, strict=True)]
 
-    def _converted(self, march: March, courses: Sequence[Rows]) -> tuple[list[Rows], Vector]:
+    def _converted(self, march: March, courses: Sequence[Array]) -> tuple[list[Array], Vector]:
         """States [t, q, u] of each stretch of a march, in any order, in declared coordinates, and its last state."""
         converted, (last, changed, _) = [], self._before
         for stretch, given in zip(march.stretches(), courses, strict=True):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
 from kane.simulation.march import March
@@ -21,7 +22,6 @@ from kane.simulation.modes.contacting import ContactSwitching
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.problem import Problem
 from kane.simulation.recorded.record import Record
-from kane.simulation.switching import Rows
 
 # Rows that are put aside have this less their key: a negative one, which is no mode's.
 ASIDE = -2
@@ -73,7 +73,7 @@ class ChartedContactSwitching(ContactSwitching):
     def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
         return self._charts.answer(law, key, state, inputs)
 
-    def declared(self, march: March, states: Rows, found: Rows) -> tuple[Rows, Rows, Vector]:
+    def declared(self, march: March, states: Array, found: Array) -> tuple[Array, Array, Vector]:
         return self._charts.declared(march, states, found)
 
     def told(self, march: March, record: Record) -> Record:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.dynamics.ahead import DEPENDENT
+from kane.dynamics.ahead import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_choices import ChoiceFunctions, ChoiceParts
 from kane.dynamics.met_modes import MetModes
@@ -67,7 +67,7 @@ class ChoiceSwitching(Switching):
         return slice(HEADER, HEADER + len(self._functions.equations.u))
 
     def met(self, march: March, record: Record) -> Collection[tuple[str, ...]]:
-        return [tuple(mode.removesuffix(DEPENDENT).split(", ")) for mode in record.modes]
+        return [tuple(mode.removesuffix(DEPENDENT_SUFFIX).split(", ")) for mode in record.modes]
 
     def meet(self, modes: Iterable[tuple[str, ...]]) -> None:
         self._met.meet(modes)

@@ -13,7 +13,7 @@ from kane.dynamics.ahead import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, listed
+from kane.errors import ModelError, list_names
 from kane.native.arrays import (
     CHANGE,
     CHANGE_TIME,
@@ -48,7 +48,7 @@ from kane.native.contacts.passing import STEPPED
 from kane.native.header import HEADER, RANK
 from kane.native.modes import enter
 from kane.simulation.asked.events import Event, Occurrence
-from kane.simulation.inside import TOUCHING, inside
+from kane.simulation.inside import START_GAP_TOLERANCE, describe_penetration
 from kane.simulation.march import March, Status
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_history import ContactHistory, require_kept
@@ -159,12 +159,12 @@ class ContactSwitching(Switching):
         functions = self._at(problem.key).functions
         numbers = _numbers(functions, course.start, x[None, :], problem.parameters)[0]
         for c, row in zip(functions.equations.candidates, numbers, strict=True):
-            if not row[GAP] >= -TOUCHING:
-                raise ModelError(inside(problem.dyn, c.name, float(row[GAP])))
+            if not row[GAP] >= -START_GAP_TOLERANCE:
+                raise ModelError(describe_penetration(problem.dyn, c.name, float(row[GAP])))
 
     def doubted(self, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.bool_]:
         numbers = _numbers(self._at(0).functions, t, x, parameters)
-        return np.asarray(~(numbers[..., GAP] >= -TOUCHING).all(axis=1))
+        return np.asarray(~(numbers[..., GAP] >= -START_GAP_TOLERANCE).all(axis=1))
 
     def refusal(self, march: March, outcome: Outcome) -> str:
         automaton, functions = march.system.automaton, self._at(march.problem.key).functions
@@ -179,7 +179,7 @@ class ContactSwitching(Switching):
             )
             return f"within the next step {what} is no number"
         if outcome is Outcome.ENDLESS:
-            names = listed([repr(name) for name in self._active(march)])
+            names = list_names([repr(name) for name in self._active(march)])
             return f"{super().refusal(march, outcome)}: in force, or touching, is {names or 'nothing'}"
         return refusal(functions.equations, automaton.changed, self._active(march))
 

@@ -22,16 +22,16 @@ from kane.simulation.settling import UNSETTLED, Constraints
 if TYPE_CHECKING:
     from kane.simulation.recorded.trajectory import Trajectory
 
-NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
-UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)
-KINDS = ((0,), (1, 2, 3), (4, 5, 6))
+MOTION_CONSTANT_NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
+MOTION_CONSTANT_UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)
+MOTION_CONSTANT_KINDS = ((0,), (1, 2, 3), (4, 5, 6))
 # Indices, among the outputs of the program, of the size of each kind.
-SIZES = (16, 17, 18)
+MOTION_SIZE_OUTPUTS = (16, 17, 18)
 # Rates below this fraction of their natural size are rounding of terms that cancel; true rates are far larger.
-ROUND_OFF = 1e-8
-TRIALS = 16
+MOTION_RATE_ROUNDING = 1e-8
+AUDIT_TRIAL_STATES = 16
 # Values below this fraction of their size are rounding of terms that add up to zero.
-ZERO = 1e-14
+MOTION_CONSTANT_ROUNDING = 1e-14
 
 
 class Constant(NamedTuple):
@@ -96,7 +96,7 @@ class Audit(tuple[Constant, ...]):
 
 def _rounded(c: Constant) -> float:
     """Return the first value, or zero if it is only rounding."""
-    return c.initial if abs(c.initial) > ZERO * c.size else 0.0
+    return c.initial if abs(c.initial) > MOTION_CONSTANT_ROUNDING * c.size else 0.0
 
 
 def audit(run: Trajectory, dyn: Dynamics) -> Audit:
@@ -119,13 +119,15 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     forward = dyn.function("forward")
     trials = function(states, forward(states, inputs, forward.stage(parameters)), stage)
     speed = 1.0 + np.abs(trials[:, 14:15])  # kinetic energy, with which rates grow
-    for kind, sizes in zip(KINDS, SIZES, strict=True):
+    for kind, sizes in zip(MOTION_CONSTANT_KINDS, MOTION_SIZE_OUTPUTS, strict=True):
         size = float(along[:, sizes].max())
         natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:16]).max()
         for k in kind:
-            if np.abs(trials[:, 7 + k : 8 + k] / speed).max() <= ROUND_OFF * natural:
+            if np.abs(trials[:, 7 + k : 8 + k] / speed).max() <= MOTION_RATE_ROUNDING * natural:
                 drift = max((float(np.abs(along[rows, k] - along[rows[0], k]).max()) for rows in stretches), default=0)
-                found.append(Constant(NAMES[k], UNITS[k], float(along[0, k]), drift, size))
+                found.append(
+                    Constant(MOTION_CONSTANT_NAMES[k], MOTION_CONSTANT_UNITS[k], float(along[0, k]), drift, size)
+                )
     return Audit(found if stretches else (), apart="status" in run.to_xarray())
 
 
@@ -157,12 +159,12 @@ def _constants(equations: Equations) -> Program:
 def _perturbed(run: Trajectory, dyn: Dynamics, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return random states near the run's states, on the constraints, and its inputs scaled at random."""
     random = np.random.default_rng(0)
-    rows = random.integers(len(run), size=TRIALS)
-    q = run.q[rows] + random.normal(size=(TRIALS, run.q.shape[1]))
+    rows = random.integers(len(run), size=AUDIT_TRIAL_STATES)
+    q = run.q[rows] + random.normal(size=(AUDIT_TRIAL_STATES, run.q.shape[1]))
     for start in dyn.equations.quaternions:
         q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
-    u = run.u[rows] + random.normal(size=(TRIALS, run.u.shape[1]))
-    inputs = run.inputs[rows] * random.uniform(0.5, 1.5, size=(TRIALS, run.inputs.shape[1]))
+    u = run.u[rows] + random.normal(size=(AUDIT_TRIAL_STATES, run.u.shape[1]))
+    inputs = run.inputs[rows] * random.uniform(0.5, 1.5, size=(AUDIT_TRIAL_STATES, run.inputs.shape[1]))
     states = np.column_stack([run.time[rows], q, u])
     return (states if dyn.settle is None else _settled(run, dyn, parameters, rows, states)), inputs
 

@@ -22,7 +22,7 @@ from kane.simulation.recorded.run_model import dynamics_of, parameters_of
 
 DOTS = 100  # pixels per inch
 # Number of poses that determine the extent of the picture, and the largest number of frames.
-LOOKS, MOST_FRAMES = 60, 20_000
+EXTENT_POSES, MOST_FRAMES = 60, 20_000
 
 
 def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any, arrows: Any) -> Path:
@@ -50,7 +50,7 @@ def save_video(run: Any, path: Any, *, fps: float, speed: float, size: Any, arro
     def shown_arrows(k: int) -> list[DrawnArrow]:
         return list(drawn_arrows(acting, k, (R[k], p[k]), scales))
 
-    looks = np.unique(np.linspace(0, count - 1, LOOKS).astype(int))
+    looks = np.unique(np.linspace(0, count - 1, EXTENT_POSES).astype(int))
     extent = picture.extent([(R[k], p[k]) for k in looks], [a.end for k in looks for a in shown_arrows(k)])
 
     def frames() -> Iterator[Image]:

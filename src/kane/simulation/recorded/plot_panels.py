@@ -10,7 +10,8 @@ import numpy as np
 
 from kane.model.named_vector import index_of_name
 
-LINES, MANY = 20, 60  # lines per panel; more than MANY similar lines share one panel, without a legend
+# Lines per panel; more than MANY_SIMILAR_LINES similar lines share one panel, without a legend.
+LINES_PER_PANEL, MANY_SIMILAR_LINES = 20, 60
 UNEQUAL = 20.0  # size ratio from which the smaller of two lines would look flat
 NOISE = 1e-12  # values below this are rounding, relative to the largest value of the same unit, or to 1 if larger
 
@@ -105,6 +106,6 @@ def _divided(group: list[PlottedQuantity]) -> Iterator[Panel]:
     while group:
         largest = max(x.size for x in group)
         alike = [x for x in group if x.size * UNEQUAL >= largest]
-        count = len(alike) if len(alike) > MANY else LINES
+        count = len(alike) if len(alike) > MANY_SIMILAR_LINES else LINES_PER_PANEL
         yield from (alike[k : k + count] for k in range(0, len(alike), count))
         group = [x for x in group if x not in alike]

@@ -15,25 +15,26 @@ from kane.native.arrays import Vector
 from kane.simulation.beginning_slip import DIRECTED, begun
 from kane.simulation.layout import Layout
 from kane.simulation.recorded.story import JAMS, Story
-from kane.simulation.settling import FAR
+from kane.simulation.settling import LARGE_PROJECTION_MOVE
 
 if TYPE_CHECKING:
     import xarray
 
 # Warn that slip in space lingers if integration errors decide its direction. In three consecutive records the slip is
-# then slower than LINGERS step errors and turns by more than 0.05 rad per record. Errors matter only if NOISY times the
-# error exceeds the speed from which slip has its own direction (``simulation.beginning_slip``).
-LINGERS, TURNED, NOISY = 30.0, math.cos(0.05), 30.0
+# then slower than LINGERING_SLIP_ERRORS step errors and turns by more than 0.05 rad per record. Errors matter only if
+# NOISY_SLIP_ERRORS times the error exceeds the speed from which slip has its own direction
+# (``simulation.beginning_slip``).
+LINGERING_SLIP_ERRORS, LINGERING_TURN_COSINE, NOISY_SLIP_ERRORS = 30.0, math.cos(0.05), 30.0
 # Marks a dataset, and a file, as a trajectory. The version changes if readers must distinguish formats.
-FORMAT = "kane trajectory"
+TRAJECTORY_FORMAT = "kane trajectory"
 FORMAT_VERSION = 1
 
 
 # Dataset attributes that list modes, and the separator of the list.
-MODES, IN_NUMBERS, SEPARATOR = "modes", "modes_in_numbers", "; "
+MODES, NUMERICAL_MODES, SEPARATOR = "modes", "modes_in_numbers", "; "
 
 # Dimensions (a single one as str), values and attributes, as xarray takes them.
-Variable = tuple[Any, NDArray[Any], Mapping[str, Any]]
+XarrayVariable = tuple[Any, NDArray[Any], Mapping[str, Any]]
 
 
 # Residuals of the constraints: variables and their attributes, in the order of ``Record.constraints``.
@@ -68,8 +69,8 @@ class Labelled:
         attributes: settings of the run.
     """
 
-    variables: Mapping[str, Variable]
-    coordinates: Mapping[str, Variable]
+    variables: Mapping[str, XarrayVariable]
+    coordinates: Mapping[str, XarrayVariable]
     attributes: Mapping[str, Any]
 
     @classmethod
@@ -140,7 +141,7 @@ class Record:
         layout, states = self.layout, self.states
         nq = len(layout.coordinates)
         joules = {"units": "J"}
-        met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (IN_NUMBERS, self.in_numbers)) if x}
+        met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (NUMERICAL_MODES, self.in_numbers)) if x}
         told = ({}, {}) if self.story is None else (self.story.variables(), self.story.coordinates())
         return Labelled(
             variables=self._events()
@@ -165,7 +166,13 @@ class Record:
                 "speed_units": ("speed", _words(layout.speed_units), {}),
                 **told[1],
             },
-            attributes={"format": FORMAT, "format_version": FORMAT_VERSION, "model": layout.model, **met, **attributes},
+            attributes={
+                "format": TRAJECTORY_FORMAT,
+                "format_version": FORMAT_VERSION,
+                "model": layout.model,
+                **met,
+                **attributes,
+            },
         )
 
     def doubt(self, rtol: float, atol: float) -> str:
@@ -192,8 +199,9 @@ class Record:
         if self.story is None:
             return ""
         errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
-        noise, speeds = np.where(NOISY * errors > begun(atol), LINGERS * errors, 0.0), np.hypot(*self.slips.T).T
-        turns = (self.slips[1:] * self.slips[:-1]).sum(axis=2) < TURNED * speeds[1:] * speeds[:-1]
+        noise = np.where(NOISY_SLIP_ERRORS * errors > begun(atol), LINGERING_SLIP_ERRORS * errors, 0.0)
+        speeds = np.hypot(*self.slips.T).T
+        turns = (self.slips[1:] * self.slips[:-1]).sum(axis=2) < LINGERING_TURN_COSINE * speeds[1:] * speeds[:-1]
         slow = speeds < noise[:, None]
         rows, found = np.nonzero(slow[2:] & slow[1:-1] & slow[:-2] & turns[1:] & turns[:-1])
         if not len(rows):
@@ -219,7 +227,7 @@ class Record:
         with np.errstate(divide="ignore", invalid="ignore"):
             moved = np.where(drift > 0.0, drift / conditioning, 0.0)
         worst = int(np.argmax(moved / allowed))
-        if not moved[worst] > FAR * allowed[worst]:
+        if not moved[worst] > LARGE_PROJECTION_MOVE * allowed[worst]:
             return ""
         return (
             f"the state of {self.layout.model!r} recorded at t = {self.states[worst, 0]:.9g} s may err by "
@@ -228,7 +236,7 @@ class Record:
             "(max_step), relax rtol and atol, or avoid such states"
         )
 
-    def _events(self) -> dict[str, Variable]:
+    def _events(self) -> dict[str, XarrayVariable]:
         """Return the variables of the events; empty without events."""
         names, found = self.events
         if not len(found):
@@ -241,7 +249,7 @@ class Record:
             "event_u": (("event", "speed"), found[:, 2 + nq :], {"long_name": "generalized speeds at events"}),
         }
 
-    def _switches(self) -> dict[str, Variable]:
+    def _switches(self) -> dict[str, XarrayVariable]:
         """Return the variables of the chart switches; empty without switches."""
         if not self.switches:
             return {}
@@ -252,7 +260,7 @@ class Record:
             "chart_switch_to": ("chart_switch", _words(charts), {"long_name": "the new coordinates"}),
         }
 
-    def _constraints(self) -> dict[str, Variable]:
+    def _constraints(self) -> dict[str, XarrayVariable]:
         """Return the variables of the constraint residuals; empty without constraints."""
         if not self.constraints.size:
             return {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.ahead import STATUSES
+from kane.dynamics.ahead import CONSTRAINT_STATUSES
 from kane.errors import ModelError, shown
 from kane.model.checks import near
 from kane.model.contacts.candidate import parts_named
@@ -23,9 +23,9 @@ EFFORT, IMPULSE = "N or N m", "N s or N m s"
 # Cause of the event of a sliding contact whose own friction leaves no consistent normal force (Painleve).
 JAMS = "jams"
 # Impulses and energies smaller than this fraction of the largest in the run are rounding and print as zero.
-NOTHING = 1e-14
-# A long event table shows the first FIRST and the last LAST events.
-FIRST, LAST = 30, 10
+NEGLIGIBLE_FRACTION = 1e-14
+# A long event table shows the first FIRST_EVENTS and the last LAST_EVENTS events.
+FIRST_EVENTS, LAST_EVENTS = 30, 10
 
 
 class ActiveBand(NamedTuple):
@@ -46,7 +46,7 @@ class Story:
         candidates: names of the constraints.
         rows: names of the constraint rows.
         of: index of each row's constraint, (rows,).
-        statuses: index into STATUSES at each recorded time, (times, candidates).
+        statuses: index into CONSTRAINT_STATUSES at each recorded time, (times, candidates).
         reactions: force of each row at each recorded time, (times, rows) [N or N m].
         times: times of the transitions, (changes,) [s].
         causes: index of the constraint that changes, (changes,).
@@ -54,7 +54,7 @@ class Story:
         energy_lost: kinetic energy before minus after, (changes,) [J]; zero for all but the first of simultaneous
             transitions.
         impulses: impulse of each row, (changes, rows) [N s or N m s].
-        after: index into STATUSES after each transition, (changes, candidates).
+        after: index into CONSTRAINT_STATUSES after each transition, (changes, candidates).
         q: coordinates at each transition, (changes, nq).
         u_before, u: speeds before and after each transition, (changes, n).
     """
@@ -77,7 +77,7 @@ class Story:
     def variables(self) -> dict[str, Any]:
         """Return the log as dataset variables; transitions are omitted if there are none."""
         found: dict[str, Any] = {
-            "status": (("time", "candidate"), self.statuses, {"long_name": ", ".join(STATUSES)}),
+            "status": (("time", "candidate"), self.statuses, {"long_name": ", ".join(CONSTRAINT_STATUSES)}),
             "reaction": (("time", "contact_row"), self.reactions, {"units": EFFORT}),
             "contact_row_of": ("contact_row", self.of, {"long_name": "index of the row's constraint"}),
         }
@@ -140,7 +140,9 @@ def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
     found = {}
     for name, column in zip(dataset["candidate"].to_numpy(), statuses.T, strict=True):
         parts = zip(edges[:-1].tolist(), edges[1:].tolist(), column.tolist(), strict=True)
-        bands = [ActiveBand(begin, end, STATUSES[status] == "sliding") for begin, end, status in parts if status]
+        bands = [
+            ActiveBand(begin, end, CONSTRAINT_STATUSES[status] == "sliding") for begin, end, status in parts if status
+        ]
         if bands:
             found[str(name)] = bands
     return found
@@ -159,8 +161,9 @@ def places_named(name: Any, names: Sequence[str]) -> list[int]:
 def table(events: Sequence[Occurrence], length: float, push: float, speed: float) -> str:
     """Return the events as a text table, one event per line.
 
-    Impulses below NOTHING times the largest impulse print as blank, energies below NOTHING times the largest energy as
-    zero. The largest impulse is at least ``length * push``, and the largest energy that times ``speed``.
+    Impulses below NEGLIGIBLE_FRACTION times the largest impulse print as blank, energies below NEGLIGIBLE_FRACTION
+    times the largest energy as zero. The largest impulse is at least ``length * push``, and the largest energy that
+    times ``speed``.
 
     Args:
         events: events of a run.
@@ -172,14 +175,14 @@ def table(events: Sequence[Occurrence], length: float, push: float, speed: float
     most = max(hardest * speed, *(abs(event.energy_lost) for event in events))
     decimals = max(6, 5 - math.floor(math.log10(length))) if length > 0.0 else 6
     rows = [("time [s]", "event", "cause", "impulse", "energy lost [J]")]
-    left = max(len(events) - FIRST - LAST, 0)
-    for event in (*events[:FIRST], *events[-LAST:]) if left else events:
-        felt = np.where(np.abs(event.impulse) > NOTHING * hardest, event.impulse, 0.0)
+    left = max(len(events) - FIRST_EVENTS - LAST_EVENTS, 0)
+    for event in (*events[:FIRST_EVENTS], *events[-LAST_EVENTS:]) if left else events:
+        felt = np.where(np.abs(event.impulse) > NEGLIGIBLE_FRACTION * hardest, event.impulse, 0.0)
         impulse = " ".join(f"{x:.4g}" for x in felt) if felt.any() else ""
-        lost = event.energy_lost if abs(event.energy_lost) > NOTHING * most else 0.0
+        lost = event.energy_lost if abs(event.energy_lost) > NEGLIGIBLE_FRACTION * most else 0.0
         rows.append((f"{event.time:.{decimals}f}", event.name, event.cause, impulse, f"{lost:.4g}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if left:
-        lines.insert(1 + FIRST, f"... {left} more ...")
+        lines.insert(1 + FIRST_EVENTS, f"... {left} more ...")
     return "\n".join(lines)

@@ -13,7 +13,14 @@ from kane.errors import ModelError
 from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
 from kane.simulation.asked.events import Occurrence
-from kane.simulation.recorded.record import IN_NUMBERS, MODES, RESIDUALS, SEPARATOR, ChartSwitch, Labelled
+from kane.simulation.recorded.record import (
+    MODES,
+    NUMERICAL_MODES,
+    RESIDUALS,
+    SEPARATOR,
+    ChartSwitch,
+    Labelled,
+)
 from kane.simulation.recorded.replayed import Replayed
 from kane.simulation.recorded.story import ForcesByName, occurrences, places_named, table
 
@@ -258,7 +265,7 @@ class Trajectory(Replayed):
         return self._run.values(name)
 
     def __str__(self) -> str:
-        lines, slow = [repr(self)], self._run.attributes.get(IN_NUMBERS)
+        lines, slow = [repr(self)], self._run.attributes.get(NUMERICAL_MODES)
         lines += [f"modes that are not compiled, embedded numerically: {slow}"] if slow else []
         if self.events:
             forces = self._values("reaction") if "reaction" in self._run else np.zeros(0)

@@ -13,7 +13,7 @@ from kane.errors import FileError, ImportFileError
 from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 from kane.simulation.recorded.hdf5_trial import problem_of_reading
-from kane.simulation.recorded.record import FORMAT, FORMAT_VERSION, RESIDUALS
+from kane.simulation.recorded.record import FORMAT_VERSION, RESIDUALS, TRAJECTORY_FORMAT
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 # Allowed suffixes; other suffixes would suggest another format.
@@ -39,7 +39,7 @@ NUMBERS = {
 
 
 # Variable with the model as text, as ``kane.save_model`` writes it, so that the run can be displayed.
-MODEL = "model_form"
+MODEL_FORM = "model_form"
 
 
 def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") -> None:
@@ -58,7 +58,7 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") 
         )
     if form:
         dataset = dataset.assign(
-            {MODEL: ((), np.array(form, dtype=object), {"long_name": "the model, as kane saves it"})}
+            {MODEL_FORM: ((), np.array(form, dtype=object), {"long_name": "the model, as kane saves it"})}
         )
     # Disable fill values, so that NaN is stored as NaN.
     numbers = [word for word, values in dataset.variables.items() if values.dtype == np.float64]
@@ -91,8 +91,8 @@ def load(path: str | PathLike[str]) -> tuple[xarray.Dataset, str]:
         raise ImportFileError(f"{os.fspath(path)!r} is not a trajectory saved by kane: {problem}")
     # An empty list of names is read as an empty list of numbers; restore its type.
     dataset = dataset.assign({word: dataset[word].astype(str) for word in WORDS})
-    form = str(dataset[MODEL].item()) if MODEL in dataset and not dataset[MODEL].dims else ""
-    return dataset.drop_vars(MODEL, errors="ignore").set_coords([*WORDS, "time"]), form
+    form = str(dataset[MODEL_FORM].item()) if MODEL_FORM in dataset and not dataset[MODEL_FORM].dims else ""
+    return dataset.drop_vars(MODEL_FORM, errors="ignore").set_coords([*WORDS, "time"]), form
 
 
 def _unreadable(path: str | PathLike[str], reason: object) -> ImportFileError:
@@ -104,8 +104,8 @@ def _unreadable(path: str | PathLike[str], reason: object) -> ImportFileError:
 
 def _problem(dataset: xarray.Dataset) -> str:
     """Describe why the dataset is not a trajectory; an empty text if it is one."""
-    if dataset.attrs.get("format") != FORMAT:
-        return f"its attribute 'format' is {dataset.attrs.get('format')!r}, not {FORMAT!r}"
+    if dataset.attrs.get("format") != TRAJECTORY_FORMAT:
+        return f"its attribute 'format' is {dataset.attrs.get('format')!r}, not {TRAJECTORY_FORMAT!r}"
     version = dataset.attrs.get("format_version")
     if not isinstance(version, int | np.integer) or version > FORMAT_VERSION:
         return f"its format version is {version}, but this kane reads up to {FORMAT_VERSION}; use a newer kane"

@@ -15,7 +15,16 @@ from matplotlib.lines import Line2D
 from kane.expression.arguments import require
 from kane.expression.arguments import words as given_words
 from kane.simulation.asked.events import Occurrence
-from kane.simulation.recorded.plot_panels import MANY, NOISE, Panel, PlottedQuantity, named, panels, quantities, silent
+from kane.simulation.recorded.plot_panels import (
+    MANY_SIMILAR_LINES,
+    NOISE,
+    Panel,
+    PlottedQuantity,
+    named,
+    panels,
+    quantities,
+    silent,
+)
 from kane.simulation.recorded.story import ActiveBand, active_bands
 
 if TYPE_CHECKING:
@@ -24,9 +33,10 @@ if TYPE_CHECKING:
 COLOURS = 10  # number of distinct colours; the next ten lines are dashed
 COINCIDENT = 0.01  # lines closer than this fraction of a panel's height hide each other
 DASH = 4.0  # length of a dash of hidden lines [points]
-FLAT = 1e-6  # relative variation below which a line is constant, so that the axis does not magnify rounding
+# Relative variation below which a line is constant, so that the axis does not magnify rounding.
+FLAT_LINE_VARIATION = 1e-6
 LEGEND: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small", "frameon": False}
-WIDTH, PANEL, LEGEND_ROW, BAND = 9.0, 1.9, 0.19, 0.25  # inches
+FIGURE_WIDTH, PANEL, LEGEND_ROW, BAND = 9.0, 1.9, 0.19, 0.25  # inches
 
 
 def picture(
@@ -69,7 +79,7 @@ def _figure(
     """Draw panels over a common time axis, with a band for each intermittent constraint at the bottom."""
     rows = [-(-len(panel) // _columns(panel)) + len({mark.name for mark in marks}) for panel in shared]
     heights = [max(PANEL, LEGEND_ROW * (1 + count)) for count in rows] + [BAND * (1 + len(bands))] * bool(bands)
-    figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
+    figure = Figure(figsize=(FIGURE_WIDTH, sum(heights) + 0.5), layout="constrained")
     axes = np.atleast_1d(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
     if bands:
         _draw_bands(axes[-1], bands)
@@ -85,7 +95,7 @@ def _figure(
 
 def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
     """Draw a panel; return the lines of its legend, or none if a colour scale replaces the legend."""
-    many = len(panel) > MANY
+    many = len(panel) > MANY_SIMILAR_LINES
     styles = _scale(len(panel)) if many else _styles(panel)
     for x, style, dashes in zip(panel, styles, [{}] * len(panel) if many else _turns(panel), strict=True):
         ax.plot(time, x.values, label=x.title, linewidth=1.2, **(style | dashes))
@@ -94,7 +104,7 @@ def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
     ax.grid(alpha=0.3)
     low, high = _range(panel)
     size = max(abs(low), abs(high))
-    if high - low <= FLAT * size or size <= NOISE:
+    if high - low <= FLAT_LINE_VARIATION * size or size <= NOISE:
         margin = 0.1 * size if size > NOISE else 1.0
         ax.set_ylim(low - margin, high + margin)
     if not many:
