@@ -107,7 +107,7 @@ def test_only_constants_are_floats(x):
     assert float(x.arena.constant(2.5)) == 2.5
     with pytest.raises(
         ExpressionError,
-        match=r"the expression x is not a number: of expressions take kane.sin .* kane.evaluate gives the value",
+        match=r"the expression x is not a number; for expressions use kane.sin .* kane.evaluate to compute the value",
     ):
         float(x)
     with pytest.raises(ExpressionError, match="is not a number"):
@@ -161,7 +161,7 @@ def test_the_arena_check_finds_broken_invariants(x):
     with pytest.raises(ExpressionError, match="wrong number"):
         check_arena(x.arena)
     node.args, node.id = (x,), x.id
-    with pytest.raises(ExpressionError, match="has the number of another"):
+    with pytest.raises(ExpressionError, match="has the id of another"):
         check_arena(x.arena)
 
 

@@ -1,1 +1,1 @@
-"""What tests compare kane with: the same model in Pinocchio and in MuJoCo, and Lagrange's equations."""
+"""Independent references for tests: the same model in Pinocchio and MuJoCo, Lagrange's equations, and mutants."""

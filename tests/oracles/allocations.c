@@ -1,4 +1,4 @@
-/* Counts what a process asks memory for, thread by thread; preloaded, it takes the place of the C library's functions. */
+/* Counts the memory allocations of each thread. When preloaded, it replaces the functions of the C library. */
 #include <errno.h>
 #include <stddef.h>
 

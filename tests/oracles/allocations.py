@@ -1,4 +1,4 @@
-"""Prints what native calls of a run ask memory for: run with ``allocations.c`` preloaded."""
+"""Print the number of memory allocations in native calls of a run; needs ``allocations.c`` preloaded."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ from kane.native.explicit import march_explicit
 
 
 def main():
-    """A line for the check, one for each native call, then the number of changes."""
+    """Print the count of one malloc as a check, the counts of all native calls, and the number of transitions."""
     process = ctypes.CDLL(None)
     counter, malloc = process.allocations, process.malloc
     counter.restype = ctypes.c_long

@@ -1,4 +1,4 @@
-"""Pages in headless Chromium, by its debugging protocol; without a browser, tests that ask for one say so aloud."""
+"""Pages in headless Chromium, by its debugging protocol; tests skip with a message if there is no Chromium."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLAGS = (
 
 
 def needs_browser() -> str:
-    """The path of Chromium; without it the test is skipped, and in continuous integration it fails."""
+    """Return the path of Chromium; without Chromium, skip the test, or fail it in continuous integration."""
     if CHROMIUM is None:
         message = "pages were NOT tested: there is no Chromium on this machine (apt-get install chromium)"
         if os.environ.get("CI"):
@@ -40,7 +40,7 @@ def needs_browser() -> str:
 
 
 class Browser:
-    """A headless Chromium of its own; use it in a ``with`` statement."""
+    """Separate headless Chromium; use it in a ``with`` statement."""
 
     def __enter__(self) -> Browser:
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -67,7 +67,7 @@ class Browser:
         self.folder.cleanup()
 
     def open(self, address: str, *, width: int = 1200, height: int = 800) -> Tab:
-        """A tab with a page, loaded."""
+        """Open a tab and load a page in it."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
         with urllib.request.urlopen(request, timeout=120) as answer:
             found = json.load(answer)
@@ -75,7 +75,7 @@ class Browser:
 
 
 class Tab:
-    """A page; ``problems`` is what its console complained of."""
+    """Page in a tab; ``problems`` lists the errors and warnings of its console."""
 
     def __init__(self, socket: str, address: str, width: int, height: int) -> None:
         self._connection = connect(socket, max_size=None, open_timeout=120)
@@ -89,7 +89,7 @@ class Tab:
         self.ask("Page.navigate", url=address)
 
     def ask(self, method: str, **parameters: Any) -> Any:
-        """One command of the protocol, and its answer."""
+        """Send a command of the protocol and return its answer."""
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
@@ -112,31 +112,31 @@ class Tab:
             self.requests.append(given["request"]["url"])
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page; promises are waited for."""
+        """Return the value of an expression in the page; a promise is awaited."""
         found = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def wait(self, condition: str, *, seconds: float = 120.0) -> None:
-        """Wait until an expression holds."""
+        """Wait until an expression in the page is true."""
         end = time.monotonic() + seconds
         while not self.run(f"Boolean({condition})"):
             assert time.monotonic() < end, f"not within {seconds} s: {condition}; {self.problems}"
             time.sleep(0.05)
 
     def picture(self, path: Path) -> None:
-        """A screenshot as a PNG file."""
+        """Write a screenshot to a PNG file."""
         path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"]))
 
     def press(self, key: str) -> None:
-        """A key, down and up."""
+        """Press and release a key."""
         for kind in ("keyDown", "keyUp"):
             self.ask(
                 "Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" and len(key) == 1 else ""
             )
 
     def mouse(self, kind: str, x: float, y: float) -> None:
-        """ "mousePressed", "mouseMoved" or "mouseReleased" at a place of the page, with the left button."""
+        """Send "mousePressed", "mouseMoved" or "mouseReleased" at (x, y) of the page, with the left button."""
         held = kind != "mouseReleased"
         self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=int(held), clickCount=1)
 

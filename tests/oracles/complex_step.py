@@ -1,6 +1,6 @@
-"""Derivatives by complex numbers: f(x + i h d) = f(x) + i h df, exact to rounding for h = 1e-30.
+"""Derivatives by complex steps: f(x + i h d) = f(x) + i h df, exact to rounding for h = 1e-30.
 
-They go through the slow interpreter, which defines what expressions mean, and know no rule of differentiation.
+They use the slow interpreter, which defines the values of expressions, and no rules of differentiation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STEP = 1e-30
 
 
 class _Functions:
-    """NumPy's, but a sign that is the same beside a number: its own of a complex x is x / |x|, which has a slope."""
+    """NumPy's functions, except that sign uses the real part: NumPy's x / |x| of a complex x has a slope."""
 
     sin, cos, tan, sqrt, exp, log, tanh = np.sin, np.cos, np.tan, np.sqrt, np.exp, np.log, np.tanh
     asin, acos, atan2, where = np.arcsin, np.arccos, np.arctan2, np.where
@@ -29,12 +29,12 @@ class _Functions:
 
     @staticmethod
     def number(x: Any) -> Any:
-        """Those of NumPy divide by zero and overflow to infinity."""
+        """Return a NumPy number, which divides by zero and overflows to infinity."""
         return np.complex128(x)
 
 
 def slopes(roots: Sequence[Expr], values: Mapping[Expr, Any], direction: Mapping[Expr, float]) -> np.ndarray:
-    """The derivative of every root along a direction, for values of all leaves."""
+    """Return the derivative of every root along a direction, at the given values of all leaves."""
     moved = {leaf: complex(x, STEP * direction.get(leaf, 0.0)) for leaf, x in values.items()}
     return np.array([np.imag(x) / STEP for x in interpret(roots, moved, _Functions)])
 
@@ -42,6 +42,6 @@ def slopes(roots: Sequence[Expr], values: Mapping[Expr, Any], direction: Mapping
 def columns(
     roots: Sequence[Expr], values: Mapping[Expr, Any], directions: Sequence[Mapping[Expr, float]]
 ) -> np.ndarray:
-    """One column for each direction, (roots, directions)."""
+    """Return the derivatives along several directions, (roots, directions)."""
     found = [slopes(roots, values, direction) for direction in directions]
     return np.array(found).reshape(len(found), len(roots)).T

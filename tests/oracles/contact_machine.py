@@ -1,4 +1,4 @@
-"""Native functions of candidates at states of one's own choosing, and the same by dense linear algebra in NumPy."""
+"""Native functions of intermittent constraints at any state, and the same results by dense linear algebra."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kane.native.contacts.quick import BLURRED, LEAST_BEGUN, SLOW
 
 
 class Changed(NamedTuple):
-    """What "change" gives, by name."""
+    """Outputs of the native function "change", by name."""
 
     u: np.ndarray
     status: int
@@ -27,12 +27,12 @@ class Changed(NamedTuple):
 
 
 class ContactMachine:
-    """The native functions of a model over one stage, whose mode can be read and written.
+    """Native functions of a model with one array of constants, whose contact mode can be read and written.
 
     Attributes:
-        status, along: of each candidate, views of the stage.
-        rows: for each candidate its rows among all, the normal one first where there is one.
-        inputs: of all calls, zero at first.
+        status, along: status and direction of each intermittent constraint, views of the constants.
+        rows: indices of the rows of each intermittent constraint; a normal row is first.
+        inputs: inputs of all calls, initially zero.
     """
 
     def __init__(self, model: kane.Model) -> None:
@@ -53,40 +53,40 @@ class ContactMachine:
         self._free, self.inputs = kane.build(e), np.zeros(len(e.inputs))
 
     def fresh(self) -> None:
-        """The stage as a run begins with it."""
+        """Reset the constants to their values at the start of a run."""
         self.stage[:] = self.functions.rhs.stage(self.dyn.parameters)
 
     def call(self, name: str, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
-        """A function by name at a state."""
+        """Call a native function by name at a state."""
         state = np.array([t, *q, *u], float)
         return np.array(getattr(self.functions, name)(state, self.inputs, self.stage))
 
     def guards(self, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
-        """Two numbers for each candidate."""
+        """Return two guards for each intermittent constraint."""
         return self.call("guards", q, u, t)[: 2 * len(self.candidates)]
 
     def change(self, q: Any, u: Any, t: float = 0.0) -> Changed:
-        """An excursion."""
+        """Compute the transition at a state."""
         return self.changed(self.call("change", q, u, t))
 
     def changed(self, out: np.ndarray) -> Changed:
-        """What "change" has given."""
+        """Return the named outputs of "change"."""
         at = self.places
         numbers = (int(out[at.status]), int(out[at.cause]), int(out[at.kind]), float(out[at.energy_lost]))
         statuses = [int(x) for x in out[at.statuses :]]
         return Changed(out[at.u : at.status], *numbers, out[at.impulses : at.directions], statuses)
 
     def settled(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """A state put onto the rows in force."""
+        """Return q and u projected onto the active rows."""
         out = self.call("settle", q, u, t)
         return out[: self.nq], out[self.nq : self.nq + self.n]
 
     def terms(self, q: Any, u: Any, t: float = 0.0) -> ConstraintTerms:
-        """M, h, A and the rest, of all rows."""
+        """Return M, h, A and the other terms of all rows."""
         return ConstraintTerms.of(self._free, np.array(q, float), np.array(u, float), t=t, inputs=self.inputs)
 
     def in_force(self) -> list[int]:
-        """The rows in force."""
+        """Return the indices of the active rows."""
         found = list(self.permanent)
         for c, rows, status in zip(self.candidates, self.rows, self.status, strict=True):
             normal = rows[: 1 if c.normal is not None else 0]
@@ -94,9 +94,9 @@ class ContactMachine:
         return found
 
     def accelerations(self, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
-        """udot in the mode of the stage, from all equations at once.
+        """Return udot in the current contact mode, from one dense system for udot and lambda.
 
-        [M  -A^T - F; A  0] [udot; lambda] = [-h; -remainder], F the friction of what slides, by columns of normals.
+        [M  -A^T - F; A  0] [udot; lambda] = [-h; -remainder]. Columns of F: friction per unit of normal force.
         """
         T, rows = self.terms(q, u, t), self.in_force()
         h, n, k = T.h.copy(), self.n, len(rows)
@@ -110,8 +110,8 @@ class ContactMachine:
             if len(tangents) == 2:
                 least = LEAST_BEGUN
                 missing, across = max(least - slip @ d, 0.0), slip - (slip @ d) * d
-                share = least / (least + missing)  # what has turned back is rubbed as if it went on
-                share *= across @ across / (across @ across + (BLURRED * missing) ** 2 + SLOW**2)  # rounding is not
+                share = least / (least + missing)  # friction of a reversed slip acts as if slip continued
+                share *= across @ across / (across @ across + (BLURRED * missing) ** 2 + SLOW**2)  # except rounding
                 d = share * across + max(slip @ d, least) * d
                 d /= np.linalg.norm(d)
             friction = -float(c.candidate.friction.kinetic) * T.A[tangents].T @ d
@@ -124,7 +124,7 @@ class ContactMachine:
 
 
 def broken(machine: ContactMachine, q: Any, before: Any, found: Changed, t: float) -> list[str]:
-    """Which laws a change breaks: momentum, energy, Signorini's and Coulomb's, in words."""
+    """Return the names of the laws that a transition violates: momentum, energy, Signorini's and Coulomb's."""
     u, f = found.u, machine.call("reactions", q, found.u, t)
     T = machine.terms(q, u, t)
     a = T.A @ machine.accelerations(q, u, t) + T.remainder
@@ -139,7 +139,7 @@ def broken(machine: ContactMachine, q: Any, before: Any, found: Changed, t: floa
         return float(0.5 * w @ T.M @ w)
 
     before = np.asarray(before)
-    # Rounding of speeds, forces and momenta of the order of ten.
+    # Tolerances are the rounding of speeds, forces and momenta of magnitude 10.
     ask(np.abs(T.M @ (u - before) - T.A.T @ found.impulses).max() < 1e-10, "momentum")
     ask(abs(energy(before) - energy(u) - found.energy_lost) < 1e-10, "energy lost")
     ask(found.energy_lost > -1e-10, "energy made")

@@ -1,4 +1,4 @@
-"""Reactions of contacts by other means: all modes gone through in the plane, Pinocchio's ADMM solver in space."""
+"""Reactions of contacts by other methods: enumeration of all modes in the plane, Pinocchio's ADMM in space."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from kane.native.contacts.complementarity import Complementarity, solve_complementarity
 
 OPEN, STUCK, FORTH, BACK = range(4)
-# Of reactions and accelerations of the order of one.
+# Rounding of reactions and accelerations of magnitude 1.
 ROUNDING = 1e-10
 
 
 class Contacts(NamedTuple):
-    """Contacts with accelerations W f + b; of each its normal row, then its tangents.
+    """Contacts with accelerations W f + b; each contact has a normal row, followed by its tangential rows.
 
     Attributes:
-        W, b: (m, m), (m,).
-        friction: coefficients, one a contact.
-        tangents: 1 or 2 of each.
+        W, b: Delassus matrix (m, m), and accelerations without reactions (m,).
+        friction: coefficient of each contact.
+        tangents: number of tangential rows of each contact, 1 or 2.
     """
 
     W: np.ndarray
@@ -30,7 +30,7 @@ class Contacts(NamedTuple):
 
 
 def by_lot(rng: np.random.Generator, contacts: int, tangents: int, speeds: int, rank: int | None = None) -> Contacts:
-    """Contacts of a system of so many speeds; of rows that leave no more than a rank where one is given."""
+    """Return random contacts of a system with the given number of speeds; ``rank`` limits the rank of their rows."""
     A, m = rng.normal(size=(speeds, speeds)), contacts * (1 + tangents)
     J = rng.normal(size=(m, speeds))
     if rank is not None:
@@ -40,7 +40,7 @@ def by_lot(rng: np.random.Generator, contacts: int, tangents: int, speeds: int, 
 
 
 def problem(W: np.ndarray, b: np.ndarray, rows: list[int], friction: np.ndarray) -> Complementarity:
-    """For kane, from no reactions on; of each contact how many rows it has, the normal one first."""
+    """Return the problem for kane's solver, started at zero; ``rows`` are the numbers of rows, normal row first."""
     m, z = len(b), np.zeros((10, len(b)))
     blocks = np.array([[sum(rows[:i]), 1, size - 1] for i, size in enumerate(rows)], np.int64).reshape(-1)
     K, S = np.zeros((2, m, m))
@@ -49,7 +49,7 @@ def problem(W: np.ndarray, b: np.ndarray, rows: list[int], friction: np.ndarray)
 
 
 def solved(c: Contacts, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
-    """The reactions that kane finds, and the residual that it says."""
+    """Return the reactions that kane's solver finds, and the residual that it reports."""
     p = problem(c.W.copy(), c.b.copy(), [1 + c.tangents] * len(c.friction), c.friction.copy())
     p.f[:] = 0.0 if start is None else start
     with np.errstate(all="ignore"):
@@ -58,9 +58,9 @@ def solved(c: Contacts, start: np.ndarray | None = None) -> tuple[np.ndarray, fl
 
 
 def violation(c: Contacts, f: np.ndarray) -> float:
-    """By how much reactions break Signorini's law, Coulomb's or that of greatest dissipation, over the largest.
+    """Return the largest violation of Signorini's law, Coulomb's law or maximum dissipation, over the largest force.
 
-    Friction that dissipates most is opposite to the acceleration a_t: f_t . a_t = -mu f_n |a_t|.
+    Maximum dissipation means that friction is opposite to the acceleration a_t: f_t . a_t = -mu f_n |a_t|.
     """
     a = (c.W @ f + c.b).reshape(len(c.friction), -1)
     g, unit = f.reshape(len(c.friction), -1), np.abs(np.diag(c.W)).max()
@@ -73,7 +73,7 @@ def violation(c: Contacts, f: np.ndarray) -> float:
 
 
 def by_enumeration(c: Contacts) -> list[np.ndarray]:
-    """The reactions of all modes of contacts in the plane that the laws hold in."""
+    """Return the reactions of all contact modes that satisfy the laws, for contacts in the plane."""
     found: list[np.ndarray] = []
     for mode in product((OPEN, STUCK, FORTH, BACK), repeat=len(c.friction)):
         K, right = np.eye(len(c.b)), np.zeros(len(c.b))
@@ -92,7 +92,7 @@ def by_enumeration(c: Contacts) -> list[np.ndarray]:
 
 
 def by_pinocchio(c: Contacts) -> np.ndarray:
-    """The reactions of Pinocchio's ADMM solver, with the law of Coulomb as it is, not relaxed."""
+    """Return the reactions of Pinocchio's ADMM solver with Coulomb's law, not its convex relaxation."""
     import pinocchio as pin
 
     contacts = len(c.friction)

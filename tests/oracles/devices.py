@@ -1,4 +1,4 @@
-"""What the loop of a session does to a device, without a session: its program "write" called at its address."""
+"""Output to a haptic device as in the loop of a session, by a direct call of its native program "write"."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ from kane.native.haptics.sample import COMMAND, SAMPLE
 
 
 def written(channel, t, force):
-    """Write a force [N] at time t [s], clamped by nobody."""
+    """Write a force [N] at time t [s], without clamping."""
     command = np.zeros(COMMAND)
     command[0], command[1:4] = t, force
     arrays = command, channel.table, channel.settings, np.zeros(SAMPLE), channel.memory

@@ -1,6 +1,6 @@
-"""Tests run with a mutant in place, each mutant in a child of its own that may crash, hang or eat memory.
+"""Tests with mutants, each in a child process that may crash, hang or run out of memory.
 
-It then counts as caught, and nothing is left behind. Children start where everything is imported and compiled.
+The mutant then counts as caught, and no state remains. Child processes start with everything imported and compiled.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import Any, Protocol
 
 import pytest
 
-# Bytes that a child may have beyond what its parent has: far more than any test here needs.
+# Memory [bytes] that a child may use in addition to its parent's: far more than any test here needs.
 MEMORY = 4 << 30
 
 
 class Wrong(Protocol):
-    """A wrong version of something."""
+    """Mutant: a wrong version of some code."""
 
     @property
     def name(self) -> str:
-        """What was there and what is there now."""
+        """Original code and its replacement."""
 
     def installed(self) -> AbstractContextManager[None]:
-        """Put it there for a while, or for good: the child ends with it."""
+        """Install the mutant for the context, or permanently, because the child process ends with it."""
 
 
 Case = tuple[Callable[..., object], dict[str, Any]]
 
 
 def cases(tests: Iterable[Callable[..., object]]) -> Iterator[Case]:
-    """Every test with every set of its parameters, those left out that are marked by themselves, as slow ones are."""
+    """Yield each test with each set of its parameters, except sets with their own marks (such as slow)."""
     for test in tests:
         sets: list[dict[str, Any]] = [{}]
         for mark in getattr(test, "pytestmark", ()):
@@ -50,7 +50,7 @@ def cases(tests: Iterable[Callable[..., object]]) -> Iterator[Case]:
 
 
 def runnable(module: Any, without: Collection[str]) -> list[Callable[..., object]]:
-    """The tests of a module that need no fixture but a folder and patches, and no mark or name says otherwise of."""
+    """Return the tests of a module with no mark but parametrize and no fixture but tmp_path and monkeypatch."""
     found = []
     for name, test in vars(module).items():
         marks = getattr(test, "pytestmark", ())
@@ -67,9 +67,9 @@ def runnable(module: Any, without: Collection[str]) -> list[Callable[..., object
 
 
 def fail(tried: Iterable[Case]) -> bool:
-    """Whether one of these tests fails."""
+    """Check whether one of these tests fails."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what a wrong function divides by
+        warnings.simplefilter("ignore")  # such as division by zero in a mutant
         for test, given in tried:
             try:
                 _run(test, given)
@@ -91,19 +91,19 @@ def _run(test: Callable[..., object], given: dict[str, Any]) -> None:
 def survivors_apart(
     tried: Collection[Wrong], fails: Callable[[], bool], equivalent: Collection[str] = (), *, seconds: int
 ) -> list[str]:
-    """Names of the mutants with which nothing fails, those apart that are right too.
+    """Return the names of the mutants with which no test fails, without equivalent mutants.
 
     Args:
         tried: the mutants.
-        fails: called in the child, with the mutant in place.
-        equivalent: names of mutants that are left out.
-        seconds: of work, after which a child is stopped.
+        fails: called in the child process with the mutant installed; returns whether a test fails.
+        equivalent: names of mutants that are correct too, and are not run.
+        seconds: CPU time after which a child is stopped.
     """
     return [m.name for m in tried if m.name not in equivalent and not _caught(m, fails, seconds)]
 
 
 def passes_apart(fails: Callable[[], bool], *, seconds: int) -> bool:
-    """Whether a child in which nothing is wrong finds nothing wrong."""
+    """Check whether all tests pass in a child process without a mutant."""
 
     class Right:
         name = "right"
@@ -116,7 +116,7 @@ def passes_apart(fails: Callable[[], bool], *, seconds: int) -> bool:
 
 def _caught(mutant: Wrong, fails: Callable[[], bool], seconds: int) -> bool:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: those here wait for work
+        warnings.simplefilter("ignore", DeprecationWarning)  # about forks beside threads, which are idle
         child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
@@ -126,11 +126,11 @@ def _caught(mutant: Wrong, fails: Callable[[], bool], seconds: int) -> bool:
         with mutant.installed():
             code = 1 if fails() else 0
     finally:
-        os._exit(code)  # whatever happened: nothing of the parent's runs here
+        os._exit(code)  # in any case, so that no code of the parent runs in the child
 
 
 def _isolate(seconds: int) -> None:
-    """No output, no core file, so much memory, an end: by the time worked, and later by the clock for what waits."""
+    """Suppress output and core files; limit memory, CPU time and, for a process that waits, wall time."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(20 * seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

@@ -1,4 +1,4 @@
-"""Serial arms with no special geometry, of a fixed seed."""
+"""Serial arms of general geometry, from a fixed seed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import kane
 
 
 def general_arm(n: int, *, seed: int = 1988, vertical: bool = False) -> kane.Model:
-    """n revolute joints with generic lengths, twists, masses, mass centres and inertias; a motor in each.
+    """Return an arm of n revolute joints with motors and random lengths, twists, masses, mass centres and inertias.
 
     Args:
         n: number of joints.
-        seed: of the generator, to which n is added.
+        seed: seed of the generator, to which n is added.
         vertical: whether the first axis is along gravity and through the origin (Z0 = Z1 in Angeles et al. 1988).
     """
     random = np.random.default_rng(seed + n)

@@ -1,8 +1,8 @@
-"""Calls of everything public with arguments that were drawn by lot, most of them bad, and what became of them.
+"""Random calls of everything public, mostly with bad arguments, and the defects that they find.
 
-``python -m tests.oracles.hostile_calls SEED FIRST COUNT`` makes the calls number FIRST, FIRST + 1, ... of a seed and
-prints what went wrong; a call depends on nothing but seed and number. ``findings`` does so in a process of its own,
-which may crash or hang.
+``python -m tests.oracles.hostile_calls SEED FIRST COUNT`` makes the calls FIRST, FIRST + 1, ... of a seed and prints
+the defects. A call depends only on seed and number. ``findings`` makes calls in a separate process, which may crash or
+hang.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ import kane
 from tests.oracles.hostile_values import HOSTILE, MJCF, URDF, Scene
 
 ROOT = Path(__file__).resolve().parents[2]
-# A call that takes longer than this [s] counts as endless: the slowest good one, compiled first, takes a tenth.
+# A call that takes longer than this [s] counts as endless; the slowest valid call, once compiled, takes a tenth.
 ENDLESS = 20.0
-# Native code that hears no signal is given up after this long [s]: longer, for it starts with the process's compiling.
+# Time [s] after which a process without progress is killed, since native code ignores signals; includes compilation.
 HUNG = 240.0
-# What only kane makes, exported so that it can be named: their constructors take what is right on trust.
+# Classes that only kane instantiates and exports for their names: their constructors do not check arguments.
 MADE_BY_KANE = {
     "Blocks", "Combination", "Consistent", "Derivatives", "Excitation", "Identification", "Linearization",
     "Undetermined", "Unidentifiable", "Mode", "ModeMotion", "RootLocus", "Sensitivities", "Trim", "View",
@@ -39,21 +39,21 @@ MADE_BY_KANE = {
     "ExpressionError", "FileError", "FrameError", "ImportFileError", "ImportFileWarning", "KaneError", "ModelError",
     "SimulationError",
 }  # fmt: skip
-# Minutes of honest work each.
+# Valid calls of these functions take minutes.
 SLOW = {"best_speeds"}
-# Seams between kane's own modules: what comes in has been checked, and some are called a million times a model.
+# Internal interfaces, whose arguments have been checked; some are called a million times per model.
 SEAMS = {
     "apply", "apply_inverse", "rotate_symmetric", "loaded", "passive", "baked_in", "derived", "lanes", "join",
     "motion", "route", "own", "routes", "unconstrained", "scalar", "of", "route_of",
 }  # fmt: skip
-# Spans and counts that would honestly take forever, or fill any memory: not asked for.
+# Values left out for time spans and counts: valid calls with them would take forever or fill the memory.
 LARGE = {"1e308", "-1e308", "2**63", "1000 numbers", "[1e308]*3", "np.full(5,1e308)"}
-COUNTLESS = {"10**400", "10**5000"}  # bodies, but good hostile values of all else
+COUNTLESS = {"10**400", "10**5000"}  # left out as numbers of bodies only
 LONG = {"until", "start", "times", "max_step", "n", "bodies", "states", "iterations", "links", "wheels", "every", "dt"}
 
 
 def valid(name, s):
-    """What an argument of this name is meant to be, in a scene."""
+    """Return a function that makes a valid argument of this name in scene ``s``; None if the name is unknown."""
     table = {
         "model": lambda: s.model, "source": lambda: s.lot.choice([URDF, MJCF]), "equations": lambda: BUILT.equations,
         "dyn": lambda: BUILT.dyn, "parent": lambda: s.C, "child": s.new_body, "body": lambda: s.A, "on": lambda: s.B,
@@ -118,19 +118,19 @@ MADE = (
 
 
 def special(thing):
-    """Operators and the like of a class that are part of what users write."""
+    """Return the special methods of a class, such as operators, that users call."""
     words = "add radd sub mul rmul truediv rtruediv pow rpow matmul rmatmul neg lt getitem call contains len float"
     return [f"__{word}__" for word in words.split() if f"__{word}__" in dir(thing) and not issubclass(thing, tuple)]
 
 
 def public_names(thing):
-    """What users may ask a thing for."""
-    builtin = set(dir(tuple))  # of named tuples
+    """Return the names of the public attributes and special methods of an object."""
+    builtin = set(dir(tuple))  # attributes of named tuples
     return [n for n in dir(thing) if not n.startswith("_") and n not in builtin | SEAMS] + special(type(thing))
 
 
 def targets():
-    """(receiver, attribute) of everything that is called; the receiver None is kane, "library" its models."""
+    """Return (receiver, attribute) of all calls; the receiver None is kane, and "library" kane.library."""
     found = [(None, n) for n in kane.__all__ if callable(getattr(kane, n)) and n not in MADE_BY_KANE | SLOW]
     found = [t for t in found if not inspect.isabstract(getattr(kane, t[1]))]
     found += [("library", n) for n in kane.library.__all__]
@@ -138,7 +138,7 @@ def targets():
     found += [("Trajectory", "load")]
     for part in (*PARTS, *MADE):
         found += [(part, n) for n in public_names(getattr(BUILT, part))]
-    # The constructors and the verbs that read what users write, more often than the rest.
+    # Constructors and functions of kane and methods of the model take user input: call them 3 times as often.
     return found + 2 * [t for t in found if t[0] in (None, "model")]
 
 
@@ -154,7 +154,7 @@ def receiver_of(word, scene):
 
 
 class Call:
-    """One call by lot: who, with what, and what became of it."""
+    """Random call, determined by seed and number."""
 
     def __init__(self, seed, number):
         self.lot = random.Random(f"{seed} {number}")
@@ -168,7 +168,7 @@ class Call:
         return f"{who}({', '.join(self.words)})"
 
     def told(self):
-        """The call in words, made up again but not made."""
+        """Return the text of the call with its arguments, without making the call."""
         with contextlib.suppress(Exception):
             self.arguments(inspect.signature(getattr(receiver_of(self.where, self.scene), self.name)))
         return str(self)
@@ -211,7 +211,7 @@ class Call:
         return args, named
 
     def make(self):
-        """Make the call; returns the exception that is none of kane's, or None."""
+        """Make the call; return an unexpected exception, or None."""
         receiver = receiver_of(self.where, self.scene)
         fits = True
         try:
@@ -230,7 +230,7 @@ class Call:
             if not str(error).strip():
                 return error
         except OSError as error:
-            return None if self.name in ("save", "load", "export") else error  # what the system says of a place
+            return None if self.name in ("save", "load", "export") else error  # errors of the file system are expected
         except TypeError as error:
             return error if fits else None
         except Exception as error:
@@ -238,7 +238,7 @@ class Call:
         return None
 
     def use(self, made):
-        """What is made is taken by whom it is for, or refused."""
+        """Use the returned object as intended, for example add a load to the model; kane may refuse it."""
         m = self.scene.model
         if isinstance(made, kane.View):
             made.close()
@@ -259,7 +259,7 @@ class Call:
 
 
 def raised_by_user(error):
-    """Whether a function that the user gave has failed by itself: its error is the user's to see."""
+    """Check whether a function given by the user raised the error, which kane must pass on."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return last.name == "<lambda>" and last.filename.endswith("hostile_values.py")
 
@@ -269,7 +269,7 @@ def endless(number, frame):
 
 
 def signature_of(error):
-    """Where an error arose: the last line of kane, and of anything, in its traceback."""
+    """Return type, text and last lines in kane of an error's traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     kanes = [f for f in frames if "/kane/" in f.filename] or frames[-1:]
     at = [f"{f.filename.rsplit('/kane/')[-1]}:{f.lineno}" for f in kanes[-3:]]
@@ -277,7 +277,7 @@ def signature_of(error):
 
 
 def main(seed, first, count):
-    """Make calls; one line for each finding. What is being called is kept in a file, for crashes and hangs."""
+    """Make calls and print a line for each defect; a file has the number of the current call for crashes and hangs."""
     place = os.open(os.environ["HOSTILE_PLACE"], os.O_RDWR) if "HOSTILE_PLACE" in os.environ else None
     signal.signal(signal.SIGPROF, endless)
     warnings.simplefilter("error", RuntimeWarning)
@@ -285,7 +285,7 @@ def main(seed, first, count):
     warnings.simplefilter("error", np.exceptions.ComplexWarning)
     warnings.simplefilter("ignore", UserWarning)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for made in MADE:  # what is compiled, is compiled before the clock runs
+        for made in MADE:  # compile before the time limit starts
             getattr(BUILT, made)
         for number in range(first, first + count):
             call = Call(seed, number)
@@ -304,7 +304,7 @@ def main(seed, first, count):
 
 
 def findings(seed, count, first=0):
-    """What went wrong in so many calls, a line each; a call that ends the process, or does not end, is one of them."""
+    """Return a line for each defect in ``count`` calls; crashes and hangs of the process are defects."""
     lines, end = [], first + count
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
@@ -325,7 +325,7 @@ def findings(seed, count, first=0):
 
 
 def _watched(process, place):
-    """Kill a process in which nothing goes on; what is said of it, nothing where it ended by itself."""
+    """Wait for a process and kill it if it makes no progress; return a message if it was killed, else ""."""
     last, since = place.read_text(), time.monotonic()
     while process.poll() is None:
         try:

@@ -1,4 +1,4 @@
-"""Values that no argument of kane is meant to have, and a small mechanism whose parts are the valid ones."""
+"""Bad values for arguments of kane, and a small mechanism that provides valid ones."""
 
 import io
 import math
@@ -19,12 +19,12 @@ MJCF = """<mujoco><worldbody><body name="upper"><joint name="shoulder" axis="0 1
 <geom type="sphere" size="0.1" mass="1"/></body></worldbody></mujoco>"""
 
 
-# JSON that is not a finite number of its own, but that Python turns into one, into infinity, or into an OverflowError.
+# JSON texts that are not finite numbers, although Python may read them as a number, infinity or an OverflowError.
 NO_NUMBERS = (400 * "9", "1e400", "-1e400", "Infinity", "-Infinity", "NaN", "true", "null", '"1"', '"1_0"', "[1]", "{}")
 
 
 class Scene:
-    """A double pendulum with a ball and a wheel on it, and whatever can be made of it."""
+    """Mechanism with a revolute, a prismatic and a spherical joint, and the objects that kane builds from it."""
 
     def __init__(self):
         m = self.model = kane.Model("scene")
@@ -121,7 +121,7 @@ class Scene:
         return kane.certify(self.model, states=1)
 
 
-OTHER = Scene()  # another model, whose things do not belong
+OTHER = Scene()  # another model, whose objects must be refused
 
 
 def _nested(depth):
@@ -138,21 +138,21 @@ def _cyclic():
 
 
 class Liar(float):
-    """A number that says it is none."""
+    """Number whose conversion to float fails."""
 
     def __float__(self):
         raise ValueError("no")
 
 
 class Mute:
-    """Answers nothing, and has no text."""
+    """Object without attributes whose repr fails."""
 
     def __repr__(self):
         raise RuntimeError("no text")
 
 
 class Endless:
-    """Pretends to be a sequence, and is none."""
+    """Object with a length and without items."""
 
     def __len__(self):
         return 3
@@ -162,7 +162,7 @@ class Endless:
 
 
 class Loadless(kane.Constraint):
-    """A constraint whose rows are no rows."""
+    """Constraint whose rows are not Row objects."""
 
     title = "odd"
 
@@ -171,10 +171,10 @@ class Loadless(kane.Constraint):
 
 
 class Subclassed(str):
-    """A word that is a subclass."""
+    """Instance of a subclass of str."""
 
 
-# By the words in which a finding names them.
+# Makers of bad values, by their names in reported defects.
 HOSTILE = {
     "None": lambda: None,
     "True": lambda: True,

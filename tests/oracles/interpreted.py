@@ -1,7 +1,7 @@
-"""Native loops run as the Python that they are written in: what they call is compiled, they are not.
+"""Native loops run as plain Python; the programs that they call are compiled.
 
-Arrays handed to compiled programs are checked for their lengths first, so that a wrong loop fails and does no harm. Of
-outputs the room behind the first number counts: guards are followed by the slope, which lies in the same memory.
+The lengths of arrays for compiled programs are checked first, so that a wrong loop fails without harm. An output may
+continue to the end of its memory: a slope follows the guards in the same memory.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kane.native import explicit, implicit
 from oracles.source_mutants import everywhere
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
-OUT = 3  # of the five arrays: state, rest, stage, out and work
+OUT = 3  # index in the five arrays: state, inputs (or udot), constants, out and work
 
 
 def _room(array: np.ndarray) -> int:
-    """How many doubles there are from the beginning of an array to the end of the memory that it is a part of."""
+    """Return the number of doubles from the start of an array to the end of the memory that contains it."""
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -33,7 +33,7 @@ def _room(array: np.ndarray) -> int:
 
 @contextmanager
 def interpreted_loops() -> Iterator[None]:
-    """The loops of fixed and adaptive Runge-Kutta methods, uncompiled."""
+    """Run the loops of explicit and implicit Runge-Kutta methods uncompiled within the context."""
     known: dict[int, tuple[Any, ArrayFunction]] = {}
 
     def call_program(address: int, *arrays: np.ndarray) -> None:

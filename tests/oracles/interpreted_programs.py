@@ -1,8 +1,8 @@
-"""Native programs of constraints run as the Python that they are written in.
+"""Native programs of constraints run as plain Python.
 
-Pointers are whole numbers, arrays views of what lies there, and native code calls the programs back.
+Pointers are integers, arrays are views of the memory there, and native code calls the Python functions back.
 
-Nothing is checked: what is wrong may write anywhere. For use in children that end afterwards, see ``forked``.
+Nothing is checked, and wrong code may write anywhere: use it in child processes only, see ``forked``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _call_program(address: int, *arrays: np.ndarray) -> None:
 
 @contextmanager
 def views() -> Iterator[None]:
-    """Arrays made of pointers, from Python."""
+    """Replace the native functions that make arrays of pointers by Python ones."""
     with ExitStack() as stack:
         for old, kind in ((call.vector_at, float), (call.matrix_at, float), (call.integers_at, np.int64)):
             stack.enter_context(everywhere(old, _view(kind)))
@@ -55,7 +55,7 @@ def views() -> Iterator[None]:
 
 @contextmanager
 def interpreted_programs() -> Iterator[list[BaseException]]:
-    """The programs uncompiled, for models that are built from now on; gives what they raise, which no caller sees."""
+    """Run the programs of newly built models uncompiled; yield a list of their exceptions, which no caller sees."""
     raised: list[BaseException] = []
     kept: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Wrong versions of the files of joints: each changes one thing in the source, loaded beside what is installed."""
+"""Mutants of the joint files: each has one change in the source and is loaded without replacing the joints in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kane import Rotation
 PACKAGE = "kane.model.joints."
 FOLDER = Path(kane.__file__).parent / "model" / "joints"
 QUATERNION = "kane.geometry.quaternion"
-# What says how a joint moves; the rest names things, or refuses them.
+# Functions that determine the motion of a joint; the others give names or check arguments.
 MOVING = {
     "angular_velocity_matrix",
     *("motion", "pose", "directions", "matrix", "integrate", "difference"),
@@ -37,10 +37,10 @@ SOURCES = {PACKAGE + stem: path for stem, path in FILES.items()} | {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One wrong version of a file.
+    """Wrong version of a file.
 
     Attributes:
-        name: file, function, what was there and what is there now.
+        name: file, function, original code and replacement.
         module: dotted name of the file.
         tree: its syntax tree.
     """
@@ -50,12 +50,12 @@ class Mutant:
     tree: ast.Module
 
     def load(self) -> Sandbox:
-        """The joints with this file in the place of the right one."""
+        """Return the joints with this file instead of the original."""
         return Sandbox({self.module: self.tree})
 
 
 class Sandbox:
-    """Modules of joints of their own: attributes are those of the package ``kane.model.joints``."""
+    """Separate copy of the joint modules, with the attributes of the package ``kane.model.joints``."""
 
     def __init__(self, trees: dict[str, ast.Module]) -> None:
         self._trees, self._modules = trees, {}
@@ -82,12 +82,12 @@ class Sandbox:
 
 
 def title(module: str) -> str:
-    """The name of a file among the joints, or of that of quaternions."""
+    """Return the short name of a joint file or of the quaternion file."""
     return module.removeprefix(PACKAGE).removeprefix("kane.geometry.")
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """All wrong versions of one file, each under a name of its own."""
+    """Yield all mutants of a file, with different names."""
     tree = ast.parse(SOURCES[module].read_text("utf-8"))
     seen: dict[str, int] = {}
     for function in ast.walk(tree):
@@ -106,13 +106,13 @@ def _with(tree: ast.Module, old: ast.AST, new: ast.AST) -> ast.Module:
         def visit(self, node: ast.AST) -> ast.AST:
             return new if node is old else self.generic_visit(node)
 
-    # Transformation is in place: work on a copy in which the node to be replaced is itself.
+    # The transformer changes the tree, so that it gets a copy that shares only the node to be replaced.
     changed = copy.deepcopy(tree, {id(old): old})
     return ast.fix_missing_locations(Replaced().visit(changed))
 
 
 def _replacements(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand wrongly in the place of a node."""
+    """Yield wrong replacements of a node."""
     if isinstance(node, ast.BinOp):
         yield from _other_operations(node)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -150,7 +150,7 @@ def _other_calls(node: ast.Call) -> Iterator[ast.AST]:
     elif name == "cross":
         yield ast.Call(node.func, node.args[::-1], [])
     elif name == "JointMotion":
-        still = ast.unparse(node.args[2]) == "()"  # what does not move can only be elsewhere
+        still = ast.unparse(node.args[2]) == "()"  # a joint without motion can only have another pose
         for k, argument in enumerate(ARGUMENTS):
             for wrong in ELSEWHERE.get(argument, ()) if still else WRONG[argument]:
                 args = [*node.args]
@@ -180,30 +180,30 @@ ELSEWHERE = {"R_FM": (_wrapped("turned"),), "p_FM": (_wrapped("shifted"),)}
 
 
 def negated(x: Any) -> Any:
-    """The other way."""
+    """Return the negated vectors."""
     return tuple(map(negated, x)) if x and isinstance(x[0], tuple) else tuple(-c for c in x)
 
 
 def rolled(x: Any) -> Any:
-    """Each vector along the next axes."""
+    """Return the vectors with cyclically shifted components."""
     return tuple(map(rolled, x)) if x and isinstance(x[0], tuple) else (*x[-1:], *x[:-1])
 
 
 def dropped(x: Any) -> Any:
-    """Zero."""
+    """Return zero vectors."""
     return tuple(map(dropped, x)) if x and isinstance(x[0], tuple) else (0.0,) * len(x)
 
 
 def swapped(x: Any) -> Any:
-    """The first of several last."""
+    """Return the entries with the first one moved to the end."""
     return (*x[1:], *x[:1])
 
 
 def turned(R: Rotation) -> Rotation:
-    """In another orientation."""
+    """Return another orientation."""
     return R @ Rotation.about("x", 0.1)
 
 
 def shifted(p: Any) -> Any:
-    """In another place."""
+    """Return another position."""
     return (p[0] + 0.1, *p[1:])

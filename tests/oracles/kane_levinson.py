@@ -1,4 +1,4 @@
-"""The explicit equations of Kane & Levinson 1983, Appendices 1, 2 and 4, with the corrections of papers/ERRATA.md."""
+"""Explicit equations of Kane & Levinson 1983, Appendices 1, 2 and 4, with the corrections of papers/ERRATA.md."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kane.library.stanford_arm import LENGTHS, STANFORD_BODIES, STANFORD_GRAVITY
 
 
 def intermediate_quantities(q: Any, u: Any) -> dict[str, float]:
-    """Z1, ..., Z196, X11, ..., X66 and W1, ..., W31 by name, for q1, ..., q6 and the paper's u1, ..., u6.
+    """Return Z1, ..., Z196, X11, ..., X66 and W1, ..., W31 by name, for q1, ..., q6 and u1, ..., u6 of the paper.
 
-    u1, u2, u3 are the measure numbers of the angular velocity of D in D, the others rates of coordinates. C11, ...,
-    C33 are direction cosines between C and E, C1, C2, C3 moments of inertia.
+    The speeds u1, u2, u3 are the components of the angular velocity of D along the axes of D; u4, u5, u6 are
+    rates of coordinates. C11, ..., C33 are direction cosines between C and E; C1, C2, C3 are moments of inertia.
     """
     (_, q2, q3, q4, q5, q6), (u1, u2, u3, u4, u5, u6) = q, u
     (s2, c2), (s3, c3), (s4, c4), (s5, c5) = ((sin(x), cos(x)) for x in (q2, q3, q4, q5))

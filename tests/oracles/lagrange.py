@@ -1,9 +1,9 @@
 """Lagrange's equations from each joint's R_FM and p_FM alone: no velocity map, no remainders, no recursion.
 
-T and V are written in the coordinates and their rates, velocities found as time derivatives of positions and angular
-velocities from R^T dR/dt. The speeds are what they are said to mean: rates of single coordinates, or w_FM and v_FM in
-M, read off R_FM and p_FM too. Unit quaternions stay on their sphere because motions are taken along it: what T and V
-are off the sphere makes no difference to the projected equations.
+T and V are functions of the coordinates and their rates. Velocities are time derivatives of positions, and angular
+velocities come from R^T dR/dt. The speeds have their documented meaning: rates of single coordinates, or w_FM and v_FM
+in M, also from R_FM and p_FM. Motions of quaternions are tangential to the unit sphere, so that the values of T and V
+off the sphere do not affect the projected equations.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Rows = list[list[Any]]
 
 
 def product(A: Rows, B: Rows) -> Rows:
-    """A B."""
+    """Return A B."""
     return [[sum(a * b for a, b in zip(row, column, strict=True)) for column in zip(*B, strict=True)] for row in A]
 
 
 def transposed(A: Rows) -> Rows:
-    """A^T."""
+    """Return A^T."""
     return [list(column) for column in zip(*A, strict=True)]
 
 
@@ -57,13 +57,13 @@ class LagrangeTwin:
         return total_time_derivative([self.lift(x) for x in entries], self.rates)
 
     def _turning(self, R: Rows) -> list[Any]:
-        """w in the moving frame, from R^T dR/dt."""
+        """Return w along the axes of the moving frame, from R^T dR/dt."""
         flat = self._derivative([x for row in R for x in row])
         W = product(transposed(R), [flat[0:3], flat[3:6], flat[6:9]])
         return [W[2][1], W[0][2], W[1][0]]
 
     def _speeds(self, model: Model) -> list[Any]:
-        """The meaning of every u, in coordinates and rates, in the order of the equations."""
+        """Return every u as an expression of coordinates and rates, in the order of the equations."""
         named: dict[str, Any] = {}
         for c in model.connections:
             if c.joint.one_dof:
@@ -125,7 +125,7 @@ class LagrangeTwin:
         return [x + sum(a * b for a, b in zip(row, r, strict=True)) for x, row in zip(p, R, strict=True)]
 
     def motion(self, state: State) -> tuple[dict[Any, float], np.ndarray]:
-        """Values of all leaves along the motion with the state's u and udot, and N with dq/dt = N u + ..."""
+        """Return values of all leaves for the state's u and udot, and N with dq/dt = N u + ..."""
         values = values_of(self.equations, state)
         nq, rates = len(self.q), list(self.rates.values())
         values |= dict.fromkeys((*rates, *self.second.values()), 0.0)
@@ -143,17 +143,17 @@ class LagrangeTwin:
         return values, inverse[:, : len(W)]
 
     def inverse(self, state: State) -> np.ndarray:
-        """M udot + bias, loads other than gravity not counted."""
+        """Return M udot + bias without loads other than gravity."""
         values, N = self.motion(state)
         return N.T @ interpreted(self.equations, self.left, values)
 
     def mass_matrix(self, state: State) -> np.ndarray:
-        """N^T d2T/dqdot2 N."""
+        """Return N^T d2T/dqdot2 N."""
         values, N = self.motion(state)
         entries = [x for row in self.curvature for x in row]
         return N.T @ interpreted(self.equations, entries, values).reshape(len(self.q), -1) @ N
 
     def energy(self, state: State) -> np.ndarray:
-        """T and V."""
+        """Return T and V."""
         values, _ = self.motion(state)
         return interpreted(self.equations, [self.kinetic, self.potential], values)

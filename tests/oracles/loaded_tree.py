@@ -1,4 +1,4 @@
-"""Trees with everything in them: every joint, a weld, followers and prescribed motion, and every load with measures."""
+"""Trees with all features: every joint, a weld, a follower, prescribed motion, and every load with measures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kane.library.random_tree import PLAIN_JOINTS
 
 
 def knee(name, axis):
-    """A joint of the user's: two coordinates, a matrix, a path."""
+    """Return a user-defined joint with two coordinates, given by a rotation matrix and a position."""
     return kane.CustomJoint(
         (f"{name}_bend", f"{name}_slip"),
         lambda a, b: kane.Rotation.matrix([[cos(a + b), 0, sin(a + b)], [0, 1, 0], [-sin(a + b), 0, cos(a + b)]]),
@@ -36,7 +36,7 @@ EVERY_JOINT = (
 
 
 def loaded_tree(seed: int, bodies: int, *, joints: Sequence = PLAIN_JOINTS) -> kane.Model:
-    """A random tree on which a moved, a following and a welded body hang, under loads of every kind."""
+    """Return a random tree with a driven, a following and a welded body added, under loads of every kind."""
     model = random_tree(seed, bodies, joints=joints)
     random = np.random.default_rng(1000 + seed)
     first = model.body("first", mass=1.2, inertia=(0.3, 0.4, 0.5, 0.01, 0.02, 0.03), com=(0.1, 0.2, 0.3))

@@ -1,4 +1,4 @@
-"""MuJoCo's own reading of an MJCF text, its states taken from those of the equations that kane made of it."""
+"""MuJoCo's model of an MJCF text, with states converted from kane's equations of the same text."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from oracles.numbers import State
 
 
 class MjcfTwin:
-    """The file in MuJoCo, without what kane says that it leaves out."""
+    """MuJoCo model of the file, without the features that kane reports as left out."""
 
     def __init__(self, m: Any, model: Model, equations: Equations) -> None:
         self.m, self.data = m, mujoco.MjData(m)
         m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
         m.opt.density = m.opt.viscosity = 0.0
-        m.actuator_actearly[:] = False  # when the activation acts is a matter of its dynamics
+        m.actuator_actearly[:] = False  # forces use the present activation
         m.tendon_stiffness[:] = m.tendon_damping[:] = 0.0
         for j in range(m.njnt):
             freedoms = {int(mujoco.mjtJoint.mjJNT_FREE): 6, int(mujoco.mjtJoint.mjJNT_BALL): 3}.get(int(m.jnt_type[j]))
             if freedoms:
                 m.jnt_stiffness[j] = 0.0
                 m.dof_armature[m.jnt_dofadr[j] : m.jnt_dofadr[j] + freedoms] = 0.0
-        mujoco.mj_setConst(m, self.data)  # what MuJoCo has worked out from the armature beforehand
+        mujoco.mj_setConst(m, self.data)  # update MuJoCo's constants that depend on the armature
         self.q = {q.name: i for i, q in enumerate(equations.q)}
         self.u = {u.name: i for i, u in enumerate(equations.u)}
         self.joints = [c for c in model.connections if c.coordinate_names]
@@ -34,7 +34,7 @@ class MjcfTwin:
         self.controls = self._controls([leaf.name for leaf in equations.inputs])
 
     def _controls(self, inputs: list[str]) -> dict[int, int]:
-        """Actuator to input."""
+        """Return the index of the input of each actuator."""
         found = {}
         for i in range(self.m.nu):
             kind, target = self.m.actuator_trntype[i], self.m.actuator_trnid[i, 0]
@@ -49,7 +49,7 @@ class MjcfTwin:
         return found
 
     def load(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Set the state; T and T' u: its speeds are T u, its accelerations T udot + T' u."""
+        """Set the state; return T and T' u, where MuJoCo's speeds are T u and its accelerations T udot + T' u."""
         m, d = self.m, self.data
         T, drift = np.zeros((m.nv, len(state.u))), np.zeros(m.nv)
         for j, c in enumerate(self.joints):
@@ -70,7 +70,7 @@ class MjcfTwin:
         return T, drift
 
     def mass_matrix(self, state: State) -> np.ndarray:
-        """M over our speeds."""
+        """Return M for kane's speeds."""
         T, _ = self.load(state)
         mujoco.mj_forward(self.m, self.data)
         M = np.zeros((self.m.nv, self.m.nv))
@@ -78,7 +78,7 @@ class MjcfTwin:
         return T.T @ M @ T
 
     def forward(self, state: State) -> np.ndarray:
-        """udot, activations and controls both set to the inputs."""
+        """Return udot, with activations and controls set to the inputs."""
         T, drift = self.load(state)
         for i, k in self.controls.items():
             self.data.ctrl[i] = state.inputs[k]
@@ -88,7 +88,7 @@ class MjcfTwin:
         return np.linalg.solve(T, self.data.qacc - drift)
 
     def inverse(self, state: State) -> np.ndarray:
-        """M udot + bias, the actuators' own biases being part of ours."""
+        """Return M udot + bias; kane's bias includes the bias forces of actuators."""
         T, drift = self.load(state)
         self.data.ctrl[:] = 0.0
         self.data.act[:] = 0.0

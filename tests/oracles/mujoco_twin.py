@@ -17,19 +17,19 @@ KINDS = {Revolute: "hinge", Prismatic: "slide", Spherical: "ball", Free: "free"}
 
 
 def text(values: Any) -> str:
-    """Numbers as MJCF has them."""
+    """Return numbers as text in MJCF's format."""
     return " ".join(f"{float(x):.17g}" for x in np.ravel(values))
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
-    """(w, x, y, z) of a matrix."""
+    """Return the quaternion (w, x, y, z) of a rotation matrix."""
     found = np.zeros(4)
     mujoco.mju_mat2Quat(found, np.ascontiguousarray(R).ravel())
     return found
 
 
 class MujocoTwin:
-    """A kane model in MuJoCo, whose coordinates are those of the child's frame in the parent's."""
+    """kane model in MuJoCo, where coordinates describe the child's body frame in the parent's body frame."""
 
     def __init__(self, model: Model, equations: Equations) -> None:
         self.kane, self.equations = model, equations
@@ -58,7 +58,7 @@ class MujocoTwin:
         )
 
     def load(self, state: State) -> np.ndarray:
-        """Set the state; returns T and T' u with their speeds T u and their accelerations T udot + T' u."""
+        """Set the state; return T and T' u, where MuJoCo's speeds are T u and its accelerations T udot + T' u."""
         n = len(state.u)
         T, drift = np.zeros((self.model.nv, n)), np.zeros(self.model.nv)
         for c in self.kane.connections:
@@ -94,14 +94,14 @@ class MujocoTwin:
         return found.reshape(3, 3)
 
     def forward(self, state: State, efforts: np.ndarray) -> np.ndarray:
-        """udot under efforts along our speeds."""
+        """Return udot under efforts along kane's speeds."""
         T, drift = self.load(state)
         self.data.qfrc_applied[:] = np.linalg.solve(T.T, efforts)
         mujoco.mj_forward(self.model, self.data)
         return np.linalg.solve(T, self.data.qacc - drift)
 
     def mass_matrix(self, state: State) -> np.ndarray:
-        """M over our speeds."""
+        """Return M for kane's speeds."""
         T, _ = self.load(state)
         mujoco.mj_forward(self.model, self.data)
         n = self.model.nv
@@ -114,7 +114,7 @@ class MujocoTwin:
         return x[0]
 
     def bias(self, state: State) -> np.ndarray:
-        """Terms free of udot."""
+        """Return the terms without udot."""
         T, drift = self.load(state)
         mujoco.mj_forward(self.model, self.data)
         M = np.linalg.inv(np.column_stack([self._solve(e) for e in np.eye(self.model.nv)]))

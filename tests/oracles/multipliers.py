@@ -1,16 +1,16 @@
 """Accelerations under constraints by Lagrange multipliers: M udot + h = A^T l, A udot + r = 0, by NumPy's SVD.
 
-Vouches for the embedding in the native code, with which it shares M, h, A and r and nothing else.
+It is the reference for the embedding in native code, and shares only M, h, A and r with it.
 """
 
 import numpy as np
 
-# Singular values under this part of the largest are zero: rows that others imply, at states put onto the constraints.
+# Singular values below this fraction of the largest count as zero: at projected states their rows are redundant.
 RANK = 1e-9
 
 
 def parts(dyn, q, u, inputs=None, t=0.0):
-    """M, h, A, A u + b and r at one state."""
+    """Return M, h, A, A u + b and r at a state."""
     eqs = dyn.equations
     n, m = len(eqs.u), len(eqs.constraints)
     rows, free = dyn.function("constraints"), dyn.function("unconstrained")
@@ -27,14 +27,14 @@ def parts(dyn, q, u, inputs=None, t=0.0):
 
 
 def null_space(A):
-    """Orthonormal columns of the speeds that the constraints leave."""
+    """Return an orthonormal basis of the null space of A, by columns."""
     _, sizes, V = np.linalg.svd(A)
     rank = np.count_nonzero(sizes > RANK * max(sizes, default=0.0))
     return V[rank:].T
 
 
 def accelerations(dyn, q, u, inputs=None, t=0.0):
-    """udot: the least one that the rows ask for, and what the motion equations add in their null space."""
+    """Return udot: the minimum-norm solution of the rows, plus a part in their null space from the motion equations."""
     M, h, A, _, r = parts(dyn, q, u, inputs, t)
     N = null_space(A)
     least = -np.linalg.pinv(A, rcond=RANK) @ r

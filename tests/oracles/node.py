@@ -1,4 +1,4 @@
-"""JavaScript run by Node; where there is none, tests that ask for it say aloud that they did not run."""
+"""JavaScript run by Node; tests skip with a message if there is no Node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NODE = shutil.which("node") or shutil.which("nodejs")
 
 
 def needs_node() -> str:
-    """The path of Node; without it the test is skipped, and in continuous integration it fails."""
+    """Return the path of Node; without Node, skip the test, or fail it in continuous integration."""
     if NODE is None:
         message = "JavaScript was NOT tested: there is no node on this machine (apt-get install nodejs)"
         if os.environ.get("CI"):
@@ -24,7 +24,7 @@ def needs_node() -> str:
 
 
 def run_script(source: str, *, timeout: float = 120.0) -> Any:
-    """What a script hands to ``give``: numbers as they are, NaN and infinities included."""
+    """Return the list of values that a script passes to ``give``, including NaN and infinities."""
     text = f"""
 const kane_kept = [];
 const give = (x) => kane_kept.push(x);

@@ -1,4 +1,4 @@
-"""Numbers out of equations by the slow interpreter, which defines what an expression means; random states."""
+"""Numerical values of equations by the slow interpreter, the reference for expressions; random states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kane.formulation.quantities.programs import quantity
 
 @dataclass(frozen=True)
 class State:
-    """A state in the order of the equations, accelerations and inputs with it."""
+    """State in the order of the equations, with accelerations and inputs."""
 
     q: np.ndarray
     u: np.ndarray
@@ -24,7 +24,7 @@ class State:
 
 
 def random_state(equations: Equations, random: np.random.Generator) -> State:
-    """Standard normal numbers; quaternions of unit length."""
+    """Return a state of standard normal numbers, with unit quaternions."""
     q = random.normal(size=len(equations.q))
     for start in equations.quaternions:
         q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
@@ -33,7 +33,7 @@ def random_state(equations: Equations, random: np.random.Generator) -> State:
 
 
 def values_of(equations: Equations, state: State) -> dict[Any, float]:
-    """A value for every leaf, parameters at their defaults."""
+    """Return a value for every leaf; parameters have their defaults."""
     e = equations
     leaves = (e.t, *e.q, *e.u, *e.udot, *e.inputs)
     numbers = (state.t, *state.q, *state.u, *state.udot, *state.inputs)
@@ -41,7 +41,7 @@ def values_of(equations: Equations, state: State) -> dict[Any, float]:
 
 
 def evaluated(equations: Equations, name: str, state: State, rest: Any = None) -> np.ndarray:
-    """The outputs of a named program; ``rest`` replaces what it reads besides t, q and u."""
+    """Return the outputs of a named program; ``rest`` replaces its arguments other than t, q and u."""
     found = quantity(equations, name)
     values = values_of(equations, state)
     if rest is not None:
@@ -50,24 +50,24 @@ def evaluated(equations: Equations, name: str, state: State, rest: Any = None) -
 
 
 def interpreted(equations: Equations, outputs: Any, values: dict[Any, float]) -> np.ndarray:
-    """Values of expressions or numbers."""
+    """Return the values of expressions or numbers."""
     lift = equations.system.arena.lift
     return np.array([float(x) for x in interpret([lift(x) for x in outputs], values)])
 
 
 def mass_matrix(equations: Equations, state: State) -> np.ndarray:
-    """M, n x n, every entry."""
+    """Return M with all entries, (n, n)."""
     n = len(equations.u)
     entries = [x for row in equations.mass_matrix for x in row]
     return interpreted(equations, entries, values_of(equations, state)).reshape(n, n)
 
 
 def input_matrix(equations: Equations, state: State) -> np.ndarray:
-    """B, n x m."""
+    """Return the input matrix, (n, m)."""
     return evaluated(equations, "input_matrix", state).reshape(len(equations.u), len(equations.inputs))
 
 
 def close(ours: Any, theirs: Any, tolerance: float) -> None:
-    """Equal to a share of the largest entry: entries of one vector are sums of products of like size."""
+    """Assert equality within ``tolerance`` times the largest entry, since rounding in all entries has its magnitude."""
     scale = max(float(np.abs(theirs).max(initial=0.0)), 1e-300)
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=tolerance * scale)

@@ -1,4 +1,4 @@
-"""Order conditions of Runge-Kutta methods by rooted trees, and tableaus read from their source without rounding."""
+"""Order conditions of Runge-Kutta methods by rooted trees, and exact tableaus from their source code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kane.simulation.integrators.explicit import Tableau
 
 @cache
 def trees(order: int) -> dict[int, list[tuple]]:
-    """Rooted trees up to an order, as tuples of their branches."""
+    """Return the rooted trees up to an order, by order; a tree is the tuple of its branches."""
     by_order: dict[int, list[tuple]] = {1: [()]}
     for n in range(2, order + 1):
         by_order[n] = sorted(set().union(*map(_grown, by_order[n - 1])))
@@ -22,7 +22,7 @@ def trees(order: int) -> dict[int, list[tuple]]:
 
 
 def _grown(tree: tuple) -> set[tuple]:
-    """All trees with one more leaf."""
+    """Return all trees with one more leaf."""
     more = {tuple(sorted((*tree, ())))}
     for i, branch in enumerate(tree):
         more |= {tuple(sorted((*tree[:i], b, *tree[i + 1 :]))) for b in _grown(branch)}
@@ -30,17 +30,17 @@ def _grown(tree: tuple) -> set[tuple]:
 
 
 def size(tree: tuple) -> int:
-    """Nodes of a tree."""
+    """Return the number of nodes of a tree."""
     return 1 + sum(map(size, tree))
 
 
 def density(tree: tuple) -> int:
-    """gamma: weights b are of order n where b . weights(tree) = 1 / density(tree) for all trees of n nodes."""
+    """Return gamma: b satisfies order n if b . weights(tree) = 1 / gamma for all trees of n nodes."""
     return size(tree) * math.prod(map(density, tree))
 
 
 def weights(tree: tuple, a: Sequence[Sequence[Any]]) -> list[Any]:
-    """Elementary weight of a tree at each stage, in the arithmetic of the coefficients."""
+    """Return the elementary weight of a tree at each stage, in the arithmetic of the coefficients."""
     total = [1] * len(a)
     for branch in tree:
         inner = weights(branch, a)
@@ -49,24 +49,24 @@ def weights(tree: tuple, a: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def along(row: Sequence[Any], values: Sequence[Any]) -> Any:
-    """row . values, what is zero passed over."""
+    """Return row . values, without terms of zero coefficients."""
     return sum(c * x for c, x in zip(row, values, strict=True) if c)
 
 
 def defects(b: Sequence[Any], a: Sequence[Sequence[Any]], order: int) -> list[Any]:
-    """b . weights times density, less one, of every tree of so many nodes: zero where b is of that order."""
+    """Return (b . weights) density - 1 for all trees with ``order`` nodes; zero if b satisfies this order."""
     return [along(b, weights(tree, a)) * density(tree) - 1 for tree in trees(order)[order]]
 
 
 def estimates(e: Sequence[Any], a: Sequence[Sequence[Any]], order: int) -> list[Any]:
-    """e . weights of every tree of so many nodes: what the difference of two methods makes of them."""
+    """Return e . weights for all trees with ``order`` nodes, where e is the difference of two methods' weights."""
     return [along(e, weights(tree, a)) for tree in trees(order)[order]]
 
 
 def exact_tableau(
     source: str | Path, number: Callable[[str], Any], root: Callable[[Any], Any] | None = None
 ) -> Tableau:
-    """The TABLEAU of a file of integrators, every number in it as ``number`` of its digits, in place of a double."""
+    """Return the TABLEAU of an integrator's source; ``number`` converts each literal without rounding."""
     tree = ast.parse(Path(source).read_text("utf-8") if isinstance(source, Path) else source)
     names = {
         "number": number,
@@ -81,7 +81,7 @@ def exact_tableau(
 
 
 class _Exact(ast.NodeTransformer):
-    """Numbers as calls; keys of rows, and what is no number, stay."""
+    """Replace numbers by calls of ``number``, except keys of rows."""
 
     def visit_Dict(self, node: ast.Dict) -> ast.Dict:
         return ast.Dict(node.keys, [self.visit(value) for value in node.values])
@@ -96,5 +96,5 @@ class _Exact(ast.NodeTransformer):
 
 
 def dense_rows(rows: Sequence[dict[int, Any]], n: int) -> list[list[Any]]:
-    """Rows with their zeros."""
+    """Return the rows as dense lists with zeros."""
     return [[row.get(j, 0) for j in range(n)] for row in rows]

@@ -1,4 +1,4 @@
-"""The same model in Pinocchio: built from the bodies and connections of a kane model, nothing else of kane's used."""
+"""The same model in Pinocchio, built only from the bodies and connections of a kane model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kane.model.joints.joint import axis_components
 from kane.model.model import Model
 from oracles.numbers import State
 
-# Their order of a joint's coordinates and speeds in ours: their quaternion is (x, y, z, w), their free joint has
-# position and linear velocity first.
+# kane's indices of a joint's coordinates and speeds in Pinocchio's order: its quaternion is (x, y, z, w), and its free
+# joint has position and linear velocity first.
 COORDINATES = {1: (0,), 2: (0, 1), 3: (0, 1, 2), 4: (1, 2, 3, 0), 7: (4, 5, 6, 1, 2, 3, 0)}
 SPEEDS = {1: (0,), 2: (0, 1), 3: (0, 1, 2), 6: (3, 4, 5, 0, 1, 2)}
 MODELS = {
@@ -35,7 +35,7 @@ MODELS = {
 
 
 class PinocchioTwin:
-    """A kane model in Pinocchio. Joints that follow an expression are joints of their own there; v = C u + c there."""
+    """kane model in Pinocchio, with speeds v = C u + c; joints that follow an expression are independent there."""
 
     def __init__(self, model: Model, equations: Equations) -> None:
         self.equations = equations
@@ -44,7 +44,7 @@ class PinocchioTwin:
         self.model.gravity = pin.Motion(np.array(self._numbers(model.gravity)), np.zeros(3))
         self.places: dict[str, tuple[int, Any]] = {"ground": (0, pin.SE3.Identity())}
         self.joints: list[tuple[Any, int]] = []
-        # Depth first: Pinocchio takes the speeds of a subtree to be neighbours.
+        # Depth first, because Pinocchio requires contiguous speeds in each subtree.
         below: dict[str, list[Any]] = {}
         for c in model.connections:
             below.setdefault(c.parent.name, []).append(c)
@@ -80,7 +80,7 @@ class PinocchioTwin:
             self.model.appendBodyToJoint(index, pin.Inertia(*self._numbers([body.mass]), com, inertia), place)
 
     def q(self, state: State) -> np.ndarray:
-        """Their coordinates."""
+        """Return Pinocchio's coordinates."""
         values = self._values(state)
         out = np.zeros(self.model.nq)
         for c, index in self.joints:
@@ -94,7 +94,7 @@ class PinocchioTwin:
         return dict(zip((e.t, *e.q), (state.t, *state.q), strict=True)) | self.defaults
 
     def motion(self, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """C, c and dC/dt u + dc/dt of their v = C u + c."""
+        """Return C, c and dC/dt u + dc/dt of Pinocchio's v = C u + c."""
         e = self.equations
         column = {u.name: j for j, u in enumerate(e.u)}
         C, c0, rest = np.zeros((self.model.nv, len(e.u))), np.zeros(self.model.nv), np.zeros(self.model.nv)
@@ -108,7 +108,7 @@ class PinocchioTwin:
         return C, c0, rest
 
     def _followed(self, q: Any, state: State, column: dict[str, int]) -> tuple[np.ndarray, float, float]:
-        """Row of C, c and remainder of a coordinate that is an expression of revolute and prismatic ones."""
+        """Return the row of C, c and dC/dt u + dc/dt of a coordinate that is an expression of scalar coordinates."""
         e = self.equations
         speed = {n: s for c, _ in self.joints for n, s in zip(c.coordinate_names, c.speed_names, strict=False)}
         own = [x for x in leaves([q]) if x.op == COORDINATE]
@@ -124,53 +124,53 @@ class PinocchioTwin:
         return row, float(interpret(at_rest, values)[0]), float(interpret(second, values)[0])
 
     def inverse(self, state: State) -> np.ndarray:
-        """M udot + bias, loads other than gravity not counted."""
+        """Return M udot + bias without loads other than gravity."""
         C, c0, rest = self.motion(state)
         q = self.q(state)
         return C.T @ pin.rnea(self.model, self.data, q, C @ state.u + c0, C @ state.udot + rest)
 
     def bias(self, state: State) -> np.ndarray:
-        """Terms free of udot."""
+        """Return the terms without udot."""
         C, c0, rest = self.motion(state)
         return C.T @ pin.rnea(self.model, self.data, self.q(state), C @ state.u + c0, rest)
 
     def mass_matrix(self, state: State) -> np.ndarray:
-        """M over our speeds."""
+        """Return M for kane's speeds."""
         C, _, _ = self.motion(state)
         M = np.triu(pin.crba(self.model, self.data, self.q(state)))
         return C.T @ (M + np.triu(M, 1).T) @ C
 
     def forward(self, state: State, efforts: np.ndarray) -> np.ndarray:
-        """udot under efforts along our speeds, each joint being its own."""
+        """Return udot under efforts along kane's speeds, for models whose joints are all independent."""
         C, _, _ = self.motion(state)
         return C.T @ pin.aba(self.model, self.data, self.q(state), C @ state.u, C @ efforts)
 
     def energy(self, state: State) -> tuple[float, float]:
-        """Kinetic and potential energy."""
+        """Return kinetic and potential energy."""
         C, c0, _ = self.motion(state)
         q = self.q(state)
         kinetic = pin.computeKineticEnergy(self.model, self.data, q, C @ state.u + c0)
         return kinetic, pin.computePotentialEnergy(self.model, self.data, q)
 
     def momentum(self, state: State) -> np.ndarray:
-        """Linear momentum, and angular momentum about the origin."""
+        """Return linear momentum, and angular momentum about the origin."""
         C, c0, _ = self.motion(state)
         h = pin.computeCentroidalMomentum(self.model, self.data, self.q(state), C @ state.u + c0)
         return np.concatenate([h.linear, h.angular + np.cross(self.data.com[0], h.linear)])
 
     def pose(self, body: str, state: State) -> Any:
-        """Pose of a body, an SE3."""
+        """Return the pose of a body as an SE3."""
         pin.forwardKinematics(self.model, self.data, self.q(state))
         index, place = self.places[body]
         return self.data.oMi[index] * place
 
     def jacobian(self, body: str, state: State, at: np.ndarray) -> np.ndarray:
-        """Partial angular velocities (3 rows) and partial velocities (3 rows) of a point of a body."""
+        """Return partial angular velocities (3 rows) and partial velocities (3 rows) of a point of a body."""
         C, _, _ = self.motion(state)
         index, place = self.places[body]
         pin.computeJointJacobians(self.model, self.data, self.q(state))
         J = pin.getJointJacobian(self.model, self.data, index, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        J = J.reshape(6, -1) @ C  # of one column they make a vector
+        J = J.reshape(6, -1) @ C  # Pinocchio returns a vector for one column
         oMi = self.data.oMi[index]
         arm = oMi.rotation @ (place.act(at))
         return np.vstack(

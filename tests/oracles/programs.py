@@ -1,4 +1,4 @@
-"""Programs that emitters are tried on, and their values by the interpreter."""
+"""Programs that test emitters, and their values by the interpreter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = ["lambda", "Z1", "Z_2", "np", "jnp", "nan", "state", "shape", "match",
 
 
 def every_operation() -> Program:
-    """Every operation on leaves, and on other operations in each place, so that parentheses matter."""
+    """Return a program of every operation, applied to leaves and to other operations, to test parentheses."""
     arena = Arena()
     x, y, z = (arena.leaf(COORDINATE, name) for name in "xyz")
     outputs = []
@@ -34,7 +34,7 @@ def every_operation() -> Program:
 
 
 def moving() -> Program:
-    """Sums and products as equations of motion have them: parameters m and L1, angles, speeds, the input tau, time."""
+    """Return a program similar to equations of motion, of parameters m and L1, angles, speeds, input tau and time."""
     arena = Arena()
     t = arena.leaf(TIME, "t")
     q = [arena.leaf(COORDINATE, f"q{i}") for i in range(1, 4)]
@@ -48,7 +48,7 @@ def moving() -> Program:
 
 
 def hostile() -> tuple[Program, np.ndarray, list[float]]:
-    """A program of hostile names, a state and its parameters."""
+    """Return a program with names that are hard to emit, a state and parameters."""
     arena = Arena()
     leaves = [arena.leaf(COORDINATE, name) for name in HOSTILE]
     parameter = arena.leaf(PARAMETER, "'''")
@@ -59,26 +59,26 @@ def hostile() -> tuple[Program, np.ndarray, list[float]]:
 
 
 def interpreted(program: Program, state, rest=(), parameters=()) -> np.ndarray:
-    """The outputs by the interpreter."""
+    """Return the outputs of a program by the interpreter."""
     leaves = [*program.state, *program.rest, *program.parameters]
     values = dict(zip(leaves, map(float, [*state, *rest, *parameters]), strict=True))
     return np.array(interpret(program.outputs, values), float)
 
 
 def loaded(source: str) -> dict:
-    """The names that Python source defines."""
+    """Return the names that Python source defines."""
     names: dict = {}
     exec(compile(source, "generated", "exec"), names)
     return names
 
 
 def nested() -> Program:
-    """Operations used once, so that they are written inside others: on the right of each sign, negative constants."""
+    """Return a program of operations that are used once and therefore emitted inside others, to test parentheses."""
     arena = Arena()
     x, y, z = (arena.leaf(COORDINATE, name) for name in "xyz")
     outputs = [x - (y - z), x - (y + z), x + (y - z), x + (y + z), x / (y / z), x / (y * z), x * (y / z), x * (y * z)]
     outputs += [(x - z) - y, (x / z) / y, (x - z) * y, y * (z - x), (z - x) ** 2.0, 2.0 ** (z - x), -(x + y), -(x * z)]
     outputs += [arena.constant(-2.0) ** z, x - arena.constant(-3.0), x * arena.constant(-3.0), (-x) ** 2.0]
     outputs += [0.5 ** (y - x), (0.5 - x) * y, arena.constant(-0.5) - (y - x), x - (-(y * z)), (x**y) ** z, x ** (y**z)]
-    outputs += [x - (z - y), x / (z / y)]  # what is used above twice has a name and stands in nothing
+    outputs += [x - (z - y), x / (z / y)]  # operations used twice get names, and are not nested
     return Program("f", outputs, state=[x, y, z], rest=[], parameters=[])

@@ -22,7 +22,7 @@ def leaves_of(arena):
 
 
 def random_program(seed, operations):
-    """A program in which every node is an output, so that each operation can be judged by its own arguments."""
+    """Return a random program with all nodes as outputs, so that each operation is testable from its arguments."""
     source = random.Random(seed)
     arena = Arena()
     state, rest, parameters = leaves_of(arena)
@@ -45,7 +45,7 @@ def random_arrays(function, seed, batch=()):
 
 
 def smooth_program(*, terms=300, seed=5):
-    """Bounded sums of products of everything, a few outputs: errors of it all together stay near round-off."""
+    """Return a random program of bounded sums of products with few outputs, whose errors stay near round-off."""
     source = random.Random(seed)
     arena = Arena()
     state, rest, parameters = leaves_of(arena)

@@ -1,4 +1,4 @@
-"""Scenes by lot: up to four bodies and contacts, stops and dry friction in joints; and what became of them."""
+"""Random scenes of a few bodies with contacts, stops and dry friction in joints, and the outcomes of their runs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.contacts.header import GAP, NUMBERS
 from oracles import varied_scenes
 
-# How far a run may go [s], and how tightly.
+# End time of runs [s], and relative tolerance.
 UNTIL, RTOL = 1.5, 1e-10
-# Energy may grow by so much between two records [J]: scenes have USUAL, of which each step may miss RTOL. With a tenth
-# of RTOL what the worst of them gain is a tenth, too.
+# Largest permitted growth of energy between two records [J], for scenes with kinetic energies up to USUAL [J]. The
+# growth is proportional to RTOL, the permitted error of each step.
 GROWTH, USUAL = 1e-8, 30.0
-# A gap may be this much below zero [m].
+# Largest permitted penetration [m].
 INSIDE = 1e-9
 
 
-# A model, and the coordinates at which it starts.
+# A model and its initial coordinates.
 Scene: TypeAlias = "tuple[kane.Model, dict[str, float]]"
 
 
 class Size(NamedTuple):
-    """How many bodies and contacts a scene has: at least, and one more than at most."""
+    """Ranges of the numbers of bodies and contacts of a scene: minimum, and maximum plus 1."""
 
     bodies: tuple[int, int]
     contacts: tuple[int, int]
@@ -38,7 +38,7 @@ SMALL, LARGE = Size((1, 5), (1, 5)), Size((2, 9), (1, 13))
 
 
 def scene(seed: int, *, spatial: bool, size: Size = SMALL) -> Scene:
-    """A model over a floor, and where it starts."""
+    """Return a random model over a floor, and its initial coordinates."""
     rng = np.random.default_rng([seed, spatial, *([1] if size == LARGE else [])])
     m = kane.Model(f"scene {seed}", gravity=(0, -9.81, 0))
     floor, bodies, q = kane.Plane(m.ground.point(), m.ground.y), [], {}
@@ -68,7 +68,7 @@ def scene(seed: int, *, spatial: bool, size: Size = SMALL) -> Scene:
 
 
 def _free(m: kane.Model, body: Any, k: int, rng: np.random.Generator, *, spatial: bool) -> dict[str, float]:
-    """A joint that leaves a body free, and where it starts: beside the others, above the floor."""
+    """Connect a body by a free joint; return its initial coordinates above the floor, apart from other bodies."""
     height = float(rng.uniform(0.8, 1.3))
     if not spatial:
         m.connect(m.ground, body, kane.Planar((f"x{k}", f"y{k}", f"th{k}")))
@@ -81,7 +81,7 @@ def _free(m: kane.Model, body: Any, k: int, rng: np.random.Generator, *, spatial
 
 
 class Family(NamedTuple):
-    """Scenes of one kind: what makes one of a seed and whether it is in space, and which of the two there are."""
+    """Kind of scenes: a function of seed and ``spatial``, and the values of ``spatial`` that it supports."""
 
     scene: Callable[..., Scene]
     spatial: tuple[bool, ...] = (False, True)
@@ -97,14 +97,14 @@ FAMILIES: Mapping[str, Family] = {
 
 @dataclass(frozen=True)
 class Told:
-    """What became of a scene.
+    """Outcome of a scene.
 
     Attributes:
-        error: with which the run ended, or could not start; empty where it did not.
-        growth: of the energy between two records at most [J]; of what moves with more than USUAL, in that proportion.
-        inside: how far a gap was below zero at most [m].
-        changes: how often the mode changed.
-        contacts: how many the model has, each with all of its candidates.
+        error: message of an error of the run, or an empty text.
+        growth: largest growth of energy between two records [J]; scaled down if the kinetic energy exceeds USUAL.
+        inside: largest penetration [m].
+        changes: number of transitions.
+        contacts: number of contacts of the model; the parts of a contact count once.
     """
 
     error: str = ""
@@ -115,7 +115,7 @@ class Told:
 
 
 def told(model: kane.Model, q: Mapping[str, float], rtol: float = RTOL) -> Told:
-    """Run a scene."""
+    """Run a scene and return its outcome."""
     dyn = kane.build(kane.formulate(model))
     contacts = len({c.name.split(":")[0] for c in model.candidates if c.normal is not None})
     try:
@@ -130,7 +130,7 @@ def told(model: kane.Model, q: Mapping[str, float], rtol: float = RTOL) -> Told:
 
 
 def gaps_of(dyn: kane.Dynamics, run: kane.Trajectory) -> np.ndarray:
-    """The gaps at the records, (records, candidates that have one)."""
+    """Return the gaps at the records, (records, intermittent constraints with a gap)."""
     functions = contact_functions(dyn)
     gaps = functions.parts.gaps
     states = np.column_stack([run.time, run.q, run.u])

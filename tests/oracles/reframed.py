@@ -9,10 +9,10 @@ from kane.model.model import Model
 
 
 def reframed(model: Model, seed: int) -> Model:
-    """A copy of a model of numbers in which every body's frame is another one, fixed in the same body.
+    """Return a copy of a numerical model in which every body has another body frame.
 
-    Joints, their coordinates and their directions are those of the original; loads are not copied, but each joint that
-    has a motor gets one.
+    Joints, their coordinates and their directions are equal to the original's. Loads are not copied; each joint with
+    one degree of freedom gets a motor.
     """
     random = np.random.default_rng(seed)
     copy = kane.Model(model.name + " reframed", gravity=model.gravity)

@@ -1,4 +1,4 @@
-"""The robots of the budgets, from the package example-robot-data, with the same bases and locks as the peers' table."""
+"""Robots of the operation budgets, from example-robot-data, with bases and locks as in the table of other libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 
 
 def robot_file(name: str) -> Path:
-    """A file of example-robot-data."""
+    """Return the path of a file of example-robot-data."""
     try:
         path = Path(str(distribution("example-robot-data").locate_file(FOLDER))) / name
     except PackageNotFoundError:
@@ -23,20 +23,20 @@ def robot_file(name: str) -> Path:
 
 
 def ur5() -> kane.Model:
-    """Six joints."""
+    """Return the UR5, with six joints."""
     return load_urdf(robot_file("ur_description/urdf/ur5_robot.urdf"))
 
 
 def panda() -> kane.Model:
-    """Seven joints, fingers locked."""
+    """Return the Panda, with seven joints and locked fingers."""
     return load_urdf(robot_file("panda_description/urdf/panda.urdf"), lock=FINGERS)
 
 
 def anymal() -> kane.Model:
-    """ANYmal C, 18 speeds with its free base."""
+    """Return ANYmal C, which has 18 speeds with its free base."""
     return load_urdf(robot_file("anymal_c_simple_description/urdf/anymal.urdf"), base=kane.Free("base"))
 
 
 def talos() -> kane.Model:
-    """Talos reduced, 38 speeds with its free base."""
+    """Return the reduced Talos, which has 38 speeds with its free base."""
     return load_urdf(robot_file("talos_data/robots/talos_reduced.urdf"), base=kane.Free("base"))

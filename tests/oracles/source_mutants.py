@@ -1,7 +1,7 @@
-"""Wrong versions of functions, put in their place: each changes one thing in the source. No line numbers are kept.
+"""Mutants of functions: wrong versions with one change in the source, without line numbers.
 
-A mutant is named by its function, what was there and what is there now. It is compiled in the globals of its module and
-put wherever the right function is known by name, for the time of a ``with``.
+A mutant is named by its function, the original code and the replacement. It is compiled in the globals of its module
+and replaces the original function in all modules within a ``with`` block.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from typing import Any
 
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Mod: ast.Mult}
 COMPARISONS = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-# Decorators that compile: a mutant is run as it stands. What makes programs of functions has a stand-in, where needed.
+# Decorators that compile; mutants run uncompiled. Tests replace other compiling functions if necessary.
 COMPILING = ("native_loop", "native_inline", "native_kernel")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One wrong version of a function.
+    """Wrong version of a function.
 
     Attributes:
-        name: function, what was there, what is there now.
+        name: function, original code and replacement.
         module: dotted name of its file.
-        path: names from the module to the function: of a class, and of the function.
-        tree: its definition.
+        path: name of the function, after the name of its class if it is a method.
+        tree: definition of the mutant.
     """
 
     name: str
@@ -43,16 +43,17 @@ class Mutant:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """The mutant in the place of the right function."""
+        """Replace the original function by the mutant within the context."""
         with installed(self.module, self.path, self.tree):
             yield
 
 
 def mutants(module: str, *, without: Collection[str] = (), only: Collection[str] = ()) -> list[Mutant]:
-    """All wrong versions of the functions of a file, each under a name of its own.
+    """Return all mutants of the functions of a file, with different names.
 
     Args:
-        without: names of functions that are left alone, as ``__repr__`` is; ``only`` those that are not, where given.
+        without: names of functions without mutants, in addition to ``__repr__``.
+        only: names of the only functions with mutants; empty for all functions.
     """
     found: list[Mutant] = []
     seen: dict[str, int] = {}
@@ -70,7 +71,7 @@ def mutants(module: str, *, without: Collection[str] = (), only: Collection[str]
 
 @cache
 def functions(module: str) -> tuple[tuple[tuple[str, ...], ast.FunctionDef], ...]:
-    """The functions and methods of a file."""
+    """Return the functions and methods of a file."""
     tree = ast.parse(Path(importlib.import_module(module).__file__ or "").read_text("utf-8"))
     found = []
     for node in tree.body:
@@ -83,7 +84,7 @@ def functions(module: str) -> tuple[tuple[tuple[str, ...], ast.FunctionDef], ...
 
 @contextmanager
 def installed(module: str, path: tuple[str, ...], tree: ast.FunctionDef) -> Iterator[None]:
-    """A definition in the place of a function of a module, or of a method of one of its classes."""
+    """Replace a function of a module, or a method of one of its classes, by another definition within the context."""
     home = importlib.import_module(module)
     names = dict(vars(home))
     stripped = copy.copy(tree)
@@ -102,9 +103,9 @@ def installed(module: str, path: tuple[str, ...], tree: ast.FunctionDef) -> Iter
 
 @contextmanager
 def everywhere(old: Any, new: Any) -> Iterator[None]:
-    """One object in the place of another in every module, tests included, that knows it by a name.
+    """Replace an object by another in all modules, including tests, within the context.
 
-    Functions that ``kane`` exports answer wrong calls (``kane.calls``): there the wrapped function is replaced.
+    The wrappers of exported functions (``kane.calls``) are replaced if they wrap the object.
     """
     places = [
         (m, word, value)
@@ -122,13 +123,13 @@ def everywhere(old: Any, new: Any) -> Iterator[None]:
 
 
 def vars_of(value: Any) -> dict[str, Any]:
-    """The attributes of a function; none of another object, such as a proxy of an object that is gone."""
+    """Return the attributes of a function; {} for other objects, such as proxies of deleted objects."""
     return vars(value) if type(value) is FunctionType else {}
 
 
 @contextmanager
 def replaced(owner: type, name: str, new: Any) -> Iterator[None]:
-    """An attribute of a class for a while."""
+    """Replace an attribute of a class within the context."""
     old = vars(owner)[name]
     if hasattr(new, "__set_name__"):
         new.__set_name__(owner, name)
@@ -140,7 +141,7 @@ def replaced(owner: type, name: str, new: Any) -> Iterator[None]:
 
 
 def survivors(tried: Collection[Mutant], fails: Callable[[], bool], equivalent: Collection[str] = ()) -> list[str]:
-    """Names of the mutants with which nothing fails, those apart that are right too."""
+    """Return the names of the mutants with which no test fails, without equivalent (correct) mutants."""
     found = []
     for mutant in tried:
         if mutant.name in equivalent:
@@ -152,7 +153,7 @@ def survivors(tried: Collection[Mutant], fails: Callable[[], bool], equivalent: 
 
 
 def inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """What is computed: not the signature, not what is said when something is refused."""
+    """Yield the nodes of computations: without signature, docstrings and raised errors."""
     stack: list[ast.AST] = list(reversed(function.body))
     while stack:
         node = stack.pop()
@@ -180,12 +181,12 @@ def _with(function: ast.FunctionDef, old: ast.AST, new: ast.AST) -> ast.Function
         def visit(self, node: ast.AST) -> ast.AST:
             return new if node is old else self.generic_visit(node)
 
-    # Transformation is in place: work on a copy in which the node to be replaced is itself.
+    # The transformer changes the tree, so that it gets a copy that shares only the node to be replaced.
     return ast.fix_missing_locations(Replaced().visit(copy.deepcopy(function, {id(old): old})))
 
 
 def replacements(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand wrongly in the place of a node."""
+    """Yield wrong replacements of a node."""
     if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC and not _is_text(node.left):
         yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
         if isinstance(node.op, ast.Add | ast.Sub):
@@ -204,7 +205,7 @@ def replacements(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.AugAssign(node.target, ARITHMETIC[type(node.op)](), node.value)
         yield ast.Pass()
     elif isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name | ast.Tuple):
-        yield ast.Pass()  # what is written into an array
+        yield ast.Pass()  # an assignment to an array element or attribute
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield ast.Pass()
     elif isinstance(node, ast.Call):

@@ -1,7 +1,7 @@
-"""Wrong versions of modules that write code as text: of their functions, tables, constants, and of the text itself.
+"""Mutants of modules that write code as text: changes of functions, tables, constants and the text itself.
 
-A mutant is a whole module run anew with one thing changed, in a process that ends with it: whatever came from the
-module is replaced wherever it is known by a name.
+A mutant is a module that is executed again with one change, in a process that ends afterwards. Its objects replace the
+original ones in all modules.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import ModuleType
 
 from oracles.source_mutants import inside, replacements, shown
 
-# What may stand wrongly in the place of a word of LLVM, C or NumPy.
+# Wrong replacements of words of LLVM, C or NumPy.
 WORDS = {
     "fadd": "fsub", "fsub": "fadd", "fmul": "fdiv", "fdiv": "fmul", "add": "sub", "sub": "add", "mul": "add",
     "ole": "olt", "olt": "ole", "ogt": "oge", "oeq": "une", "une": "oeq", "uno": "ord",
@@ -33,22 +33,22 @@ SIGNS = {"+": "-", "-": "+", "*": "+", "/": "*", "<": "<=", "<=": "<", ">": ">="
          ">=": ">", "||": "&&"}  # fmt: skip
 _WORD = re.compile(r"(?<![\w@%])[A-Za-z_]+\b(?![\w.])|(?<=@llvm\.)[a-z]+\b|(?<=double @)(?:sin|cos)\b")
 _NUMBER = re.compile(r"(?<![\w.%@])\d+(?:\.\d+)?(?![\w.])")
-# Values of text that are types, or parts of their names.
+# Names of formatted values that are types or parts of type names.
 _TYPE = re.compile(r"(^[tw]|bits|type|suffix|width|integer|lanes\.pair|k\.pair)$")
-# Not those of comments, and of whole signs or between blanks only: others are pointers, arrows or parts of names.
+# Operators between blanks or alone in a text; others belong to comments, pointers, arrows or names.
 _SIGN = re.compile(r"(?<= )(?:\*\*|[<>=!]=|\|\||[-+*/<>])(?= )|^(?:\*\*|[<>=!]=|[-+*/<>])$|^-$")
 
 
 @dataclass(frozen=True)
 class TextMutant:
-    """One wrong version of a module.
+    """Wrong version of a module.
 
     Attributes:
-        name: where, what was there, what is there now.
+        name: place, original code and replacement.
         module: dotted name of its file.
-        place: of the statement in the module.
-        old, new: what is replaced in it.
-        after: modules to be run anew afterwards, because they took something from this one when they were imported.
+        place: index of the changed statement in the module.
+        old, new: node that is replaced, and its replacement.
+        after: modules to execute again afterwards, because they imported objects of this one.
     """
 
     name: str
@@ -60,10 +60,10 @@ class TextMutant:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Run the module anew, and those after it, and put what they define in the place of what they defined."""
+        """Execute the module and the modules ``after`` it again, and replace their original objects everywhere."""
         known: dict[int, tuple[object, str, str]] = {}
         for word in (self.module, *self.after):
-            # Whether a test before this one has imported it says nothing of the mutant.
+            # Import the module here, because an earlier test may or may not have imported it.
             for name, value in vars(importlib.import_module(word)).items():
                 if not isinstance(value, str | int | float | tuple | ModuleType | None) and not name.startswith("__"):
                     known.setdefault(id(value), (value, word, name))
@@ -100,18 +100,18 @@ def _tree(module: str) -> ast.Module:
 
 
 def unchanged(module: str, after: Sequence[str]) -> TextMutant:
-    """The module run anew as it is."""
+    """Return a mutant without a change, which executes the module again."""
     return TextMutant("nothing", module, 0, None, None, tuple(after))
 
 
 def text_mutants(module: str, after: Sequence[str], *, signs: bool, without: Sequence[str] = ()) -> list[TextMutant]:
-    """All wrong versions of a module, each under a name of its own.
+    """Return all mutants of a module, with different names.
 
     Args:
         module: dotted name.
-        after: modules that import from it, in an order in which they can be imported.
-        signs: whether its text has operators as C has.
-        without: functions and tables that are left alone.
+        after: modules that import from it, in a valid import order.
+        signs: True if its text has operators as in C.
+        without: names of functions and tables without mutants.
     """
     found: list[TextMutant] = []
     seen: dict[str, int] = {}
@@ -128,7 +128,7 @@ def text_mutants(module: str, after: Sequence[str], *, signs: bool, without: Seq
 
 
 def _places(module: str) -> Iterator[tuple[int, str, ast.AST]]:
-    """What may be changed: its statement's place in the module, a name for where it is, and the node."""
+    """Yield the nodes that may be changed: index of the statement, name of the place, and node."""
     for place, statement in enumerate(_tree(module).body):
         if isinstance(statement, ast.FunctionDef):
             yield from ((place, statement.name, node) for node in inside(statement))
@@ -142,7 +142,7 @@ def _places(module: str) -> Iterator[tuple[int, str, ast.AST]]:
 
 
 def _other_text(node: ast.AST, signs: bool) -> Iterator[tuple[ast.AST, str]]:
-    """The text with one word, number or sign changed, and what that is, with what stands around it."""
+    """Yield the text with one word, number or sign changed, and the change with its surrounding text."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return
     text = node.value
@@ -157,7 +157,7 @@ def _other_text(node: ast.AST, signs: bool) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _swapped(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Text in which two neighbouring values have changed places, types apart: those would be no code at all."""
+    """Yield texts with two adjacent formatted values exchanged, except types, whose exchange is not valid code."""
     if not isinstance(node, ast.JoinedStr):
         return
     words = [ast.unparse(v.value) if isinstance(v, ast.FormattedValue) else "" for v in node.values]

@@ -1,4 +1,4 @@
-"""Two chains of bodies that move in every way, and their states by poses and Jacobians alone."""
+"""Two chains of bodies with general relative motion, and their states by poses and Jacobians alone."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ P, Q = (0.1, -0.2, 0.3), (-0.4, 0.2, 0.1)
 
 
 def machine():
-    """Two chains of bodies that move in every way against each other and the ground."""
+    """Return two chains of bodies with general motion relative to each other and to the ground."""
     m = kane.Model("machine")
     p = SimpleNamespace(**{name: m.parameter(name, x) for name, x in PARAMETERS.items()})
     A, B, C, D = (m.body(n, mass=1.0, inertia=(0.2, 0.3, 0.25)) for n in "ABCD")
@@ -29,12 +29,12 @@ def machine():
 
 @cache
 def bare():
-    """Without constraints."""
+    """Return the compiled equations without constraints."""
     return kane.build(kane.formulate(machine().m))
 
 
 class State:
-    """A state, with poses and Jacobians of the machine without constraints."""
+    """Random state, with poses and Jacobians of the machine without constraints."""
 
     def __init__(self, seed):
         random = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ class State:
         return np.eye(3) if body.index == 0 else self.poses[body.name].orientation
 
     def place(self, point):
-        """p_NoP."""
+        """Return p_NoP in N."""
         body, at = point.body, np.array(point.position_in_body, float)
         return at if body.index == 0 else self.poses[body.name].position + self.R(body) @ at
 
@@ -57,7 +57,7 @@ class State:
         return np.zeros(3) if body.index == 0 else self.bare.jacobian(body.name, self.q).angular @ self.u
 
     def velocity(self, body, place):
-        """Of the point of a body that is at a place in N."""
+        """Return the velocity of the body-fixed point at ``place`` in N."""
         if body.index == 0:
             return np.zeros(3)
         origin = self.bare.jacobian(body.name, self.q).linear @ self.u

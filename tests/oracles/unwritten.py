@@ -1,7 +1,7 @@
-"""Memory of new arrays that holds no numbers, so that what reads before it writes is seen always and on every machine.
+"""Allocator that fills uninitialized arrays with NaN, so that a read before the first write is always detected.
 
-NumPy lets whoever wants allocate the memory of arrays (NEP 49). Left to itself it gives what was used before, which may
-hold good numbers of the call before, or zeros.
+NumPy accepts custom allocators (NEP 49). Its own allocator reuses memory, which may contain correct numbers of an
+earlier call, or zeros.
 """
 
 import ctypes
@@ -44,7 +44,7 @@ define void @ended(ptr %context, ptr %memory, i64 %size) {
 }
 """
 NAME = b"mem_handler"
-SET_HANDLER = 304  # where PyDataMem_SetHandler is in the table of NumPy's functions
+SET_HANDLER = 304  # index of PyDataMem_SetHandler in NumPy's function table
 
 
 class Handler(ctypes.Structure):
@@ -70,7 +70,7 @@ def _capsule(address, name):
 
 
 def begin_arrays_without_numbers():
-    """From now on, for arrays that this thread makes."""
+    """Install the allocator for all arrays that this thread makes afterwards."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine()
@@ -81,6 +81,6 @@ def begin_arrays_without_numbers():
     functions = ctypes.cast(_of_capsule(np._core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions[SET_HANDLER])
     set_handler(_capsule(ctypes.addressof(handler), NAME))
-    # Arrays are freed to the very end of the process: what frees them is never taken away.
+    # Arrays are freed until the process ends, so that the handler and its code must never be freed.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(handler))
     engine.detach()

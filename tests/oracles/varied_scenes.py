@@ -1,6 +1,6 @@
-"""Scenes by lot of many kinds: solids on grounds and on each other, mechanisms, loops, rows struck at once; and robots.
+"""Random scenes of several kinds: solids on grounds and on each other, mechanisms, loops, rows of balls, and robots.
 
-The kind goes by the seed, so that as many scenes in a row as there are kinds have one of each.
+The kind is the seed modulo the number of kinds, so that consecutive seeds cover all kinds.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Start: TypeAlias = "dict[str, float]"
 
 
 def scene(seed: int, *, spatial: bool) -> tuple[kane.Model, Start]:
-    """A model, and where it starts."""
+    """Return a random model and its initial coordinates."""
     kinds = IN_SPACE if spatial else IN_PLANE
     rng = np.random.default_rng([seed, spatial, 2])
     return kinds[seed % len(kinds)](rng)
 
 
 def _laws(rng: Random) -> dict[str, Any]:
-    """Restitution and friction of a contact."""
+    """Return random restitution and friction of a contact."""
     mu, share = float(rng.uniform(0, 0.8)), float(rng.uniform(0.6, 1))
     friction = kane.Coulomb(static=mu, kinetic=mu * share) if rng.random() < 0.8 else None
     return {"restitution": float(rng.choice([0.0, rng.uniform(0, 0.8)])), "friction": friction}
@@ -36,7 +36,7 @@ def _body(m: kane.Model, name: str, rng: Random, com: tuple[float, float, float]
 
 
 def _cast(m: kane.Model, body: kane.Body, k: int, place: tuple[float, float, float], rng: Random) -> Start:
-    """A body free in space, turned by lot unless it is to fall flat."""
+    """Connect a body by a free joint; return its initial coordinates. Some bodies are unrotated, to fall flat."""
     m.connect(m.ground, body, kane.Free(f"f{k}"))
     turned = rng.normal(size=4) if rng.random() < 0.7 else np.array([1.0, 0.0, 0.0, 0.0])
     names = [f"f{k}_{word}" for word in ("qw", "qx", "qy", "qz", "x", "y", "z")]
@@ -44,7 +44,7 @@ def _cast(m: kane.Model, body: kane.Body, k: int, place: tuple[float, float, flo
 
 
 def _solid(body: kane.Body, rng: Random, kinds: str) -> Any:
-    """A sphere, capsule, box, polyhedron or ellipsoid of some 0.1 m, by their first letters."""
+    """Return a sphere, capsule, box, polyhedron or ellipsoid of about 0.1 m; ``kinds`` are first letters."""
     a, b, c = map(float, rng.uniform(0.05, 0.15, 3))
     match str(rng.choice(list(kinds))):
         case "s":
@@ -61,7 +61,7 @@ def _solid(body: kane.Body, rng: Random, kinds: str) -> Any:
 
 
 def _ground(m: kane.Model, rng: Random, kinds: str) -> Any:
-    """A plane, a table, waves or a dome, whose tops are some 0.2 m high at most; z is up."""
+    """Return a plane, a table, waves or a dome of at most about 0.2 m height; z is up, ``kinds`` are first letters."""
     match str(rng.choice(list(kinds))):
         case "p":
             return kane.Plane(m.ground.point(), m.ground.direction((float(rng.choice([0.0, 0.1])), 0, 1)))
@@ -76,7 +76,7 @@ def _ground(m: kane.Model, rng: Random, kinds: str) -> Any:
 
 
 def on_ground(rng: Random) -> tuple[kane.Model, Start]:
-    """One solid that falls onto ground of some kind."""
+    """Return a solid that falls onto a ground."""
     m = kane.Model("on ground", gravity=(0, 0, -9.81))
     body = _body(m, "part", rng)
     kind, grounds = str(rng.choice(["s", "c", "b", "p", "e"])), {"e": "pd", "p": "ptw", "b": "ptwd"}
@@ -86,7 +86,7 @@ def on_ground(rng: Random) -> tuple[kane.Model, Start]:
 
 
 def on_each_other(rng: Random) -> tuple[kane.Model, Start]:
-    """Two or three solids, of which each falls onto the one below, and the lowest onto a plane."""
+    """Return two or three solids; each falls onto the next lower one, and the lowest onto a plane."""
     m = kane.Model("on each other", gravity=(0, 0, -9.81))
     floor, below, q = kane.Plane(m.ground.point(), m.ground.z), None, {}
     for k in range(int(rng.integers(2, 4))):
@@ -101,7 +101,7 @@ def on_each_other(rng: Random) -> tuple[kane.Model, Start]:
 
 
 def blocks(rng: Random) -> tuple[kane.Model, Start]:
-    """A box, or a polyhedron, on a box that is free itself."""
+    """Return a box or a polyhedron above a box that is free too."""
     m = kane.Model("blocks", gravity=(0, 0, -9.81))
     floor = kane.Plane(m.ground.point(), m.ground.z)
     lower, upper = _body(m, "lower", rng), _body(m, "upper", rng)
@@ -113,7 +113,7 @@ def blocks(rng: Random) -> tuple[kane.Model, Start]:
 
 
 def robot(seed: int, *, spatial: bool) -> tuple[kane.Model, Start]:
-    """ANYmal or a UR5 on a free base, dropped on a floor: primitives, or hulls of meshes; limp, or with dampers."""
+    """Return ANYmal (primitives) or a UR5 (mesh hulls) that falls on a floor, with or without dampers."""
     rng = np.random.default_rng([seed, spatial, 3])
     name, options = (
         ("anymal_c_simple_description/urdf/anymal", {"stops": True}),
@@ -129,7 +129,7 @@ def robot(seed: int, *, spatial: bool) -> tuple[kane.Model, Start]:
 
 
 def mechanism(rng: Random) -> tuple[kane.Model, Start]:
-    """A pendulum of two to five links with stops, dry friction and switches, whose ends touch the floor and a wall."""
+    """Return a pendulum of two to five links with stops, dry friction, switches, a floor and a wall."""
     m = kane.Model("mechanism", gravity=(0, -9.81, 0))
     last, q = m.ground, {}
     floor = kane.Plane(m.ground.point((0, -0.8, 0)), m.ground.y)
@@ -153,7 +153,7 @@ def mechanism(rng: Random) -> tuple[kane.Model, Start]:
 
 
 def loop(rng: Random) -> tuple[kane.Model, Start]:
-    """A four-bar linkage with a foot that strikes the floor, stops and dry friction; it starts closed."""
+    """Return a four-bar linkage with a foot that strikes the floor, and with stops and dry friction."""
     m = kane.Model("loop", gravity=(0, -9.81, 0))
     crank, coupler, rocker = (_body(m, name, rng, (0.2, 0, 0)) for name in ("crank", "coupler", "rocker"))
     shaft = m.connect(m.ground, crank, kane.Revolute("q0", axis="z"))
@@ -172,7 +172,7 @@ def loop(rng: Random) -> tuple[kane.Model, Start]:
 
 
 def row(rng: Random) -> tuple[kane.Model, Start]:
-    """Balls in a row on a level floor, which touch or nearly, and of which the first is flung at the others."""
+    """Return a row of balls that touch or nearly touch on a level floor; a ramp drives the first one at the others."""
     m = kane.Model("row", gravity=(0, -9.81, 0))
     floor = kane.Plane(m.ground.point(), m.ground.y)
     ramp = kane.Plane(m.ground.point((-0.1, 0, 0)), m.ground.direction((1, 0.2, 0)))
@@ -189,7 +189,7 @@ def row(rng: Random) -> tuple[kane.Model, Start]:
 
 
 def flat(rng: Random) -> tuple[kane.Model, Start]:
-    """A crate with a lid that falls flat, or askew, onto two edges of a floor, corners of it and its mirror image."""
+    """Return a crate with a hinged lid that falls flat or askew onto a floor."""
     m = kane.Model("flat", gravity=(0, -9.81, 0))
     crate, lid = _body(m, "crate", rng), _body(m, "lid", rng, (0.1, 0, 0))
     m.connect(m.ground, crate, kane.Planar(("x", "y", "th")))

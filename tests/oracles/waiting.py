@@ -1,16 +1,16 @@
-"""What tests of things in real time wait by: for what they look for, however long a busy machine takes."""
+"""Waiting in real-time tests: for a condition, with a time limit for slow and busy machines."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-# Far more than anything here takes on a machine that is slow and busy: what does not happen within it never does.
+# Time limit [s], far longer than any condition needs on a slow and busy machine.
 ENOUGH = 120.0
 
 
 def until(happened: Callable[[], object], seconds: float = ENOUGH) -> None:
-    """Wait until something has happened; fail where it does not."""
+    """Wait until ``happened()`` is true; fail after ``seconds``."""
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, f"not within {seconds} s"

@@ -56,12 +56,12 @@ BODIES = {
     "mass of another model": ({"mass": OTHER_L}, r"the mass of body 'N' uses the expression L2 of another model"),
     "negative inertia": (
         {"mass": 1, "inertia": (1, 1, -1)},
-        r"the inertia of body 'N' is not that of a body: a principal moment of inertia is negative; .* nearest valid",
+        r"the inertia of body 'N' is not physically consistent: a principal moment of inertia is negative; .* valid",
     ),
     "no triangle": (
         {"mass": 1, "inertia": (1, 1, 3)},
-        r"the inertia of body 'N' is not that of a body: the largest principal moment exceeds the sum of the other two "
-        r"\(triangle inequality\); its principal moments are \(1, 1, 3\). The nearest valid inertia is",
+        r"the inertia of body 'N' is not physically consistent: the largest principal moment exceeds the sum of the "
+        r"other two \(triangle inequality\); its principal moments are \(1, 1, 3\). The nearest valid inertia is",
     ),
     "no triangle hidden by products": (
         {"mass": 1, "inertia": (1, 1, 1, 0.9, 0, 0)},

@@ -1,3 +1,3 @@
-"""The scalar expression graph: hash-consed, simplified as it is built, never expanded. Knows no mechanics."""
+"""Scalar expression graph: hash-consed, simplified when built, never expanded, and independent of mechanics."""
 
-from kane.expression import arena_form as arena_form  # which tells pickle and deepcopy what nodes are
+from kane.expression import arena_form as arena_form  # registers nodes and arenas with pickle and deepcopy

@@ -1,4 +1,4 @@
-"""The arena: append-only store of hash-consed nodes, one per model."""
+"""Arena: append-only store of hash-consed nodes, one per model."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kane.expression.operations import CONSTANT, OPERATIONS
 
 
 class Arena:
-    """Append-only store in which equal nodes are one node.
+    """Append-only store in which equal nodes are one object.
 
-    Node ids are a topological order. Nothing is global: the arena dies with the model that owns it, and mixing nodes
-    of two arenas is an error.
+    Node ids are a topological order: arguments have smaller ids than their users. There is no global state. The arena
+    is freed with the model that owns it, and an operation on nodes of two arenas is an error.
 
-    Any number of threads may construct nodes. Numbers are drawn, and nodes entered, by one step of the interpreter
-    each; of two threads that make the same node the first keeps it, and the number of the other is left out.
+    Several threads may construct nodes at the same time, because ids are drawn and nodes are stored atomically. If two
+    threads make the same node, the first one is stored and the id of the second remains unused.
     """
 
     __slots__ = ("_constants", "_ids", "_leaves", "_lock", "_scratches", "nodes", "one", "tables", "zero")
@@ -44,12 +44,12 @@ class Arena:
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
-        """What this thread builds inside is taken out afterwards, as if it had never been; none of it may be used then.
+        """Discard all nodes that this thread builds inside the block at its end; they must not be used afterwards.
 
-        Other threads do not see these nodes, nor does this one see what they build meanwhile.
+        Other threads do not see these nodes. This thread does not see nodes that other threads build meanwhile.
         """
         thread = threading.get_ident()
-        if thread in self._scratches:  # one inside another lasts as long as that
+        if thread in self._scratches:  # a nested scratch lasts as long as the outer one
             yield
             return
         with self._lock:
@@ -65,7 +65,7 @@ class Arena:
             scratch.clear()
 
     def constant(self, value: float) -> Expr:
-        """The constant ``value``; infinities and NaN are refused, and -0.0 is 0.0."""
+        """Return the constant ``value``; -0.0 becomes 0.0, and infinities and NaN raise ExpressionError."""
         found = self._constants.get(value)
         if found is not None:
             return found
@@ -77,7 +77,7 @@ class Arena:
         return node
 
     def leaf(self, op: int, data: Any) -> Expr:
-        """The leaf of kind ``op`` identified by ``data`` (a name, or for a measure its description)."""
+        """Return the leaf of kind ``op`` with the identity ``data``: its name or, for a measure, its description."""
         key = (op, data)
         node = self._leaves.get(key)
         if node is None:
@@ -88,11 +88,11 @@ class Arena:
         return node
 
     def has_leaf(self, op: int, data: Any) -> bool:
-        """Whether there is a leaf of this kind."""
+        """Check whether this leaf exists."""
         return (op, data) in self._leaves
 
     def lift(self, value: Any) -> Expr:
-        """``value`` as a node of this arena: a node stays itself, a number becomes a constant."""
+        """Return ``value`` as a node: nodes are returned unchanged, numbers become constants of this arena."""
         if value.__class__ is Expr:
             return value
         if isinstance(value, Real):
@@ -100,11 +100,11 @@ class Arena:
         if getattr(value, "ndim", None) == 0 and isinstance(value.item(), Real):
             return self.constant(float(value))
         raise ExpressionError(
-            f"{shown(value)} is neither a number nor an expression of this model (make lists arrays: np.array)"
+            f"{shown(value)} is neither a number nor an expression of this model; convert a list by np.array"
         )
 
     def unary(self, op: int, a: Expr) -> Expr:
-        """The node op(a), as it stands: simplification happens in ``construct``."""
+        """Return the node op(a) without simplification, which ``construct`` does."""
         table = self.tables[op]
         node = table.get(a)
         if node is None:
@@ -115,7 +115,7 @@ class Arena:
         return node
 
     def binary(self, op: int, a: Expr, b: Expr) -> Expr:
-        """The node op(a, b), as it stands."""
+        """Return the node op(a, b) without simplification."""
         table = self.tables[op]
         args = (a, b)
         node = table.get(args)
@@ -129,7 +129,7 @@ class Arena:
         return node
 
     def nary(self, op: int, args: tuple[Expr, ...], data: Any = None) -> Expr:
-        """The node op(*args) carrying ``data``, as it stands."""
+        """Return the node op(*args) with ``data``, without simplification."""
         table = self.tables[op]
         key = (args, data)
         node = table.get(key)
@@ -145,10 +145,10 @@ class Arena:
 
 
 class _Scratch:
-    """Nodes of one thread, numbered from where the arena was when they began."""
+    """Temporary nodes of one thread; their ids begin after the ids of the arena at the start of the scratch."""
 
     def __init__(self, ids: itertools.count[int]) -> None:
-        # Read in one step of the interpreter: other threads draw numbers meanwhile.
+        # Copying reads the counter atomically; other threads may draw ids at the same time.
         self._first = next(copy(ids))
         self._ids = itertools.count(self._first)
         self._nodes: list[Expr] = []
@@ -157,9 +157,9 @@ class _Scratch:
     def node(
         self, arena: Arena, table: dict[Any, Expr], key: Any, op: int, args: tuple[Expr, ...], *, data: Any = None
     ) -> Expr:
-        """The node under a key of a table of the arena, where it was when the scratch began, or one of the scratch.
+        """Return the node ``key`` of the scratch, else an older one of the arena, else a new one of the scratch.
 
-        Its own come first: a node numbered before the scratch began may be entered in the arena after it.
+        The scratch is searched first, because another thread may store an equal node with an older id later.
         """
         own = self._tables[op]
         node = own.get(key)
@@ -175,13 +175,13 @@ class _Scratch:
         return node
 
     def clear(self) -> None:
-        """Let go of all nodes, the last first, so that none takes a chain of others with it."""
+        """Release all nodes, the last first, so that no release frees a chain of nodes recursively."""
         self._tables.clear()
         self._nodes.clear()
 
 
 class _Divided(Arena):
-    """An arena while some thread is in a scratch: a class of its own, so that otherwise no node costs a question."""
+    """Arena while a thread is in a scratch; a subclass, so that the plain arena needs no test for each node."""
 
     __slots__ = ()
 
@@ -218,10 +218,10 @@ class _Divided(Arena):
 
 
 def _finite(value: Any) -> float:
-    """The value as a number; -0.0 becomes 0.0."""
+    """Return the value as a finite float; -0.0 becomes 0.0."""
     try:
         number = float(value) + 0.0
-    except (OverflowError, ValueError, TypeError):  # an integer too large for a double, a number that says it is none
+    except (OverflowError, ValueError, TypeError):  # an integer beyond the double range, or a failing __float__
         number = math.inf
     if not math.isfinite(number):
         raise ExpressionError(f"the constant {shown(value)} is not finite; give a finite number")

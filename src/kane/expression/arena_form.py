@@ -1,7 +1,7 @@
-"""The nodes of an arena as rows of JSON: [operation, ids of the arguments..., what the node carries].
+"""Nodes of an arena as rows of JSON: [operation, argument ids..., data of the node].
 
-Rows stand in the order of ids and begin after the constants 0 and 1, which every arena has. Older nodes that nothing
-uses are kept: the order of the nodes decides how sums and products are written, and so the last bits of results.
+Rows are in the order of ids and begin after the constants 0 and 1, which every arena has. Unused older nodes are kept,
+because the order of the nodes decides the order of sums and products and therefore the last bits of results.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, MEASURE, NEG, OPERATIONS, SELECT, SPLINE
 from kane.expression.spline import PiecewiseCubic
 
-FIRST_STORED_NODE = 2  # after the constants 0 and 1
+FIRST_STORED_NODE = 2  # id of the first row, after the constants 0 and 1
 
 
 def node_rows(arena: Arena, end: int, write: Writer) -> list[list[Any]]:
-    """The nodes with ids up to ``end``."""
+    """Return the rows of the nodes with ids below ``end``."""
     rows = []
     for node in arena.nodes[FIRST_STORED_NODE:end]:
         word = OPERATIONS[node.op].name
@@ -35,13 +35,13 @@ def node_rows(arena: Arena, end: int, write: Writer) -> list[list[Any]]:
 
 
 def add_nodes(arena: Arena, rows: Sequence[Any], read: Callable[[Any], Any]) -> None:
-    """Put rows into an arena in which nothing was built yet; each node gets the id that it had.
+    """Enter rows into a new arena, so that each node has its original id.
 
     Args:
-        read: makes what leaves and splines carry.
+        read: decodes the data of leaves and splines.
 
     Raises:
-        ImportFileError: a row is no node, refers to a later one or repeats one.
+        ImportFileError: a row is not a node, refers to a later node or repeats an earlier one.
     """
     numbers = {operation.name: op for op, operation in enumerate(OPERATIONS)}
     with collector_paused():
@@ -73,8 +73,8 @@ def _add_operation(arena: Arena, op: int, row: list[Any], read: Callable[[Any], 
         arena.nary(op, args)
     elif arity == 2:
         arena.binary(op, *args)
-    elif op == NEG and args[0].op in (NEG, CONSTANT):  # signs are pulled out one by one
-        raise ImportFileError("a sign stands before a sign")
+    elif op == NEG and args[0].op in (NEG, CONSTANT):  # constructors remove signs one by one, recursively
+        raise ImportFileError("the argument of a negation is a constant or another negation, which kane never writes")
     else:
         arena.unary(op, *args)
 
@@ -87,12 +87,12 @@ def _add_leaf(arena: Arena, op: int, raw: Any, read: Callable[[Any], Any]) -> No
         return
     data = read(raw)
     if isinstance(data, str) == (op == MEASURE):
-        raise ImportFileError(f"a {OPERATIONS[op].name} is told by {type(data).__name__}")
+        raise ImportFileError(f"the data of a {OPERATIONS[op].name} must not be of type {type(data).__name__}")
     arena.leaf(op, data)
 
 
 def _sent(arena: Arena) -> tuple[Any, ...]:
-    """The whole text of an arena, with the classes of what its leaves carry."""
+    """Reduce an arena for pickle: its rows as text, and a list of the classes and objects that JSON does not have."""
     foreign: list[Any] = []
     rows = node_rows(arena, len(arena), Writer(arena, foreign=foreign))
     return _received, (json.dumps(rows, separators=(",", ":")), foreign)
@@ -104,6 +104,6 @@ def _received(text: str, foreign: Sequence[Any]) -> Arena:
     return arena
 
 
-# What pickle and deepcopy make of nodes: a place in an arena, and of an arena its text.
+# Pickle and deepcopy represent a node by its arena and id, and an arena by the text of its rows.
 copyreg.pickle(Arena, _sent)
 copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.id)))

@@ -1,4 +1,4 @@
-"""What users give where numbers, arrays and whole numbers are asked for, checked."""
+"""Checks of arguments: types, numbers, arrays, texts, lists and functions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from kane.errors import ModelError, shown
 
 
 def require(value: Any, kind: Any, wanted: str) -> None:
-    """Refuse what is not of a kind; ``wanted`` says who takes what, and where that comes from.
+    """Raise ModelError unless the value has the given type; ``wanted`` describes the expected argument.
 
     Raises:
-        ModelError: "<wanted>, not <value>".
+        ModelError: with the message "<wanted>, not <value>".
     """
     if not isinstance(value, kind):
         raise ModelError(f"{wanted}, not {shown(value)}")
 
 
 def number(value: Any, what: str, unit: str = "") -> float:
-    """A finite number.
+    """Return a finite number as a float; ``what`` names the argument in the message.
 
     Raises:
-        ModelError: text, an expression that is no constant, infinite, no number at all.
+        ModelError: the value is a text, an expression, True or False, infinite, NaN or not a number at all.
     """
     wanted = f"give a finite number{unit and f' of {unit}'}"
     plain = isinstance(value, Real) or (isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "fiu")
@@ -42,10 +42,10 @@ def number(value: Any, what: str, unit: str = "") -> float:
 
 
 def whole(value: Any, what: str, least: int) -> int:
-    """A whole number of at least ``least``.
+    """Return an integer of at least ``least``.
 
     Raises:
-        ModelError: something else.
+        ModelError: the value is not an integer (True and False are not) or is smaller.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ModelError(f"{what} is {shown(value)}; give a whole number of at least {least}")
@@ -53,11 +53,11 @@ def whole(value: Any, what: str, least: int) -> int:
 
 
 def numbers(values: Any, wanted: str) -> np.ndarray:
-    """An array of real numbers in double precision, of any shape; the array itself where it is one in C's order.
+    """Return an array of real numbers in double precision, of any shape; C-contiguous float64 arrays are not copied.
 
-    Columns of a table, which lie apart in memory, are copied: native code takes numbers that follow one another.
+    Other memory layouts, such as columns of a table, are copied, because native code needs contiguous numbers.
 
-    NaN and infinities pass: who needs finite numbers says so. ``wanted`` says what must be how many numbers.
+    NaN and infinities pass; callers that need finite numbers check them. ``wanted`` describes the expected values.
 
     Raises:
         ModelError: text, complex numbers, rows of different lengths, expressions, numbers too large for a double.
@@ -66,7 +66,7 @@ def numbers(values: Any, wanted: str) -> np.ndarray:
         return values if values.flags.c_contiguous else values.copy(order="C")
     try:
         given = np.asarray(values)
-        # Not text, which NumPy would read, nor complex numbers, which it would halve, nor None, which it takes for NaN.
+        # Not text (NumPy would parse it), complex numbers (it would drop imaginary parts) or None (it would make NaN).
         if given.dtype.kind in "fiub" or (given.dtype.kind == "O" and not any(x is None for x in given.flat)):
             return given.astype(np.float64, order="C")
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -75,10 +75,10 @@ def numbers(values: Any, wanted: str) -> np.ndarray:
 
 
 def text(value: Any, what: str) -> str:
-    """A text.
+    """Return a text.
 
     Raises:
-        ModelError: something else.
+        ModelError: the value is not a text.
     """
     if not isinstance(value, str):
         raise ModelError(f"{what} is {shown(value)}; give a text")
@@ -86,10 +86,10 @@ def text(value: Any, what: str) -> str:
 
 
 def list_argument(values: Any, what: str, member: str) -> list[Any]:
-    """A list or the like, not a single text, which is one too; ``member`` is what it may hold.
+    """Return the values as a list; ``member`` names the expected entries in the message.
 
     Raises:
-        ModelError: something else.
+        ModelError: the values are not iterable, or are a single text or scalar.
     """
     single = isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and not values.ndim)
     if isinstance(values, Iterable) and not single:
@@ -98,19 +98,19 @@ def list_argument(values: Any, what: str, member: str) -> list[Any]:
 
 
 def positive(value: Any, what: str) -> float:
-    """A number greater than zero, which may be infinite.
+    """Return a number greater than zero, which may be infinite.
 
     Raises:
-        ModelError: something else.
+        ModelError: the value is not a number, not positive or below the normal range of doubles.
     """
     found = math.inf if value.__class__ is float and value == math.inf else number(value, what)
-    if not found >= sys.float_info.min:  # what is smaller has lost digits, and an infinite reciprocal
+    if not found >= sys.float_info.min:  # subnormal numbers have lost digits and may have an infinite reciprocal
         raise ModelError(f"{what} is {shown(value)}; give a positive number")
     return found
 
 
 def takes(function: Any, count: int) -> bool:
-    """Whether this is a function that can be called with so many arguments; of those of C, which do not say, yes."""
+    """Check whether a function accepts ``count`` positional arguments; C functions without a signature pass."""
     if not callable(function) or isinstance(function, type):
         return False
     try:
@@ -123,10 +123,10 @@ def takes(function: Any, count: int) -> bool:
 
 
 def words(values: Any, what: str, member: str) -> list[str]:
-    """A list of texts; ``member`` is what they are.
+    """Return a list of texts; ``member`` names them in the message.
 
     Raises:
-        ModelError: something else, also a single text.
+        ModelError: an entry is not a text, or the values are a single text or not a list.
     """
     if isinstance(values, str):
         raise ModelError(f"{what} is {shown(values)}; give a list of {member}, such as [{shown(values)}]")

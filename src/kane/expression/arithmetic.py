@@ -1,4 +1,4 @@
-"""Sums, differences, products and quotients, simplified as they are built; ``construct`` says what the rules assume."""
+"""Sums, differences, products and quotients, simplified when built; ``construct`` lists the assumed identities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add(a: Expr, b: Expr) -> Expr:
-    """a + b."""
+    """Return a + b, simplified."""
     if b.op == CONSTANT:
         a, b = b, a
     if a.op == CONSTANT:
@@ -44,7 +44,7 @@ def add(a: Expr, b: Expr) -> Expr:
 def _add_constant(c: Expr, x: Expr) -> Expr:
     arena = x.arena
     if c.arena is not arena:
-        arena.nary(ADD, (x, c))  # raises, naming both
+        arena.nary(ADD, (x, c))  # raises an error that names both
     value = c.data
     if x.op == CONSTANT:
         return arena.constant(value + x.data)
@@ -59,7 +59,7 @@ def _add_constant(c: Expr, x: Expr) -> Expr:
 
 
 def _add_products(a: Expr, b: Expr) -> Expr | None:
-    """c1 x + c2 x = (c1 + c2) x and k s^2 + k c^2 = k, where they apply."""
+    """Return the sum by c1 x + c2 x = (c1 + c2) x or k s^2 + k c^2 = k; None if neither applies."""
     a0, a1 = a.args
     b0, b1 = b.args
     if a1 is b1 and a0.op == CONSTANT and b0.op == CONSTANT:
@@ -86,7 +86,7 @@ def _pythagoras(a: Expr, b: Expr) -> Expr | None:
 
 
 def sub(a: Expr, b: Expr) -> Expr:
-    """a - b."""
+    """Return a - b, simplified."""
     if a is b:
         return a.arena.zero
     if b.op == CONSTANT:
@@ -112,7 +112,7 @@ def sub(a: Expr, b: Expr) -> Expr:
 
 def _subtract_from_constant(c: Expr, x: Expr) -> Expr:
     if c.arena is not x.arena:
-        x.arena.nary(SUB, (x, c))  # raises, naming both
+        x.arena.nary(SUB, (x, c))  # raises an error that names both
     if c.data == 0.0:
         return neg(x)
     if x.op in (ADD, SUB) and x.args[0].op == CONSTANT:
@@ -122,7 +122,7 @@ def _subtract_from_constant(c: Expr, x: Expr) -> Expr:
 
 
 def neg(a: Expr) -> Expr:
-    """-a."""
+    """Return -a, simplified."""
     if a.op == NEG:
         return a.args[0]
     if a.op == CONSTANT:
@@ -133,7 +133,7 @@ def neg(a: Expr) -> Expr:
 
 
 def mul(a: Expr, b: Expr) -> Expr:
-    """a b."""
+    """Return a b, simplified."""
     if b.op == CONSTANT:
         a, b = b, a
     if a.op == CONSTANT:
@@ -162,7 +162,7 @@ def mul(a: Expr, b: Expr) -> Expr:
 def _scale(c: Expr, x: Expr) -> Expr:
     arena = x.arena
     if c.arena is not arena:
-        arena.nary(MUL, (x, c))  # raises, naming both
+        arena.nary(MUL, (x, c))  # raises an error that names both
     value = c.data
     if x.op == CONSTANT:
         return arena.constant(value * x.data)
@@ -180,7 +180,7 @@ def _scale(c: Expr, x: Expr) -> Expr:
 
 
 def div(a: Expr, b: Expr) -> Expr:
-    """a / b."""
+    """Return a / b, simplified."""
     if b.op == CONSTANT:
         if b.data == 0.0:
             raise ExpressionError(f"division of {shown(a)} by the constant zero")

@@ -1,4 +1,4 @@
-"""Invariants of an arena."""
+"""Check of the invariants of an arena."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_arena(arena: Arena) -> None:
     for node in arena.nodes:
         key = (node.op, node.args, node.data)
         if node.id in ids or node.arena is not arena:
-            raise ExpressionError(f"node {shown(node)} has the number of another, or is of another arena")
+            raise ExpressionError(f"node {shown(node)} has the id of another node, or belongs to another arena")
         if len(node.args) != OPERATIONS[node.op].arity or any(a.id >= node.id for a in node.args):
             raise ExpressionError(
                 f"node {shown(node)} has arguments that are not earlier nodes, or the wrong number of them"

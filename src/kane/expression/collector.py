@@ -1,4 +1,4 @@
-"""Python's cycle collector, out of the way while nodes are made."""
+"""Pause of Python's cycle collector during the construction of nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """The cycle collector off: making nodes makes no garbage, and each collection would visit all of them."""
+    """Pause the cycle collector: nodes form no cyclic garbage, and each collection would visit all of them."""
     was_on = gc.isenabled()
     gc.disable()
     try:

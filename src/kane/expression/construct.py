@@ -1,21 +1,21 @@
-"""Constructors of nodes: one plain function per operation, simplifying as it builds, never expanding.
+"""Constructors of nodes: one function per operation, which simplifies when it builds and never expands.
 
-Canonical forms that make equal things one node: constants first in sums and products; commutative arguments in order
-of id; minus signs pulled out of products, quotients and odd functions, and absorbed by the next sum; x - y kept with
-the older node first.
+Canonical forms let equal expressions be one node. Constants are first in sums and products, and commutative arguments
+are in the order of ids. Minus signs are pulled out of products, quotients and odd functions; the next sum absorbs them.
+Differences have the older node first.
 
-What the rules assume. They are identities of real arithmetic: they hold wherever the expression as written is a finite
-real number, up to round-off. Elsewhere the simplified form may be defined where the written one was not:
+The rules assume identities of real arithmetic. These hold up to round-off wherever the original expression is a finite
+real number. Elsewhere the simplified form may be defined although the original was not:
 
     x - x = 0,  0 x = 0,  0 / x = 0,  x / x = 1,  (x / y) y = x,  (x y) / y = x,  (x - y) + y = x,  x**0 = 1,
     sqrt(x) sqrt(x) = x,  sin(asin x) = x,  cos(acos x) = x,  x**0.5 = sqrt(x),
     k sin(x)**2 + k cos(x)**2 = k,  sqrt(1 - sin(x)**2) = cos(x) sign(cos(x)),  y / sign(x) = y sign(x),
     (x sign(x)) sign(x) = x,  select(c, a, a) = a,  (x < x) = 0,
-    angles shifted by n pi/2 turn sines into cosines, with n pi/2 rounded to a double standing for itself.
+    sin(x + n pi/2) and cos(x + n pi/2) are sines or cosines of x, where doubles near n pi/2 count as n pi/2.
 
-Infinities are therefore not tracked (0 x is 0 though x be infinite). A NaN that enters comes out as NaN from every
-expression in which its variable still appears, except through the untaken side of a select, a comparison (false) and
-x**y (x**0 = 1**y = 1), as IEEE 754 has them; a variable that has cancelled has no say.
+Infinities are therefore not tracked: 0 x is 0 even if x is infinite. If a variable is NaN, every expression in which it
+still appears is NaN. The exceptions follow IEEE 754: the branch that a select does not take, comparisons (false), and
+powers (x**0 = 1**y = 1). A variable that has cancelled has no effect.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ __all__ = [
     "build_sign", "build_sin", "build_spline", "build_sqrt", "build_tan", "build_tanh", "div", "mul", "neg", "sub",
 ]  # fmt: skip
 
-# x**n with a constant integer n up to this size becomes products by repeated squaring.
+# Powers with a constant integer exponent up to this magnitude become products, by repeated squaring.
 LARGEST_UNROLLED_POWER = 64
-# Offsets of an angle this close, in quarter turns, to a multiple of pi/2 other than zero are that multiple, up to a
-# number of turns at which rounding alone (1e-16 of their number) stays below the tolerance.
+# Tolerance [quarter turns] within which a constant in an angle counts as a nonzero multiple of pi/2, and largest such
+# multiple: beyond it, rounding (1e-16 of the multiple) could reach the tolerance.
 QUARTER_TURN_TOLERANCE = 1e-12
 LARGEST_QUARTER_TURNS = 4096
 
 
 def build_power(a: Expr, b: Expr) -> Expr:
-    """a ** b; constant integer exponents become products, 1/2 a square root."""
+    """Return a ** b; constant integer exponents give products, and the exponent 1/2 gives a square root."""
     if b.op != CONSTANT:
         return a.arena.binary(POW, a, b)
     exponent = b.data
@@ -110,7 +110,7 @@ def _fold(a: Expr, function: Any, word: str) -> Expr:
 
 
 def _quarter_turns(a: Expr) -> tuple[int, Expr | None, bool]:
-    """(n, x, reversed) with a = n pi/2 + x, or n pi/2 - x when reversed; x is None where no such form is seen."""
+    """Return (n, x, reversed) with a = n pi/2 + x, or n pi/2 - x if reversed; x is None if a has neither form."""
     if a.op in (ADD, SUB) and a.args[0].op == CONSTANT:
         turns = a.args[0].data / (math.pi / 2)
         whole = round(turns)
@@ -120,7 +120,7 @@ def _quarter_turns(a: Expr) -> tuple[int, Expr | None, bool]:
 
 
 def build_sin(a: Expr) -> Expr:
-    """sin a, with a in rad."""
+    """Return sin a; a in rad."""
     if a.op == CONSTANT:
         return a.arena.constant(math.sin(a.data))
     if a.op == NEG:
@@ -135,7 +135,7 @@ def build_sin(a: Expr) -> Expr:
 
 
 def build_cos(a: Expr) -> Expr:
-    """cos a, with a in rad."""
+    """Return cos a; a in rad."""
     if a.op == CONSTANT:
         return a.arena.constant(math.cos(a.data))
     if a.op == NEG:
@@ -157,7 +157,7 @@ def _odd(op: int, function: Any, word: str) -> Any:
             return neg(constructor(a.args[0]))
         return a.arena.unary(op, a)
 
-    constructor.__name__, constructor.__doc__ = word, f"{word} of a."
+    constructor.__name__, constructor.__doc__ = word, f"Return {word} of a."
     return constructor
 
 
@@ -165,7 +165,7 @@ def _plain(op: int, function: Any, word: str) -> Any:
     def constructor(a: Expr) -> Expr:
         return _fold(a, function, word) if a.op == CONSTANT else a.arena.unary(op, a)
 
-    constructor.__name__, constructor.__doc__ = word, f"{word} of a."
+    constructor.__name__, constructor.__doc__ = word, f"Return {word} of a."
     return constructor
 
 
@@ -180,7 +180,7 @@ _sqrt = _plain(SQRT, math.sqrt, "sqrt")
 
 
 def build_sqrt(a: Expr) -> Expr:
-    """The square root of a, not negative; of 1 - sin(x)**2 what has a short derivative, cos(x) sign(cos(x))."""
+    """Return the nonnegative root of a; sqrt(1 - sin(x)**2) is cos(x) sign(cos(x)), with a short derivative."""
     if a.op == SUB and a.args[0] is a.arena.one and a.args[1].op == MUL:
         x, y = a.args[1].args
         if x is y and x.op in (SIN, COS):
@@ -190,7 +190,7 @@ def build_sqrt(a: Expr) -> Expr:
 
 
 def build_absolute(a: Expr) -> Expr:
-    """|a|."""
+    """Return |a|."""
     if a.op == CONSTANT:
         return a.arena.constant(abs(a.data))
     if a.op == NEG:
@@ -199,19 +199,19 @@ def build_absolute(a: Expr) -> Expr:
 
 
 def build_atan2(a: Expr, b: Expr) -> Expr:
-    """The angle in (-pi, pi] of the point with ordinate a and abscissa b."""
+    """Return the angle in (-pi, pi] of the point with ordinate a and abscissa b."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(math.atan2(a.data, b.data))
     return a.arena.binary(ATAN2, a, b)
 
 
 def build_minimum(a: Expr, b: Expr) -> Expr:
-    """The smaller of a and b; NaN if either is."""
+    """Return the smaller of a and b; NaN if either is NaN."""
     return _choice(MIN, min, a, b)
 
 
 def build_maximum(a: Expr, b: Expr) -> Expr:
-    """The larger of a and b; NaN if either is."""
+    """Return the larger of a and b; NaN if either is NaN."""
     return _choice(MAX, max, a, b)
 
 
@@ -226,21 +226,21 @@ def _choice(op: int, function: Any, a: Expr, b: Expr) -> Expr:
 
 
 def build_less(a: Expr, b: Expr) -> Expr:
-    """1 where a < b, else 0."""
+    """Return 1 if a < b, else 0."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data < b.data))
     return a.arena.zero if a is b else a.arena.binary(LESS, a, b)
 
 
 def build_less_equal(a: Expr, b: Expr) -> Expr:
-    """1 where a <= b, else 0 (NaN compares false, so that x <= x is not folded)."""
+    """Return 1 if a <= b, else 0; x <= x is not folded, because it is false for NaN."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data <= b.data))
     return a.arena.binary(LESS_EQUAL, a, b)
 
 
 def build_equal(a: Expr, b: Expr) -> Expr:
-    """1 where a = b, else 0."""
+    """Return 1 if a = b, else 0."""
     if a.op == CONSTANT and b.op == CONSTANT:
         return a.arena.constant(float(a.data == b.data))
     if a.id > b.id:
@@ -249,7 +249,7 @@ def build_equal(a: Expr, b: Expr) -> Expr:
 
 
 def build_select(condition: Expr, a: Expr, b: Expr) -> Expr:
-    """a where the condition differs from zero, else b."""
+    """Return a if the condition differs from zero, else b."""
     if a is b:
         return a
     if condition.op == CONSTANT:
@@ -258,7 +258,7 @@ def build_select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def build_spline(x: Expr, table: Any) -> Expr:
-    """The piecewise polynomial ``table`` (see ``expression.spline``) at x."""
+    """Return the piecewise polynomial ``table`` (see ``expression.spline``) at x."""
     if table.constant is not None:
         return x.arena.constant(table.constant)
     return x.arena.constant(table.value(x.data)) if x.op == CONSTANT else x.arena.nary(SPLINE, (x,), table)

@@ -1,4 +1,4 @@
-"""Exact derivatives on the graph, forward and reverse: one rule per operation."""
+"""Exact symbolic derivatives, forward and reverse: one rule per operation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kane.expression.construct import (
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves, reachable, rebuild
 
-# A backward pass takes at most as many operations as so many forward ones.
+# A backward pass takes at most as many operations as this number of forward passes.
 BACKWARDS = 4
 DerivativeRule = Callable[[Expr], tuple["Expr | None", ...]]
 
@@ -42,16 +42,16 @@ def _atan2(r: Expr) -> tuple[Expr, ...]:
     return x / square, -y / square
 
 
-# Functions that choose: (condition, a, b) with the node equal to a where the condition holds, else to b. Derivatives
-# make the same choice, so that what is not chosen may be undefined.
+# Functions with branches: (condition, a, b), where the node equals a if the condition holds, else b. Derivatives
+# select the same branch, so that the other branch may be undefined.
 CHOICES: dict[int, Callable[[Expr], tuple[Expr, ...]]] = {
     ops.MIN: lambda r: (build_less_equal(r.args[0], r.args[1]), *r.args),
     ops.MAX: lambda r: (build_less_equal(r.args[1], r.args[0]), *r.args),
     ops.SELECT: lambda r: r.args,
 }
 
-# Partial derivatives of the other nodes with respect to each argument; None where it is zero. Functions with steps
-# (abs, sign, comparisons) have the derivative of the branch that is taken.
+# Partial derivatives of the other operations with respect to each argument; None if zero. Functions with kinks or jumps
+# (abs, sign, comparisons) have the derivative of the current branch.
 PARTIALS: dict[int, DerivativeRule] = {
     ops.ADD: lambda r: (r.arena.one, r.arena.one),
     ops.SUB: lambda r: (r.arena.one, -r.arena.one),
@@ -79,9 +79,9 @@ PARTIALS: dict[int, DerivativeRule] = {
 
 
 def forward(roots: Sequence[Expr], seeds: Mapping[Expr, Expr]) -> list[Expr]:
-    """Directional derivatives: sum over leaves x of d root/d x times seeds[x].
+    """Return the directional derivative of each root: the sum of (d root/dx) seeds[x] over the leaves x.
 
-    Source: the chain rule, one tangent carried by every node.
+    Source: the chain rule, with one tangent per node.
     """
     tangents: dict[Expr, Expr] = {}
     for node in reachable(roots):
@@ -108,10 +108,10 @@ def _tangent(node: Expr, tangents: Mapping[Expr, Expr]) -> Expr | None:
 
 
 def gradient(root: Expr, variables: Sequence[Expr]) -> list[Expr]:
-    """All partial derivatives d root/d variable in one backward pass, whatever their number.
+    """Return all partial derivatives d root/d variable by one backward pass, for any number of variables.
 
-    Where a select chooses between branches one of which is undefined (sqrt of a negative number, say), the backward
-    pass multiplies that branch's slope by zero and gives NaN; ``forward`` does not.
+    A select may have an undefined branch, such as the root of a negative number. The backward pass multiplies the slope
+    of this branch by zero and returns NaN; ``forward`` does not.
     """
     order = reachable([root])
     wanted = set(variables)
@@ -131,7 +131,7 @@ def gradient(root: Expr, variables: Sequence[Expr]) -> list[Expr]:
 
 
 def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
-    """What each argument gets of the adjoint of the node."""
+    """Return (argument, term) pairs: the terms of the adjoints of the arguments from ``bar``, the node's adjoint."""
     if node.op in CHOICES:
         condition, a, b = CHOICES[node.op](node)
         zero = node.arena.zero
@@ -141,14 +141,14 @@ def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
 
 
 def jacobian(roots: Sequence[Expr], columns: Sequence[Mapping[Expr, Expr]]) -> dict[tuple[int, int], Expr]:
-    """The directional derivatives of root i along column j that are not zero, under (i, j), column after column.
+    """Return the nonzero directional derivatives of root i along column j under the key (i, j), column by column.
 
-    A column gives the rate of each leaf that moves. Few roots along many columns are derived backwards, unless
-    branches are chosen in them.
+    A column gives the rate of each leaf that changes. Few roots with many columns use backward passes, unless the roots
+    have branches.
 
     Args:
-        roots: what is derived.
-        columns: directions, each of leaves to expressions of the same arena.
+        roots: expressions to differentiate.
+        columns: directions, each a mapping of leaves to their rates, which are expressions of the same arena.
     """
     if len(roots) * BACKWARDS <= len(columns) and not any(node.op in CHOICES for node in reachable(roots)):
         moving = list(dict.fromkeys(leaf for column in columns for leaf in column))
@@ -166,16 +166,16 @@ def _along(slope: Mapping[Expr, Expr], column: Mapping[Expr, Expr]) -> Expr:
 
 
 def total_time_derivative(roots: Sequence[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
-    """d root/dt along motions in which each leaf x changes at ``rates[x]``; time changes at 1, other leaves stay."""
+    """Return d root/dt, where each leaf x changes at ``rates[x]``, time at 1, and other leaves are constant."""
     clocks = {leaf: leaf.arena.one for leaf in leaves(roots) if leaf.op == ops.TIME}
     return forward(roots, clocks | dict(rates))
 
 
 def linear_coefficients(roots: Sequence[Expr], variables: Sequence[Expr]) -> tuple[list[list[Expr]], list[Expr]]:
-    """Exact A and b with root[i] = sum_j A[i][j] variables[j] + b[i], A and b free of the variables.
+    """Return exact A and b with root[i] = sum_j A[i][j] variables[j] + b[i]; they do not contain the variables.
 
     Raises:
-        ExpressionError: a root is not linear in the variables; the offending operation is named.
+        ExpressionError: a root is not linear in the variables; the message names the nonlinear operation.
     """
     zero = roots[0].arena.zero if roots else None
     column = {v: j for j, v in enumerate(variables)}

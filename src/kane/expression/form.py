@@ -1,16 +1,16 @@
-"""Values as JSON without loss: numbers, expressions of one arena, and dataclasses that the reader knows by name.
+"""Lossless JSON of values: numbers, expressions of one arena, and dataclasses with names that the reader knows.
 
-Numbers, words, truth values and None stand for themselves, sequences are lists (and come back as tuples); everything
-else is an object with one telling key:
+Numbers, texts, truth values and None are written unchanged. Sequences are written as lists and read as tuples. Other
+values become objects with a special key:
 
     {"node": 12}                              the expression with this id
     {"float": "inf"}                          a number that JSON does not have
-    {"dict": [[key, value], ...]}
-    {"is": "Revolute", "q": "q1", ...}        an object of a known class, by its fields; a number in place of the name
-                                              is the place of the class among what pickle sends beside the text
-    {"foreign": 0}                            anything else that pickle sends beside the text
+    {"dict": [[key, value], ...]}             a dict
+    {"is": "Revolute", "q": "q1", ...}        a dataclass, by its fields; an integer instead of the name is the index
+                                              of the class in ``foreign``
+    {"foreign": 0}                            any other object, by its index in ``foreign``
 
-and what ``atoms`` say besides.
+``foreign`` is the list of classes and objects that pickle sends together with the text. ``atoms`` define further keys.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from kane.expression.node import Expr
 
 
 class Writer:
-    """Values to JSON.
+    """Encoder of values as JSON.
 
     Attributes:
-        extent: how many nodes of the arena, from the oldest on, hold all expressions that were written.
+        extent: number of nodes, from the oldest, that include all written expressions.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class Writer:
         atoms: Mapping[type, Callable[[Any], Any]] | None = None,
         foreign: list[Any] | None = None,
     ) -> None:
-        """Write values that belong to one arena.
+        """Set up a writer of values whose expressions belong to one arena.
 
         Args:
-            classes: those that a reader knows, by name.
-            atoms: what makes JSON of objects of other classes.
-            foreign: takes what only pickle can send; None where it is not at hand.
+            classes: dataclasses that the reader knows, by name.
+            atoms: encoders of objects of other classes, by class.
+            foreign: list that receives the classes and objects that only pickle can send; None without pickle.
         """
         self._arena = arena
         self._names = {known: name for name, known in (classes or {}).items()}
@@ -55,10 +55,10 @@ class Writer:
         self.extent = 0
 
     def __call__(self, x: Any, who: str) -> Any:
-        """JSON of a value.
+        """Return a value as JSON; ``who`` names its owner in the message.
 
         Raises:
-            FileError: it cannot be said; ``who`` holds it.
+            FileError: the value has no JSON form, or is an expression of another model.
         """
         if x is None or isinstance(x, (str, bool)):
             return x
@@ -88,9 +88,9 @@ class Writer:
         if name is None and self._foreign is None:
             kind = type(x)
             raise FileError(
-                f"{who} holds {x!r}, a {kind.__module__}.{kind.__qualname__}, which no reader of the file has; "
-                "say it with joints, loads and expressions of kane (kane.CustomJoint, kane.Motor, kane.Force), or keep "
-                "the program that builds it"
+                f"{who} holds {x!r}, a {kind.__module__}.{kind.__qualname__}, which files cannot contain; "
+                "use joints, loads and expressions of kane instead (kane.CustomJoint, kane.Motor, kane.Force), or keep "
+                "the program that builds the model"
             )
         if is_dataclass(x) and not isinstance(x, type):
             given = {f.name: self(getattr(x, f.name), who) for f in fields(x) if f.init}
@@ -98,7 +98,7 @@ class Writer:
         return {"foreign": self._sent(x)}
 
     def _sent(self, x: Any) -> int:
-        """The place of something among what pickle sends."""
+        """Return the index of an object in ``foreign``; append the object if it is new."""
         assert self._foreign is not None
         for place, known in enumerate(self._foreign):
             if known is x:
@@ -114,7 +114,7 @@ def _number(x: float) -> Any:
 
 
 class Reader:
-    """JSON to values: makes objects of known classes and of nothing else."""
+    """Decoder of JSON, which makes objects of known classes only."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Reader:
         atoms: Mapping[str, Callable[[Any], Any]] | None = None,
         foreign: Sequence[Any] = (),
     ) -> None:
-        """Read values into one arena; ``classes``, ``atoms`` and ``foreign`` as for the writer."""
+        """Set up a reader into one arena; ``atoms`` are decoders by key, the others correspond to the writer's."""
         self._arena = arena
         self._classes = classes or {}
         self._foreign = foreign
@@ -137,10 +137,10 @@ class Reader:
         }
 
     def __call__(self, raw: Any) -> Any:
-        """The value.
+        """Return the value of decoded JSON.
 
         Raises:
-            ImportFileError: it is none.
+            ImportFileError: it does not represent a value.
         """
         if isinstance(raw, list):
             return tuple(self(item) for item in raw)
@@ -150,7 +150,7 @@ class Reader:
             return self._object(dict(raw))
         key, value = next(iter(raw.items())) if len(raw) == 1 else (None, None)
         if key not in self._readers:
-            raise ImportFileError(f"{_short(raw)} is nothing that this kane knows")
+            raise ImportFileError(f"{_short(raw)} is not a value that this kane can read")
         return self._readers[key](value)
 
     def _node(self, number: Any) -> Expr:
@@ -161,29 +161,29 @@ class Reader:
 
     def _sent(self, place: Any) -> Any:
         if type(place) is not int or not 0 <= place < len(self._foreign):
-            raise ImportFileError(f"{place!r} was not sent beside the text; no file holds such a thing")
+            raise ImportFileError(f"{place!r} is not the index of an object sent by pickle, which files cannot contain")
         return self._foreign[place]
 
     def _object(self, raw: dict[str, Any]) -> Any:
         name = raw.pop("is")
         known = self._classes.get(name) if isinstance(name, str) else self._sent(name)
         if known is None:
-            raise ImportFileError(f"there is no {_short(name)} in this kane; it may be of a newer one")
+            raise ImportFileError(f"this kane has no class {_short(name)}; a newer version may have it")
         given = {word: self(value) for word, value in raw.items()}
         missing = {f.name for f in fields(known) if f.init} ^ set(given)
         if missing:
-            raise ImportFileError(f"{_short(name)} has too much or too little: {', '.join(sorted(missing))}")
+            raise ImportFileError(f"{_short(name)} has missing or unknown fields: {', '.join(sorted(missing))}")
         return known(**given)
 
 
 def node_at(arena: Arena, number: Any) -> Expr:
-    """The node with an id that was read.
+    """Return the node with the given id.
 
     Raises:
-        ImportFileError: there is none so far.
+        ImportFileError: the arena has no node with this id yet.
     """
     if type(number) is not int or not 0 <= number < len(arena):
-        raise ImportFileError(f"{_short(number)} is no expression among the {len(arena)} before it")
+        raise ImportFileError(f"{_short(number)} is not the id of one of the {len(arena)} earlier nodes")
     return arena.nodes[number]
 
 

@@ -1,4 +1,4 @@
-"""Elementary functions for users: of expressions they build nodes, of numbers they give numbers."""
+"""Elementary functions for users: they return nodes for expressions, and numbers for numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kane.expression.ufuncs import elementwise
 
 
 def _public(op: int, constructor: Callable[..., Expr], doc: str) -> Callable[..., Any]:
-    """A function of expressions, numbers, and arrays of both."""
+    """Return the public function of an operation, which accepts expressions, numbers and arrays of both."""
     name, arity, meaning = ops.OPERATIONS[op].name, ops.OPERATIONS[op].arity, ops.OPERATIONS[op].meaning
     assert meaning is not None
     of_numbers = meaning
@@ -52,42 +52,41 @@ def _number(x: Any, name: str) -> np.float64:
             return np.float64(x)
     except (OverflowError, ValueError, TypeError):
         pass
-    raise ExpressionError(f"{name} is of numbers, expressions and arrays of them, not of {shown(x)}")
+    raise ExpressionError(f"{name} takes numbers, expressions and arrays of them, not {shown(x)}")
 
 
-sin = _public(ops.SIN, construct.build_sin, "sin x, x in rad.")
-cos = _public(ops.COS, construct.build_cos, "cos x, x in rad.")
-tan = _public(ops.TAN, construct.build_tan, "tan x, x in rad.")
-asin = _public(ops.ASIN, construct.build_asin, "arcsin x in [-pi/2, pi/2] rad.")
-acos = _public(ops.ACOS, construct.build_acos, "arccos x in [0, pi] rad.")
-atan2 = _public(ops.ATAN2, construct.build_atan2, "atan2(y, x): angle in (-pi, pi] rad of the point (x, y).")
-exp = _public(ops.EXP, construct.build_exp, "e to the power x.")
-log = _public(ops.LOG, construct.build_log, "Natural logarithm of x.")
-sqrt = _public(ops.SQRT, construct.build_sqrt, "Square root of x.")
-tanh = _public(ops.TANH, construct.build_tanh, "Hyperbolic tangent of x.")
+sin = _public(ops.SIN, construct.build_sin, "Return sin x; x in rad.")
+cos = _public(ops.COS, construct.build_cos, "Return cos x; x in rad.")
+tan = _public(ops.TAN, construct.build_tan, "Return tan x; x in rad.")
+asin = _public(ops.ASIN, construct.build_asin, "Return arcsin x in [-pi/2, pi/2] rad.")
+acos = _public(ops.ACOS, construct.build_acos, "Return arccos x in [0, pi] rad.")
+atan2 = _public(ops.ATAN2, construct.build_atan2, "Return the angle in (-pi, pi] rad of the point (x, y).")
+exp = _public(ops.EXP, construct.build_exp, "Return e to the power x.")
+log = _public(ops.LOG, construct.build_log, "Return the natural logarithm of x.")
+sqrt = _public(ops.SQRT, construct.build_sqrt, "Return the square root of x.")
+tanh = _public(ops.TANH, construct.build_tanh, "Return the hyperbolic tangent of x.")
 absolute = _public(ops.ABS, construct.build_absolute, "|x|.")
-sign = _public(ops.SIGN, construct.build_sign, "-1, 0 or 1 with the sign of x.")
-minimum = _public(ops.MIN, construct.build_minimum, "The smaller of x and y; NaN if either is.")
-maximum = _public(ops.MAX, construct.build_maximum, "The larger of x and y; NaN if either is.")
-equal = _public(ops.EQUAL, construct.build_equal, "1 where x = y, else 0 (Python's == compares structure).")
-select = _public(
-    ops.SELECT, construct.build_select, "select(condition, a, b): a where the condition is not zero, else b."
-)
+sign = _public(ops.SIGN, construct.build_sign, "Return -1, 0 or 1 with the sign of x.")
+minimum = _public(ops.MIN, construct.build_minimum, "Return the smaller of x and y; NaN if either is NaN.")
+maximum = _public(ops.MAX, construct.build_maximum, "Return the larger of x and y; NaN if either is NaN.")
+equal = _public(ops.EQUAL, construct.build_equal, "Return 1 if x = y, else 0 (Python's == compares structure).")
+select = _public(ops.SELECT, construct.build_select, "Return a if the condition is not zero, else b.")
 
 
 def spline(x: Scalar, abscissae: Sequence[float], ordinates: Sequence[float]) -> Any:
-    """Cubic-spline lookup y(x), twice continuously differentiable, continued by its end tangents.
+    """Return the cubic spline y(x) of a table, twice continuously differentiable and extended by its end tangents.
 
     Args:
-        x: where; an expression or a number.
-        abscissae: strictly increasing, at least two.
-        ordinates: as many values.
+        x: argument of the spline: an expression, a number or an array of numbers.
+        abscissae: at least two strictly increasing numbers.
+        ordinates: value of y at each abscissa.
 
     Raises:
-        ExpressionError: the table is not a table of two or more finite points with increasing abscissae.
+        ExpressionError: the table does not consist of two or more finite points with strictly increasing abscissae.
+        ModelError: x is neither an expression nor numbers.
     """
     table = PiecewiseCubic.through(abscissae, ordinates)
     if isinstance(x, Expr):
         return construct.build_spline(x, table)
-    found = table.value(numbers(x, "a spline is looked up at numbers"))
+    found = table.value(numbers(x, "the argument of a spline must be an expression or numbers"))
     return found if np.ndim(found) else float(found)

@@ -1,4 +1,4 @@
-"""The slow interpreter: the definition of what an expression means."""
+"""Slow interpreter: the reference definition of the value of an expression."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kane.expression.traverse import leaves, reachable
 
 
 class _NumPy:
-    """The namespace of elementary functions for numbers and arrays."""
+    """Namespace of elementary functions for numbers and arrays."""
 
     sin, cos, tan, sqrt, exp, log, tanh = np.sin, np.cos, np.tan, np.sqrt, np.exp, np.log, np.tanh
     asin, acos, atan2, fabs, sign = np.arcsin, np.arccos, np.arctan2, np.fabs, np.sign
@@ -24,19 +24,19 @@ class _NumPy:
 
     @staticmethod
     def number(x: Any) -> Any:
-        """x as a NumPy number: unlike Python's own, those divide by zero and overflow to infinity."""
+        """Return x as a NumPy number, which divides by zero and overflows to infinity, unlike Python's numbers."""
         return np.float64(x) if isinstance(x, (int, float, np.integer)) else x
 
 
 def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any = _NumPy) -> list[Any]:
-    """The values of the roots, by evaluating one node after another.
+    """Return the values of the roots by evaluating one node after another.
 
     Args:
         roots: expressions.
-        values: a number, or an array, for every leaf they depend on.
+        values: a number or an array for every leaf that the roots depend on.
         functions: namespace with sin, cos, ..., sqrt, fabs, sign, minimum, maximum, where; NumPy by default.
-            Its ``number``, where it has one, is applied to the values, the constants and what splines give, and its
-            ``spline``, where it has one, gives the value of a table.
+            An optional ``number`` converts given values, constants and spline values. An optional ``spline`` evaluates
+            a table.
 
     Raises:
         ExpressionError: a leaf has no value.
@@ -62,12 +62,17 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
 
 
 def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
-    """The value of one expression, for leaves given by name: ``kane.evaluate(M[0][0], {"q1": 0.3})``.
+    """Return the value of an expression from the values of its leaves: ``kane.evaluate(M[0][0], {"q1": 0.3})``.
 
-    A leaf has the name by which it is printed: q1' is the rate of q1, u1' belongs to the speed u1.
+    A leaf has its printed name: q1' is the rate of q1, and u1' the time derivative of the speed u1.
+
+    Args:
+        expression: expression to evaluate.
+        values: numbers or arrays that broadcast, by the names of the leaves.
 
     Raises:
-        ExpressionError: a leaf has no value, or a name is that of no leaf of the expression.
+        ExpressionError: a leaf has no value, a name is not a leaf of the expression, or shapes do not broadcast.
+        ModelError: the expression is not an expression, or a value is not numerical.
     """
     require(expression, Expr, "evaluate takes an expression")
     require(values, Mapping, "evaluate takes a dict of values by the names of leaves")

@@ -14,10 +14,10 @@ from kane.expression.spline import PiecewiseCubic
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Ranges [low, high], elementwise; bounds are rounded to nearest, and unknown ones are infinite.
+    """Ranges [low, high], elementwise; bounds are rounded to nearest, and unknown bounds are infinite.
 
     Attributes:
-        low, high: least and largest values, numbers or arrays of one shape.
+        low, high: smallest and largest values, numbers or arrays of the same shape.
     """
 
     low: Any
@@ -36,7 +36,7 @@ class Interval:
 
     def __mul__(self, other: Any) -> Interval:
         b = _interval(other)
-        if self is other:  # a square: both factors are one number
+        if self is other:  # a square: both factors have the same value
             ends = self.low * self.low, self.high * self.high
             return _known(np.where(_holds_zero(self), 0.0, np.minimum(*ends)), np.maximum(*ends))
         return _spanned(*(_product(x, y) for x in (self.low, self.high) for y in (b.low, b.high)))
@@ -73,7 +73,7 @@ class Interval:
 
 
 class Intervals:
-    """The namespace of elementary functions for ``interpret``, of intervals."""
+    """Namespace of elementary functions of intervals, for ``interpret``."""
 
     @staticmethod
     def number(x: Any) -> Interval:
@@ -117,7 +117,7 @@ class Intervals:
 
     @staticmethod
     def atan2(y: Interval, x: Interval) -> Interval:
-        """Its largest and least values are at corners, but where the cut along negative x is passed."""
+        """Return the range of the corner values, or [-pi, pi] if the box meets the cut along negative x."""
         found = _spanned(*(np.arctan2(b, a) for b in (y.low, y.high) for a in (x.low, x.high)))
         cut = _holds_zero(y) & (x.low <= 0.0)
         return Interval(np.where(cut, -math.pi, found.low), np.where(cut, math.pi, found.high))
@@ -141,7 +141,7 @@ class Intervals:
 
     @staticmethod
     def where(condition: Interval, a: Interval, b: Interval) -> Interval:
-        """Both branches where the condition may be either."""
+        """Return the range of the possible branches: of both if the condition may be true or false."""
         first, second = condition.high > 0.0, condition.low < 1.0
         low = np.minimum(np.where(first, a.low, math.inf), np.where(second, b.low, math.inf))
         high = np.maximum(np.where(first, a.high, -math.inf), np.where(second, b.high, -math.inf))
@@ -149,7 +149,7 @@ class Intervals:
 
     @staticmethod
     def spline(table: PiecewiseCubic, a: Interval) -> Interval:
-        """The range within a piece, or in two of them; nothing is said of intervals that go further."""
+        """Return the range if the interval is in one or two adjacent pieces, else infinite bounds."""
         knots = np.array(table.knots)
         first, last = table.piece(a.low), table.piece(a.high)
         middle = np.where(first == last, a.high, knots[last])
@@ -161,7 +161,7 @@ class Intervals:
 
 
 def _in_piece(table: PiecewiseCubic, i: Any, x: Interval) -> Interval:
-    """The value in the middle of x, and how far slope and curvature lead from it, within piece i."""
+    """Return bounds of the values on x in piece i: the midpoint value plus or minus slope and curvature terms."""
     knots, c = np.array(table.knots), np.array(table.coefficients)
     h, half = 0.5 * (x.low + x.high) - knots[i], 0.5 * (x.high - x.low)
     c0, c1, c2, c3 = c[i, 0], c[i, 1], c[i, 2], c[i, 3]
@@ -176,17 +176,17 @@ def _interval(x: Any) -> Interval:
 
 
 def _known(low: Any, high: Any) -> Interval:
-    """Bounds, of which those that are no numbers are unknown."""
+    """Return the interval of two bounds; a NaN bound becomes infinite (unknown)."""
     return Interval(np.where(np.isnan(low), -math.inf, low), np.where(np.isnan(high), math.inf, high))
 
 
 def _spanned(*values: Any) -> Interval:
-    """From the least to the largest of values."""
+    """Return the interval from the smallest to the largest of the values."""
     return _known(np.minimum.reduce(values), np.maximum.reduce(values))
 
 
 def _product(x: Any, y: Any) -> Any:
-    """The product, in which zero times a bound that is infinite is zero."""
+    """Return x y; zero times an infinite bound is zero."""
     found = x * y
     return np.where(np.isnan(found) & ((x == 0.0) | (y == 0.0)), 0.0, found)
 
@@ -196,7 +196,7 @@ def _holds_zero(a: Interval) -> Any:
 
 
 def _wave(a: Interval, function: Callable[[Any], Any], crest: float) -> Interval:
-    """The range of a sine or cosine whose crests are at ``crest`` plus whole turns."""
+    """Return the range of a sine or cosine with maxima at ``crest`` plus whole turns."""
     turn, ends = 2.0 * math.pi, (function(a.low), function(a.high))
     high, low = (np.floor((a.high - at) / turn) >= np.ceil((a.low - at) / turn) for at in (crest, crest + math.pi))
     least, most = np.where(low, -1.0, np.minimum(*ends)), np.where(high, 1.0, np.maximum(*ends))

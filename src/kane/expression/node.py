@@ -1,4 +1,4 @@
-"""The one node type of the expression graph."""
+"""Node type of the expression graph."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ Scalar: TypeAlias = "Expr | float | int"
 
 
 class Expr:
-    """A scalar expression: an operation applied to earlier expressions of the same arena, or a leaf.
+    """Scalar expression: a leaf, or an operation applied to earlier expressions of the same arena.
 
-    Equal expressions of one arena are one object, so ``is`` compares structure, and ``id`` numbers them in an order in
-    which arguments come first. Arithmetic operators build new expressions; comparisons build expressions worth 1 or 0.
+    Equal expressions of an arena are one object, so that ``is`` compares structure. Arguments have smaller ids than
+    their users. Arithmetic operators build new expressions; comparisons build expressions with the value 1 or 0.
 
     Attributes:
         op: index into OPERATIONS.
-        args: the argument nodes.
-        data: value of a constant, name of a leaf, table of a spline.
+        args: argument nodes.
+        data: value of a constant, name of a leaf, description of a measure, table of a spline; else None.
         id: position in the arena.
-        arena: where the node lives.
+        arena: arena that contains the node.
     """
 
     __slots__ = ("arena", "args", "data", "id", "op")
@@ -106,7 +106,7 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise ExpressionError(
-            f"the expression {shown(self)} has no truth value before numbers are put in; "
+            f"the expression {shown(self)} has no truth value until its variables have values; "
             "use kane.select(condition, a, b) instead of if/else, and `is` to compare structure"
         )
 
@@ -114,12 +114,12 @@ class Expr:
         if self.op == CONSTANT:
             return float(self.data)
         raise ExpressionError(
-            f"the expression {shown(self)} is not a number: of expressions take kane.sin and kane.sqrt for those of "
-            "math; kane.evaluate gives the value where its leaves have values"
+            f"the expression {shown(self)} is not a number; for expressions use kane.sin instead of math.sin, and "
+            "kane.evaluate to compute the value from values of its leaves"
         )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
-        """NumPy's functions, entry by entry: np.sin(q), array * q."""
+        """Apply a NumPy function entry by entry: np.sin(q), array * q."""
         wished = ", ".join(options) or method.strip("_")
         plain = wished == "call"
         found = apply(ufunc.__name__ if plain else f"{ufunc.__name__} with {wished}", self.arena, inputs)
@@ -129,19 +129,19 @@ class Expr:
         return out[0]
 
     def __getattr__(self, word: str) -> Any:
-        """What NumPy asks the entries of an array of expressions for: np.sin(array) calls ``sin`` of each."""
+        """Return the method that NumPy calls on each entry of an object array: np.sin(array) calls ``sin``."""
         if word in UFUNCS:
             return lambda *others: apply(word, self.arena, (self, *others))
         raise AttributeError(f"an expression has no attribute {word!r}")
 
     @property
     def is_constant(self) -> bool:
-        """Whether the value is known now."""
+        """True if the expression is a constant."""
         return self.op == CONSTANT
 
     @property
     def name(self) -> str:
-        """Name of a leaf, else the word of the operation."""
+        """Name of a leaf, else name of the operation."""
         return self.data if isinstance(self.data, str) else OPERATIONS[self.op].name
 
     def __repr__(self) -> str:
@@ -149,7 +149,7 @@ class Expr:
 
 
 def _with(constructor: Callable[[Expr, Expr], Expr], a: Expr, b: Any) -> Expr:
-    """The node of an expression and whatever stands to its right; arrays and vectors answer for themselves."""
+    """Return constructor(a, b) for any right operand b; arrays and vectors apply their own operators instead."""
     if b.__class__ is Expr or isinstance(b, Real):
         return constructor(a, a.arena.lift(b))
     arrays = isinstance(b, np.ndarray) and b.ndim
@@ -157,5 +157,5 @@ def _with(constructor: Callable[[Expr, Expr], Expr], a: Expr, b: Any) -> Expr:
 
 
 def _scales_itself(other: Any) -> bool:
-    """Whether ``other`` is a vector or the like, with a product with scalars of its own."""
+    """Check whether ``other`` has its own product with scalars, such as a vector."""
     return hasattr(other, "__rmul__") and not isinstance(other, Number | Sequence | np.ndarray | np.generic)

@@ -1,14 +1,14 @@
-"""The table of operations: one row each, with arity, meaning and cost.
+"""Table of operations: one row per operation, with arity, meaning and cost.
 
-Everything that reads the graph (interpreter, derivative, emitters, operation counts) is a table with one row per
-operation; this one is the master, and a test holds the others to it.
+Each reader of the graph (interpreter, derivative, emitters, operation counts) has a table with one row per operation.
+This table is the reference, and a test compares the others with it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# Leaves: what a scalar can be before anything has been computed.
+# Leaves: scalars without arguments.
 CONSTANT, PARAMETER, INPUT, TIME, COORDINATE, RATE, SPEED, ACCELERATION, MEASURE = range(9)
 # Operations.
 ADD, SUB, MUL, DIV, NEG, POW, SQRT, SIN, COS, TAN, ASIN, ACOS, ATAN2, EXP, LOG, TANH = range(9, 25)
@@ -19,13 +19,14 @@ COST_CLASSES = ("mul", "add", "div", "trig", "other")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the expression graph.
+    """Operation of the expression graph.
 
     Attributes:
-        name: the word used in listings and messages.
+        name: name in listings and messages.
         arity: number of arguments; 0 for leaves.
-        meaning: ``meaning(f, *values)`` with ``f`` a namespace of elementary functions (numpy, mpmath.mp, ...).
-        cost: the column of the operation table it is counted in, one of COST_CLASSES, or "" when it costs nothing.
+        meaning: ``meaning(f, *values)`` returns the value; ``f`` is a namespace of elementary functions (numpy,
+            mpmath.mp, ...). None for leaves and splines.
+        cost: column in tables of operation counts, one of COST_CLASSES; "" if the operation costs nothing.
     """
 
     name: str
@@ -52,7 +53,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("sub", 2, lambda f, a, b: a - b, "add"),
     Operation("mul", 2, lambda f, a, b: a * b, "mul"),
     Operation("div", 2, lambda f, a, b: a / b, "div"),
-    # A sign change rides along in the addition or multiplication that uses it.
+    # A sign change is free in the addition or multiplication that uses it.
     Operation("neg", 1, lambda f, a: -a, ""),
     Operation("pow", 2, lambda f, a, b: a**b, "other"),
     Operation("sqrt", 1, lambda f, a: f.sqrt(a), "other"),
@@ -67,13 +68,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("tanh", 1, lambda f, a: f.tanh(a), "other"),
     Operation("abs", 1, lambda f, a: f.fabs(a), "other"),
     Operation("sign", 1, _sign, "other"),
-    # Written so that a NaN on either side comes out as NaN.
+    # NaN if either argument is NaN.
     Operation("min", 2, lambda f, a, b: f.minimum(a, b), "other"),
     Operation("max", 2, lambda f, a, b: f.maximum(a, b), "other"),
     Operation("less", 2, lambda f, a, b: (a < b) * 1.0, "other"),
     Operation("less_equal", 2, lambda f, a, b: (a <= b) * 1.0, "other"),
     Operation("equal", 2, lambda f, a, b: (a == b) * 1.0, "other"),
-    # NaN is a condition that holds, as in NumPy and C: it differs from zero.
+    # NaN counts as a true condition, as in NumPy and C, because it differs from zero.
     Operation("select", 3, lambda f, c, a, b: f.where(c != 0, a, b), "other"),
     Operation("spline", 1, None, "other"),
 )

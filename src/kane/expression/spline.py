@@ -1,4 +1,4 @@
-"""Piecewise cubic polynomials as tables that a node can carry."""
+"""Piecewise cubic polynomials, the tables of spline nodes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PiecewiseCubic:
-    """A piecewise polynomial y(x) = sum_k coefficients[i][k] (x - knots[i])^k for knots[i] <= x < knots[i+1].
+    """Piecewise polynomial y(x) = sum_k coefficients[i][k] (x - knots[i])^k for knots[i] <= x < knots[i+1].
 
-    The first piece holds below the first knot, the last piece above the last.
+    The first piece is also used below the first knot, and the last piece above the last knot.
 
     Attributes:
-        knots: left ends of the pieces, increasing; n values.
-        coefficients: per piece, four coefficients from the constant up.
+        knots: left ends of the pieces, not decreasing, (n,).
+        coefficients: four coefficients of each piece, the constant first, (n, 4).
     """
 
     knots: tuple[float, ...]
@@ -36,7 +36,7 @@ class PiecewiseCubic:
         sizes = {len(piece) for piece in self.coefficients}
         falls = any(not a <= b for a, b in pairwise(self.knots))
         if not self.knots or len(self.knots) != len(self.coefficients) or sizes != {4} or falls:
-            raise ExpressionError("a piecewise cubic needs knots that increase, and four coefficients for each")
+            raise ExpressionError("a piecewise cubic needs increasing knots, and four coefficients for each knot")
         if not all(math.isfinite(x) for row in (self.knots, *self.coefficients) for x in row):
             raise ExpressionError("the knots and coefficients of a piecewise cubic must be finite")
 
@@ -45,14 +45,15 @@ class PiecewiseCubic:
 
     @classmethod
     def through(cls, x: Sequence[float], y: Sequence[float]) -> PiecewiseCubic:
-        """The twice continuously differentiable not-a-knot spline through points, continued by its end tangents.
+        """Return the not-a-knot spline through points, twice continuously differentiable, extended by its end tangents.
 
         Args:
             x: abscissae, strictly increasing, at least 2.
             y: ordinates.
 
         Raises:
-            ExpressionError: not numbers, lengths differ, fewer than two points, not increasing or not finite.
+            ExpressionError: there are fewer than two points, lengths differ, values are not finite numbers, abscissae
+                do not increase, or the points are too close or too far apart for double precision.
         """
         try:
             xs, ys = (
@@ -72,19 +73,19 @@ class PiecewiseCubic:
         fit = _not_a_knot(xs, ys)
         inner = [tuple(float(c) for c in fit.c[::-1, i]) for i in range(len(xs) - 1)]
         slope0, slope1 = float(fit(xs[0], 1)), float(fit(xs[-1], 1))
-        # Below the first knot the tangent there; its piece is anchored at the first knot as well.
+        # The piece below the first knot is the tangent there, with the first knot as its origin.
         pieces = [(float(ys[0]), slope0, 0.0, 0.0), *inner, (float(ys[-1]), slope1, 0.0, 0.0)]
         return cls((float(xs[0]), *map(float, xs)), tuple(pieces))  # type: ignore[arg-type]
 
     @classmethod
     def steps(cls, values: Sequence[float]) -> PiecewiseCubic:
-        """What has values[i] at i: a list that expressions look things up in."""
+        """Return the step function with y(i) = values[i], by which expressions index a list."""
         knots = (0.0, *(k - 0.5 for k in range(1, len(values))))
         return cls(knots, tuple((float(y), 0.0, 0.0, 0.0) for y in values))
 
     @cached_property
     def constant(self) -> float | None:
-        """What it is everywhere; None where it is not the same."""
+        """Value of a constant polynomial; None if it is not constant."""
         same = set(self.coefficients) == {(self.coefficients[0][0], 0.0, 0.0, 0.0)}
         return self.coefficients[0][0] if same else None
 
@@ -93,33 +94,33 @@ class PiecewiseCubic:
         return np.asarray(self.knots), np.asarray(self.coefficients)
 
     def piece(self, x: Any) -> Any:
-        """Index of the piece in force at x: the number of knots[1:] that are <= x."""
+        """Return the index of the piece at x: the number of knots[1:] that are <= x."""
         return np.searchsorted(self._arrays[0][1:], x, side="right")
 
     def value(self, x: Any) -> Any:
-        """y(x), elementwise, in the arithmetic of x where that is not double precision; NaN in, NaN out."""
+        """Return y(x) elementwise, in the arithmetic of x if x is not in double precision; NaN gives NaN."""
         knots, c = self._arrays
         at = np.asarray(x)
         other_arithmetic = at.dtype == object
         at = at if other_arithmetic else at.astype(float)
         i = self.piece(at)
-        with np.errstate(all="ignore"):  # what overflows is infinite, as of all functions
+        with np.errstate(all="ignore"):  # overflow gives infinity, as in all functions
             h = at - knots[i]
             result = c[i, 0] + h * (c[i, 1] + h * (c[i, 2] + h * c[i, 3]))
         return result if at.ndim or other_arithmetic else float(result)
 
     def derivative(self) -> PiecewiseCubic:
-        """dy/dx as a piecewise polynomial."""
+        """Return dy/dx as a piecewise polynomial."""
         return PiecewiseCubic(self.knots, tuple((c1, 2 * c2, 3 * c3, 0.0) for _, c1, c2, c3 in self.coefficients))
 
 
 def _not_a_knot(xs: np.ndarray, ys: np.ndarray) -> CubicSpline:
-    from scipy.interpolate import CubicSpline  # here, because importing it takes as long as importing all of kane
+    from scipy.interpolate import CubicSpline  # imported here: it takes as long as importing all of kane
 
     try:
         with np.errstate(all="ignore"):
             fit = CubicSpline(xs, ys)
-    except ValueError:  # SciPy's word for slopes that overflow
+    except ValueError:  # SciPy's error for slopes that overflow
         fit = None
     if fit is None or not np.isfinite(fit.c).all():
         raise ExpressionError("the points of a spline are too close together or too far apart for double precision")

@@ -1,4 +1,4 @@
-"""Expressions as text: one row per operation, with parentheses only where they are needed."""
+"""Expressions as text: one row per operation, with parentheses only if they are needed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kane.expression import operations as ops
 if TYPE_CHECKING:
     from kane.expression.node import Expr
 
-# How tightly a written expression holds together; an operand that holds less than its place asks for is parenthesized.
+# Precedence of a written expression; an operand with a lower precedence than its place requires gets parentheses.
 COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
-# An expression shows this many operations, the outermost ones; what lies deeper is an ellipsis.
+# Number of operations that a text shows, the outermost first; an ellipsis replaces deeper operations.
 SHOWN_OPERATIONS = 32
 
 
 class Piece(NamedTuple):
-    """Written text.
+    """Text of an expression, and its precedence as an operand.
 
     Attributes:
-        text: what to write.
-        binding: how tightly it holds together.
-        condition: how it reads as the condition of a choice, if it can.
-        opposite: how the same with the other sign reads, where that is no longer, and is a sum.
+        text: text of the expression.
+        binding: its precedence.
+        condition: text as the condition of a choice; empty if the expression is no comparison.
+        opposite: text of the negated expression if it is a difference, b - a for a - b; else empty.
     """
 
     text: str
@@ -32,24 +32,24 @@ class Piece(NamedTuple):
     opposite: str = ""
 
     def within(self, binding: int, parentheses: tuple[str, str] = ("(", ")")) -> str:
-        """The text as an operand in a place that asks for ``binding``."""
+        """Return the text as an operand where the precedence ``binding`` is required."""
         return self.text if self.binding >= binding else self.text.join(parentheses)
 
 
 Spelling = Callable[..., Piece]
 
 
-# What encloses an operand that holds less tightly than its place asks for.
+# Enclose an operand whose precedence is too low.
 PARENTHESES = ("(", ")")
 
 
 def function_row(word: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
-    """The row word(a, b, ...)."""
+    """Return the row word(a, b, ...)."""
     return lambda *operands: Piece(word + ", ".join(operand.text for operand in operands).join(parentheses))
 
 
 def comparison_row(sign: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
-    """The row a sign b, which can be the condition of a choice."""
+    """Return the row a < b with the given sign, which can be the condition of a choice."""
 
     def row(a: Piece, b: Piece) -> Piece:
         text = f"{a.within(SUM, parentheses)} {sign} {b.within(SUM, parentheses)}"
@@ -59,7 +59,7 @@ def comparison_row(sign: str, parentheses: tuple[str, str] = PARENTHESES) -> Spe
 
 
 def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
-    """The factors of a product, exchanged where that lets a numerical factor lead: 2 u1 u2 for u1 (2 u2)."""
+    """Return the factors of a product, exchanged if only the second begins with a number: 2 u1 u2 for u1 (2 u2)."""
     leads = b.binding == PRODUCT and b.text[0].isdigit() and not a.text[0].isdigit()
     return (b, a) if leads else (a, b)
 
@@ -67,13 +67,13 @@ def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
 def operator_rows(
     parentheses: tuple[str, str] = PARENTHESES, *, times: str = "*", squared: str = "**2"
 ) -> dict[int, Spelling]:
-    """The rows of sums, differences, products and signs, as they are read by people."""
+    """Return the rows of sums, differences, products and signs for human readers."""
 
     def inside(piece: Piece, binding: int) -> str:
         return piece.within(binding, parentheses)
 
     def total(a: Piece, b: Piece) -> Piece:
-        if a.binding == SIGNED:  # a negative constant, which stands first in the graph, reads better last
+        if a.binding == SIGNED:  # a negative constant is first in the graph, but reads better last
             return Piece(f"{inside(b, SUM)} - {a.text[1:]}", SUM)
         return Piece(f"{inside(a, SUM)} + {inside(b, SUM)}", SUM)
 
@@ -93,7 +93,7 @@ def operator_rows(
     return {ops.ADD: total, ops.SUB: difference, ops.MUL: product, ops.NEG: opposite}
 
 
-# As one would type them.
+# Rows in Python's syntax.
 TYPED_SPELLINGS: dict[int, Spelling] = {
     **operator_rows(),
     ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
@@ -121,11 +121,11 @@ TYPED_SPELLINGS: dict[int, Spelling] = {
 
 
 def name_of(leaf: Expr) -> str:
-    """How a leaf that is no constant is written.
+    """Return the text of a leaf that is not a constant.
 
-    The rate of a coordinate, which bears its name, and the acceleration that belongs to a speed are primed; the own
-    speeds of a joint have names of their own. A measure is written as one would type it, and a reaction, whose name is
-    of several words, in brackets.
+    Rates named after a coordinate and time derivatives of speeds get a prime. A joint's own speeds have different names
+    from its coordinates and get none. Measures are written as typed. Reactions, whose names contain spaces, are
+    written in brackets.
     """
     if not isinstance(leaf.data, str):
         return str(leaf.data)
@@ -135,13 +135,13 @@ def name_of(leaf: Expr) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number in the digits that it takes to type it: 2 for 2.0."""
+    """Return a number in the fewest digits that reproduce it: 2 for 2.0."""
     text = repr(value)
     return text.removesuffix(".0")
 
 
 class _Shown:
-    """An occurrence of a node in what is written; its operands, if they are shown."""
+    """Occurrence of a node in a text, with its operands; None if they are not shown."""
 
     __slots__ = ("node", "operands")
 
@@ -166,10 +166,10 @@ class _Shown:
 
 
 def format_expression(root: Expr) -> str:
-    """The expression as one would type it; of a long one the outermost operations, and an ellipsis for the rest."""
+    """Return the expression as typed; a long one shows the outermost operations and an ellipsis for the rest."""
     whole = _Shown(root)
     waiting, left = [whole], SHOWN_OPERATIONS
-    for shown in waiting:  # grows as it goes: outer operations before inner ones
+    for shown in waiting:  # grows during the loop: outer operations before inner ones
         if shown.node.args and left:
             left -= 1
             shown.operands = [_Shown(a) for a in shown.node.args]

@@ -1,4 +1,4 @@
-"""Walks over the graph, all of them loops over ids: nothing here recurses, whatever the depth."""
+"""Traversals of the graph as loops over ids, without recursion, so that depth is unlimited."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
 
 
 def reachable(roots: Iterable[Expr]) -> list[Expr]:
-    """The nodes that the roots depend on, roots included, arguments before their users."""
+    """Return the nodes that the roots depend on, including the roots, arguments before their users."""
     seen: set[Expr] = set()
     stack = list(roots)
     while stack:
@@ -50,18 +50,18 @@ def reachable(roots: Iterable[Expr]) -> list[Expr]:
 
 
 def leaves(roots: Iterable[Expr]) -> list[Expr]:
-    """The leaves that the roots depend on, constants left out, oldest first."""
+    """Return the leaves that the roots depend on, without constants, oldest first."""
     return [node for node in reachable(roots) if not node.args and node.op != ops.CONSTANT]
 
 
 def rebuild(node: Expr, args: Sequence[Expr]) -> Expr:
-    """The operation of ``node`` applied to other arguments, simplified."""
+    """Return the operation of ``node`` applied to other arguments, simplified."""
     constructor = CONSTRUCTORS[node.op]
     return constructor(*args, node.data) if node.data is not None else constructor(*args)
 
 
 def substitute_nodes(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
-    """The roots with nodes replaced, simplified on the way; replacements are not themselves searched."""
+    """Return the roots with nodes replaced, simplified; replacements are not searched for nodes to replace."""
     image: dict[Expr, Expr] = dict(replacements)
     for node in reachable(roots):
         if node in image:
@@ -76,11 +76,11 @@ def substitute_nodes(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -
 
 
 def count_operations(roots: Iterable[Expr], free: Iterable[int] = ()) -> dict[str, int]:
-    """Exact operation counts of the graph under the roots, by cost class.
+    """Return the exact operation counts of the graph under the roots, by cost class.
 
     Args:
-        roots: the expressions that are wanted.
-        free: kinds of leaves whose functions are not counted (parameters, when they are computed once).
+        roots: expressions whose operations are counted.
+        free: kinds of leaves; functions of these leaves alone are not counted (parameters, if computed once).
     """
     hoisted: set[Expr] = set()
     uses = [0] * len(ops.OPERATIONS)

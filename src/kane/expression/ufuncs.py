@@ -1,4 +1,4 @@
-"""NumPy's functions for expressions: by NumPy's name, the constructor that means the same."""
+"""NumPy functions of expressions: the constructor for each NumPy name."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ UFUNCS: dict[str, Callable[..., Expr]] = {
     "arccos": construct.build_acos,
     "arctan2": construct.build_atan2,
 }
-# Python's == of expressions compares structure, and so do NumPy's.
+# NumPy's == and != of expressions compare structure, as Python's do.
 STRUCTURE = {"equal": lambda a, b: a is b, "not_equal": lambda a, b: a is not b}
 
 
 def elementwise(function: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """A function of each entry of arrays, which broadcast; of single values its value."""
+    """Return the function of each entry of arrays, which broadcast; single values give a single value."""
     arrays = [np.asarray(value, dtype=object) for value in values]
     shapes = [array.shape for array in arrays]
     try:
         np.broadcast_shapes(*shapes)
-        agree = all(array.ndim <= 32 for array in arrays)  # more NumPy does not walk through
-    except (ValueError, RuntimeError):  # more than 32 dimensions are a RuntimeError of NumPy's
+        agree = all(array.ndim <= 32 for array in arrays)  # NumPy does not iterate over more dimensions
+    except (ValueError, RuntimeError):  # NumPy raises RuntimeError above 32 dimensions
         agree = False
     if not agree:
         raise ExpressionError(f"the shapes {shown(shapes)} do not broadcast; make them agree")
@@ -63,15 +63,15 @@ def elementwise(function: Callable[..., Any], values: Sequence[Any]) -> Any:
 
 
 def apply(name: str, arena: Arena, values: Sequence[Any]) -> Any:
-    """NumPy's function of that name, entry by entry.
+    """Apply the NumPy function of this name, entry by entry.
 
     Raises:
-        ExpressionError: it has no meaning for expressions; those that have one are listed.
+        ExpressionError: the function does not support expressions; the message lists the supported functions.
     """
     if name in STRUCTURE:
         return elementwise(STRUCTURE[name], values)
     if name not in UFUNCS:
         raise ExpressionError(
-            f"NumPy's {name} is not defined for expressions; those that are: {', '.join(UFUNCS)}, and kane.select"
+            f"NumPy's {name} is not defined for expressions; use one of {', '.join(UFUNCS)}, or kane.select"
         )
     return elementwise(lambda *entries: UFUNCS[name](*(arena.lift(x) for x in entries)), values)

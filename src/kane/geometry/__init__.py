@@ -1,1 +1,1 @@
-"""Frames, vectors, rotations and inertia; every component a number or an expression."""
+"""Frames, vectors, rotations and inertia; every component is a number or an expression."""

@@ -16,13 +16,13 @@ from kane.geometry.vector import Vector
 @final
 @dataclass(frozen=True, slots=True)
 class Dyadic:
-    """A linear map of vectors, by its matrix along the axes of a frame. Immutable.
+    """Linear map of vectors, given by its matrix along the axes of a frame. Immutable.
 
-    An operation with a second dyadic or vector expresses that one in the frame of this one.
+    An operation with a second dyadic or a vector expresses it in the frame of this dyadic.
 
     Attributes:
-        frame: along whose axes the entries are measured.
-        entries: 3x3, numbers or expressions.
+        frame: frame whose axes the matrix refers to.
+        entries: matrix, 3x3, numbers or expressions.
     """
 
     frame: Frame
@@ -33,33 +33,33 @@ class Dyadic:
 
     @classmethod
     def of(cls, frame: Frame, rows: Any) -> Dyadic:
-        """The dyadic with the matrix ``rows`` (3x3) along the axes of ``frame``.
+        """Return the dyadic with the matrix ``rows`` (3x3) along the axes of ``frame``.
 
         Raises:
-            ModelError: the shape is not 3x3, or an entry is no scalar.
+            ModelError: the shape is not 3x3, or an entry is neither a finite number nor an expression.
         """
         return cls(frame, square(rows, f"the dyadic in {frame.name}"))
 
     @classmethod
     def identity(cls, frame: Frame) -> Dyadic:
-        """1, which leaves every vector as it is."""
+        """Return the unit dyadic, which maps every vector to itself."""
         return cls(frame, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
 
     @classmethod
     def outer(cls, a: Vector, b: Vector) -> Dyadic:
-        """a b, which maps v to a (b . v); in the frame of a."""
+        """Return the dyadic a b, which maps v to a (b . v), in the frame of a."""
         theirs = b.express(a.frame).components
         return cls(a.frame, tuple(tuple(x * y for y in theirs) for x in a.components))
 
     @classmethod
     def inertia(cls, frame: Frame, about_mass_centre: Any, mass: Number = 0.0, offset: Vector | None = None) -> Dyadic:
-        """The inertia I_BP of a body about a point P, from that about its mass centre.
+        """Return the inertia I_BP of a body B about a point P from the inertia about its mass centre.
 
         Args:
-            frame: the axes of the inertia and of the result.
-            about_mass_centre: 3 principal, 6 (xx, yy, zz, xy, xz, yz) or 3x3 [kg m^2].
-            mass: [kg], needed with an offset.
-            offset: from the mass centre to P [m]; None where they are one.
+            frame: frame of the given inertia and of the result.
+            about_mass_centre: 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3x3 matrix [kg m^2].
+            mass: mass of the body [kg], needed with an offset.
+            offset: position of P from the mass centre [m]; None if P is the mass centre.
 
         Raises:
             ModelError: the inertia is malformed.
@@ -71,7 +71,7 @@ class Dyadic:
         return cls(frame, shift_from_mass_centre(central, mass, offset.express(frame).components))
 
     def express(self, frame: Frame) -> Dyadic:
-        """The same dyadic by its entries in another frame, R D R^T.
+        """Return the same dyadic with its entries along the axes of another frame, R D R^T.
 
         Raises:
             FrameError: the orientation of one frame in the other is not known.
@@ -90,18 +90,18 @@ class Dyadic:
         return all(a is b or a == b for a, b in pairs)
 
     def dot(self, vector: Vector) -> Vector:
-        """D . v, in the frame of the dyadic: the angular momentum, for an inertia and an angular velocity.
+        """Return D . v in the frame of the dyadic; inertia and angular velocity give the angular momentum.
 
         Raises:
-            FrameError: the frames are not connected, or this is no vector.
+            FrameError: the frames are not connected, or the argument is not a vector.
         """
         if not isinstance(vector, Vector):
-            raise FrameError(f"a dyadic maps vectors; {shown(vector)} is none")
+            raise FrameError(f"a dyadic maps vectors; {shown(vector)} is not a vector")
         components = vector.express(self.frame).components
         return Vector(self.frame, tuple(dot(row, components) for row in self.entries))
 
     def transpose(self) -> Dyadic:
-        """D^T: a . D . b = b . D^T . a."""
+        """Return D^T, with a . D . b = b . D^T . a."""
         return Dyadic(self.frame, tuple(zip(*self.entries, strict=True)))
 
     def __add__(self, other: Dyadic) -> Dyadic:

@@ -1,7 +1,7 @@
-"""The factors of a rotation: elementary (one coordinate axis, one angle) or a general matrix.
+"""Factors of a rotation: elementary (one coordinate axis, one angle) or a general matrix.
 
-Both have ``apply`` (F v), ``apply_inverse`` (transpose of F times v), ``rotate_symmetric`` (F S F^T) and ``inverse``.
-What is zero or one is known when the factor is made, so that it costs nothing when the factor is used.
+Both have ``apply`` (F v), ``apply_inverse`` (F^T v), ``rotate_symmetric`` (F S F^T) and ``inverse``. Entries that are
+zero or one are detected at construction and cost no operations later.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, negate
 
-# Angles this close to a multiple of pi/2 are that multiple [rad]: double rounding of pi leaves 1e-16 per turn.
+# Distance [rad] within which an angle counts as a multiple of pi/2; rounding of pi gives an error of 1e-16 per turn.
 RIGHT_ANGLE_TOLERANCE = 1e-12
-# An entry of a constant matrix that differs from 0, 1 or -1 by less than this is set to it: the rest is rounding.
+# Entries of a constant matrix within this distance of 0, 1 or -1 are rounded to it.
 ENTRY_TOLERANCE = 1e-12
 
-# A rotation about axis k turns e_i towards e_j.
+# Axes (i, j) by axis k: a rotation about k turns e_i towards e_j.
 _PLANES = ((1, 2), (2, 0), (0, 1))
-# Where S_ii, S_jj, S_ij, S_ik, S_jk stand in (xx, yy, zz, xy, xz, yz), by axis k.
+# Indices of S_ii, S_jj, S_ij, S_ik, S_jk in (xx, yy, zz, xy, xz, yz), by axis k.
 _SIX_PLACES_BY_AXIS = ((1, 2, 5, 3, 4), (2, 0, 4, 5, 3), (0, 1, 3, 4, 5))
 _QUARTER_COSINES = (1.0, 0.0, -1.0, 0.0)
 
 
 def quarter_turns(angle: float, tolerance: float = RIGHT_ANGLE_TOLERANCE) -> int | None:
-    """The n of angle = n pi/2, within the tolerance [rad], else None."""
+    """Return n if angle = n pi/2 within the tolerance [rad], else None."""
     n = round(angle / (math.pi / 2))
     return n if abs(angle - n * (math.pi / 2)) <= tolerance else None
 
@@ -40,9 +40,9 @@ class Elementary:
     Attributes:
         axis: 0, 1 or 2.
         angle: a number or an expression [rad].
-        c: cosine of the angle, exactly 0 or +-1 at quarter turns.
-        s: sine of the angle, likewise.
-        quarters: 0, 1, 2 or 3 where the angle is that many quarter turns, else None.
+        c: cosine of the angle, exactly 0, 1 or -1 at quarter turns.
+        s: sine of the angle, exactly 0, 1 or -1 at quarter turns.
+        quarters: number of quarter turns modulo 4 if the angle is a multiple of pi/2, else None.
     """
 
     __slots__ = ("angle", "axis", "c", "i", "j", "quarters", "s")
@@ -60,15 +60,15 @@ class Elementary:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the angle is a number."""
+        """True if the angle is a number."""
         return self.angle.__class__ is not Expr
 
     def inverse(self) -> Elementary:
-        """The rotation back."""
+        """Return the inverse rotation."""
         return Elementary(self.axis, -self.angle)
 
     def apply(self, v: Triple) -> Triple:
-        """F v: 4 mul and 2 add, less where components are zero."""
+        """Return F v: 4 mul and 2 add, fewer if components are zero."""
         a, b = v[self.i], v[self.j]
         out = list(v)
         if self.quarters is not None:
@@ -78,7 +78,7 @@ class Elementary:
         return tuple(out)
 
     def apply_inverse(self, v: Triple) -> Triple:
-        """F^T v: 4 mul and 2 add, less where components are zero."""
+        """Return F^T v: 4 mul and 2 add, fewer if components are zero."""
         a, b = v[self.i], v[self.j]
         out = list(v)
         if self.quarters is not None:
@@ -88,10 +88,10 @@ class Elementary:
         return tuple(out)
 
     def rotate_symmetric(self, S: Six) -> Six:
-        """F S F^T: 8 mul and 8 add.
+        """Return F S F^T: 8 mul and 8 add.
 
-        With D = S_jj - S_ii, k = s D - 2 c S_ij and w = s k: S_ii + w, S_jj - w, -(c k + S_ij), and (S_ik, S_jk) turned
-        as a vector.
+        Let D = S_jj - S_ii, k = s D - 2 c S_ij and w = s k. The new entries ii, jj and ij are S_ii + w, S_jj - w and
+        -(c k + S_ij). The entries (S_ik, S_jk) rotate as a vector.
         """
         ii, jj, ij, ik, jk = _SIX_PLACES_BY_AXIS[self.axis]
         Sii, Sjj, Sij = S[ii], S[jj], S[ij]
@@ -102,7 +102,7 @@ class Elementary:
                 out[ii], out[jj], out[ij] = Sjj, Sii, negate(Sij)
             return tuple(out)
         c, s = self.c, self.s
-        half = c * Sij  # taken away twice: an addition is cheaper than doubling S_ij
+        half = c * Sij  # subtracted twice, because an addition is cheaper than doubling S_ij
         k = s * (Sjj - Sii) - half - half
         w = s * k
         out[ii], out[jj], out[ij] = Sii + w, Sjj - w, -(c * k + Sij)
@@ -114,7 +114,7 @@ class Elementary:
 
 
 def _rotated(c: Number, s: Number, a: Number, b: Number) -> tuple[Number, Number]:
-    """(c a - s b, s a + c b)."""
+    """Return (c a - s b, s a + c b)."""
     if a.__class__ is not Expr and a == 0.0:
         if b.__class__ is not Expr and b == 0.0:
             return 0.0, 0.0
@@ -125,7 +125,7 @@ def _rotated(c: Number, s: Number, a: Number, b: Number) -> tuple[Number, Number
 
 
 def _quarter(a: Number, b: Number, quarters: int) -> tuple[Number, Number]:
-    """(a, b) turned by quarter turns."""
+    """Return (a, b) rotated by quarter turns."""
     if quarters == 0:
         return a, b
     if quarters == 1:
@@ -140,8 +140,8 @@ class General:
     """Rotation given by its matrix.
 
     Attributes:
-        rows: the matrix, 3x3.
-        is_constant: whether every entry is a number.
+        rows: matrix, 3x3.
+        is_constant: True if every entry is a number.
     """
 
     __slots__ = ("_columns_terms", "_elementary", "_rows_terms", "is_constant", "rows")
@@ -154,21 +154,21 @@ class General:
         self._elementary: tuple[Elementary, ...] | None = None
 
     def inverse(self) -> General:
-        """The rotation back: the transpose."""
+        """Return the inverse rotation, which has the transposed matrix."""
         return General(tuple(zip(*self.rows, strict=True)))
 
     def apply(self, v: Triple) -> Triple:
-        """F v: at most 9 mul and 6 add."""
+        """Return F v: at most 9 mul and 6 add."""
         x, y, z = self._rows_terms
         return _combined(x, v), _combined(y, v), _combined(z, v)
 
     def apply_inverse(self, v: Triple) -> Triple:
-        """F^T v: at most 9 mul and 6 add."""
+        """Return F^T v: at most 9 mul and 6 add."""
         x, y, z = self._columns_terms
         return _combined(x, v), _combined(y, v), _combined(z, v)
 
     def rotate_symmetric(self, S: Six) -> Six:
-        """F S F^T: 24 mul where the matrix is constant (by three elementary rotations), 39 otherwise."""
+        """Return F S F^T: 24 mul for a constant matrix (by three elementary rotations), else 39."""
         if not self.is_constant:
             return self._rotate_symmetric(S)
         if self._elementary is None:
@@ -179,7 +179,7 @@ class General:
         return S
 
     def _rotate_symmetric(self, S: Six) -> Six:
-        # F (S - S_zz 1) F^T + S_zz 1, and the last diagonal entry from the trace: 12 products fewer than F S F^T.
+        # F (S - S_zz 1) F^T + S_zz 1, with the last diagonal entry from the trace, has 12 products fewer than F S F^T.
         xx, yy, zz, xy, xz, yz = S
         dx, dy = xx - zz, yy - zz
         T = [self.apply(column) for column in ((dx, xy, xz), (xy, dy, yz), (xz, yz, 0.0))]
@@ -196,7 +196,7 @@ Factor: TypeAlias = "Elementary | General"
 
 
 def _terms(entries: Any) -> tuple[tuple[int, Number, int], ...]:
-    """(place, entry, 1 or -1 where the entry is just that, else 0) of the entries that are not zero."""
+    """Return (index, entry, sign) of the nonzero entries; sign is 1 or -1 if the entry has this value, else 0."""
     unit = {1.0: 1, -1.0: -1}
     numbers = ((k, m, 0 if m.__class__ is Expr else unit.get(m, 0)) for k, m in enumerate(entries))
     return tuple((k, m, sign) for k, m, sign in numbers if m.__class__ is Expr or m != 0.0)
@@ -216,9 +216,9 @@ def _combined(terms: tuple[tuple[int, Number, int], ...], v: Triple) -> Number:
 
 
 def zxz_angles(rows: NumberMatrix) -> tuple[float, float, float]:
-    """(beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma), R constant.
+    """Return (beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma) for a constant R.
 
-    beta is in (-pi/2, pi/2]; where alpha is 0 or pi it is 0. Angles within 1e-10 of a multiple of pi/2 are snapped.
+    beta is in (-pi/2, pi/2], and 0 if alpha is 0 or pi. Angles within 1e-10 of a multiple of pi/2 are rounded to it.
     """
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = rows
     sine = math.hypot(r20, r21)
@@ -228,8 +228,8 @@ def zxz_angles(rows: NumberMatrix) -> tuple[float, float, float]:
     beta, alpha = _snapped(math.atan2(r02, -r12)), _snapped(math.atan2(sine, r22))
     if beta > math.pi / 2 or beta <= -math.pi / 2:
         beta, alpha = _snapped(math.atan2(-r02, r12)), -alpha
-    # From the first row of Rz(-beta) R, not from r20 and r21: where alpha is small those hold few digits, and so does
-    # beta, but what beta lacks gamma makes up for.
+    # gamma is computed from the first row of Rz(-beta) R. If alpha is small, r20 and r21 have few digits and beta is
+    # inaccurate, but this gamma compensates the error of beta.
     c, s = math.cos(beta), math.sin(beta)
     return beta, alpha, _snapped(math.atan2(-(c * r01 + s * r11), c * r00 + s * r10))
 
@@ -243,7 +243,7 @@ def _snapped(angle: float) -> float:
 
 
 def constant_factor(matrix: np.ndarray) -> Factor | None:
-    """The factor of a constant rotation matrix: None for the identity, elementary where it is one, else general."""
+    """Return the factor of a constant rotation matrix: None for the identity, Elementary if possible, else General."""
     nearest = np.round(matrix)
     clean = np.where(np.abs(matrix - nearest) <= ENTRY_TOLERANCE, nearest, matrix) + 0.0
     for axis in range(3):

@@ -1,4 +1,4 @@
-"""Frames of reference, and what is known of the orientation of one in another."""
+"""Frames of reference, and their known orientations in each other."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from kane.geometry.vector import Vector
 
 @final
 class Frame:
-    """A right-handed set of axes. Frames made from one another by rotations form a tree.
+    """Right-handed set of axes. Frames that are oriented in each other form a tree.
 
     Attributes:
-        name: for messages; two frames of one name are still two frames.
-        parent: the frame it was oriented in, or None.
-        rotation: R_PF, its orientation in the parent, v_P = R_PF @ v_F.
+        name: name in messages; frames with the same name are different frames.
+        parent: frame in which this frame was oriented, or None.
+        rotation: R_PF, orientation of this frame in its parent, v_P = R_PF @ v_F.
     """
 
     __slots__ = ("name", "parent", "rotation")
 
     def __init__(self, name: str, parent: Frame | None = None, rotation: Rotation | None = None) -> None:
-        """A frame of its own, or with the orientation ``rotation`` (R_PF) in ``parent``.
+        """Make the root of a new tree, or a frame with the orientation ``rotation`` (R_PF) in ``parent``.
 
         Raises:
-            FrameError: a rotation is given without a parent.
+            FrameError: there is a rotation but no parent.
         """
         if parent is None and rotation is not None:
-            raise FrameError(f"the frame {name} is given a rotation but no parent; say in which frame it is turned")
+            raise FrameError(f"the frame {name} has a rotation but no parent; give the frame in which it is oriented")
         self.name = name
         self.parent = parent
         self.rotation = Rotation.identity() if rotation is None else rotation
 
     def orient(self, name: str, rotation: Rotation) -> Frame:
-        """A new frame F turned in this frame A, rotation = R_AF."""
+        """Return a new frame F with the orientation ``rotation`` = R_AF in this frame A."""
         return Frame(name, self, rotation)
 
     @property
     def x(self) -> Vector:
-        """The first unit vector."""
+        """First unit vector."""
         return Vector(self, (1.0, 0.0, 0.0))
 
     @property
     def y(self) -> Vector:
-        """The second unit vector."""
+        """Second unit vector."""
         return Vector(self, (0.0, 1.0, 0.0))
 
     @property
     def z(self) -> Vector:
-        """The third unit vector."""
+        """Third unit vector."""
         return Vector(self, (0.0, 0.0, 1.0))
 
     def vector(self, x: Number, y: Number, z: Number) -> Vector:
-        """The vector with these components along the axes of this frame.
+        """Return the vector with these components along the axes of this frame.
 
         Raises:
             ModelError: a component is neither a finite number nor an expression.
@@ -62,14 +62,14 @@ class Frame:
         return Vector(self, triple((x, y, z), f"the vector in {self.name}"))
 
     def is_connected_to(self, other: Frame) -> bool:
-        """Whether the orientation of the other frame in this one is known."""
+        """Check whether the orientation of the other frame in this frame is known."""
         return self._ancestors()[-1] is other._ancestors()[-1]
 
     def orientation_of(self, other: Frame) -> Rotation:
-        """R_AB, the orientation of the other frame B in this frame A: v_A = R_AB @ v_B.
+        """Return R_AB, the orientation of the other frame B in this frame A: v_A = R_AB @ v_B.
 
         Raises:
-            FrameError: no chain of rotations connects the two.
+            FrameError: no chain of rotations connects the two frames.
         """
         if other is self:
             return Rotation.identity()
@@ -85,7 +85,7 @@ class Frame:
         return _down(ours).inverse() @ _down(theirs)
 
     def _ancestors(self) -> list[Frame]:
-        """This frame, its parent and so on up to the root."""
+        """Return this frame, its parent and so on up to the root."""
         chain = [self]
         while chain[-1].parent is not None:
             chain.append(chain[-1].parent)
@@ -96,7 +96,7 @@ class Frame:
 
 
 def _down(chain: list[Frame]) -> Rotation:
-    """The orientation of the first frame of a chain of ancestors in the last."""
+    """Return the orientation of the first frame of a chain of ancestors in the last frame."""
     rotation = Rotation.identity()
     for frame in reversed(chain[:-1]):
         rotation = rotation @ frame.rotation

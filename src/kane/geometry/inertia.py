@@ -1,7 +1,7 @@
-"""Inertia of bodies: reading, checking, shifting, turning and adding; numbers and expressions mixed.
+"""Inertia of bodies: reading, checking, shifting, rotating and adding, for numbers and expressions.
 
-The inertia matrix about a point P is I = integral (r.r 1 - r r^T) dm, so that products of inertia carry the minus sign
-(I_xy = - integral x y dm), as in URDF.
+The inertia matrix about a point P is I = integral (r.r 1 - r r^T) dm. Products of inertia include the minus sign,
+I_xy = - integral x y dm, as in URDF.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, is_number, is_zero, negate, scalar, settled, square
 
-# Relative to the largest entry: rounding of data given with ten digits.
+# Relative to the largest entry: rounding of data with ten digits.
 INERTIA_TOLERANCE = 1e-9
-# Moments below m (1e-7 m)^2 are round-off, as of I - m d^2 for a particle some metres away.
+# Radius of gyration [m] below which a moment is round-off, for example of I - m d^2 for a particle at a few metres.
 RADIUS_OF_ZERO = 1e-7
 
 
 def inertia_matrix(spec: Any, name: str = "the inertia") -> NumberMatrix:
-    """The inertia matrix, 3x3 [kg m^2].
+    """Return the inertia matrix, 3x3 [kg m^2].
 
     Args:
-        spec: three principal moments, or six (xx, yy, zz, xy, xz, yz), or three rows of three; numbers or expressions.
-        name: whose it is, for messages.
+        spec: three principal moments, six numbers (xx, yy, zz, xy, xz, yz), or a 3x3 matrix; numbers or expressions.
+        name: description in messages.
 
     Raises:
-        ModelError: it is none of these, an entry is not finite, or the matrix is not symmetric.
+        ModelError: the inertia has another form, an entry is not finite, or the matrix is not symmetric.
     """
     several = isinstance(spec, Iterable) and not isinstance(spec, str) and getattr(spec, "ndim", 1) > 0
     given = tuple(spec) if several else ()
@@ -59,33 +59,35 @@ def _symmetric(rows: NumberMatrix, name: str) -> NumberMatrix:
 
 
 def six(inertia: NumberMatrix) -> Six:
-    """(xx, yy, zz, xy, xz, yz) of a symmetric matrix."""
+    """Return (xx, yy, zz, xy, xz, yz) of a symmetric matrix."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
     return xx, yy, zz, xy, xz, yz
 
 
 def of_six(values: Sequence[Number]) -> NumberMatrix:
-    """The symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
+    """Return the symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
     xx, yy, zz, xy, xz, yz = settled(values)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 def checked_inertia(name: str, mass: Number, inertia: NumberMatrix) -> NumberMatrix:
-    """Refuses what no body can have; what is not a number yet is not checked.
+    """Return the inertia if it is physically consistent, else raise ModelError; expressions are not checked.
 
-    A mass must be finite and not negative. Principal moments must not be negative, and none larger than the sum of the
-    others, to 1e-9 of the largest and to a radius of gyration of 1e-7 m. Zero inertia is a particle.
+    A mass must be finite and not negative. Principal moments must not be negative, and none may exceed the sum of the
+    other two. The tolerance is 1e-9 of the largest moment, or the moment of a radius of gyration of 1e-7 m if that is
+    larger. Zero inertia is valid: it belongs to a particle.
 
     Args:
-        name: the body.
-        mass: [kg].
-        inertia: about the mass centre [kg m^2].
+        name: name of the body.
+        mass: mass [kg].
+        inertia: inertia about the mass centre [kg m^2].
 
     Returns:
-        The inertia, with zeros on the diagonal where round-off has made them negative.
+        The inertia; diagonal entries that round-off has made negative are zero.
 
     Raises:
-        ModelError: naming the body, the principal moments and the nearest valid matrix.
+        ModelError: the mass or the inertia is invalid; the message has the principal moments and the nearest valid
+            inertia.
     """
     if not isinstance(mass, Expr) and not 0.0 <= mass < math.inf:
         raise ModelError(f"the mass of {name} is {shown(mass)} kg; it must be finite and not negative")
@@ -106,7 +108,7 @@ def checked_inertia(name: str, mass: Number, inertia: NumberMatrix) -> NumberMat
         return of_six((*(max(float(x), 0.0) for x in (xx, yy, zz)), *products))
     moments[np.abs(moments) <= slack] = 0.0
     raise ModelError(
-        f"the inertia of {name} is not that of a body: {fault}; its principal moments are {_numbers(moments)}. "
+        f"the inertia of {name} is not physically consistent: {fault}; its principal moments are {_numbers(moments)}. "
         f"The nearest valid inertia is {_rows(nearest_valid_inertia(inertia))}"
     )
 
@@ -120,51 +122,51 @@ def _rows(matrix: NumberMatrix) -> str:
 
 
 def nearest_valid_inertia(inertia: NumberMatrix) -> NumberMatrix:
-    """The inertia whose second moments are those given, the negative ones put to zero.
+    """Return the valid inertia whose second-moment matrix is nearest in the Frobenius norm [kg m^2].
 
-    That is the valid matrix whose second-moment matrix is nearest in the Frobenius norm [kg m^2].
+    It has the same principal second moments, except that negative ones become zero.
 
     Raises:
         ModelError: an entry is not a number.
     """
     if not all(is_number(x) for row in inertia for x in row):
-        raise ModelError("the nearest valid inertia is defined for numbers only; put in values for the expressions")
+        raise ModelError("the nearest valid inertia is defined for numbers only; replace the expressions by values")
     values, axes = np.linalg.eigh(np.array(second_moment(inertia), dtype=float))
     nearest = (axes * np.maximum(values, 0.0)) @ axes.T
     return inertia_of_second_moment(of_six(six(nearest.tolist())))
 
 
 def second_moment(inertia: NumberMatrix) -> NumberMatrix:
-    """J = tr(I)/2 1 - I = integral r r^T dm [kg m^2]."""
+    """Return J = tr(I)/2 1 - I = integral r r^T dm [kg m^2]."""
     xx, yy, zz, xy, xz, yz = six(inertia)
     half = (xx + yy + zz) * 0.5
     return of_six((half - xx, half - yy, half - zz, negate(xy), negate(xz), negate(yz)))
 
 
 def inertia_of_second_moment(moment: NumberMatrix) -> NumberMatrix:
-    """I = tr(J) 1 - J, the way back from ``second_moment`` [kg m^2]."""
+    """Return I = tr(J) 1 - J, the inverse of ``second_moment`` [kg m^2]."""
     xx, yy, zz, xy, xz, yz = six(moment)
     return of_six((yy + zz, xx + zz, xx + yy, negate(xy), negate(xz), negate(yz)))
 
 
 def rotated_inertia(inertia: NumberMatrix, R_AB: Rotation) -> NumberMatrix:
-    """I_A = R_AB I_B R_AB^T: the same inertia in the axes of A [kg m^2]."""
+    """Return I_A = R_AB I_B R_AB^T: the same inertia along the axes of A [kg m^2]."""
     return of_six(R_AB.rotate_symmetric(six(inertia)))
 
 
 def shift_from_mass_centre(inertia: NumberMatrix, mass: Number, p: Triple) -> NumberMatrix:
-    """The parallel-axis theorem, I_P = I_cm + m (p.p 1 - p p^T).
+    """Return I_P = I_cm + m (p.p 1 - p p^T), by the parallel-axis theorem.
 
     Args:
         inertia: I_cm about the mass centre [kg m^2].
         mass: m [kg].
-        p: from the mass centre to P, or back [m]; same axes as the inertia.
+        p: position of P from the mass centre [m], along the axes of the inertia; its sign has no effect.
     """
     return _sum(inertia, point_inertia(mass, p))
 
 
 def point_inertia(mass: Number, p: Triple) -> NumberMatrix:
-    """m (p.p 1 - p p^T), the inertia of a particle at p [kg m^2]."""
+    """Return m (p.p 1 - p p^T), the inertia of a particle at p [kg m^2]."""
     x, y, z = p
     mx, my, mz = mass * x, mass * y, mass * z
     xx, yy, zz = mx * x, my * y, mz * z
@@ -172,13 +174,14 @@ def point_inertia(mass: Number, p: Triple) -> NumberMatrix:
 
 
 def combine(bodies: Sequence[tuple[Number, Triple, NumberMatrix]]) -> tuple[Number, Triple, NumberMatrix]:
-    """Several bodies fixed to each other as one.
+    """Return the mass properties of several bodies that are fixed to each other.
 
     Args:
-        bodies: (mass [kg], mass centre [m], inertia about that mass centre [kg m^2]) of each, all in one frame.
+        bodies: (mass [kg], mass centre [m], inertia about the mass centre [kg m^2]) of each body, all in one frame.
 
     Returns:
-        The same of the whole. The mass centre of bodies without mass is put at the origin.
+        (mass, mass centre, inertia about the mass centre) of the whole. Several massless bodies have their mass centre
+        at the origin.
     """
     if len(bodies) == 1:
         return bodies[0]

@@ -1,7 +1,7 @@
 """Unit quaternions (w, x, y, z) as arrays of shape (..., 4), and their kinematics as expressions.
 
-The quaternion q_FM stands for the rotation R_FM: v_F = q v_M q*. Products follow Hamilton, so that
-R(p q) = R(p) R(q). Every function broadcasts.
+The quaternion q_FM represents the rotation R_FM: v_F = q v_M q*. Products follow Hamilton: R(p q) = R(p) R(q). All
+functions of arrays broadcast.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kane.array_types import Array
 from kane.geometry.scalars import Number, Triple
 
+Array: TypeAlias = "np.ndarray"
 Quadruple: TypeAlias = "tuple[Number, ...]"
 
 
 def multiply_quaternions(p: ArrayLike, q: ArrayLike) -> Array:
-    """p q: first the rotation q, then p."""
+    """Return p q, the rotation q followed by p."""
     pw, px, py, pz = np.moveaxis(np.asarray(p, dtype=float), -1, 0)
     qw, qx, qy, qz = np.moveaxis(np.asarray(q, dtype=float), -1, 0)
     return np.stack(
@@ -33,19 +33,19 @@ def multiply_quaternions(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def conjugate(q: ArrayLike) -> Array:
-    """q*, the rotation back."""
+    """Return q*, the inverse rotation."""
     return np.asarray(q, dtype=float) * np.array((1.0, -1.0, -1.0, -1.0))
 
 
 def normalized(q: ArrayLike) -> Array:
-    """q / |q|; zero gives NaN."""
+    """Return q / |q|; zero gives NaN."""
     given = np.asarray(q, dtype=float)
     with np.errstate(invalid="ignore"):
         return np.asarray(given / np.linalg.norm(given, axis=-1, keepdims=True))
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:
-    """v_F = q v_M q* = v + w t + r x t with q = (w, r) and t = 2 r x v; v of shape (..., 3)."""
+    """Return v_F = q v_M q* = v + w t + r x t, where q = (w, r), t = 2 r x v and v = v_M, shape (..., 3)."""
     given, vector = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     w, r = given[..., :1], given[..., 1:]
     t = 2.0 * np.cross(r, vector)
@@ -53,9 +53,9 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def from_matrix(R: ArrayLike) -> Array:
-    """The quaternion with w >= 0 of rotation matrices, shape (..., 3, 3).
+    """Return the quaternions with w >= 0 of rotation matrices, shape (..., 3, 3).
 
-    4 q q^T is linear in R; its row with the largest diagonal entry is q times a number, without cancellation.
+    The matrix 4 q q^T is linear in R. Its row with the largest diagonal entry is a multiple of q without cancellation.
     """
     m = np.moveaxis(np.asarray(R, dtype=float), (-2, -1), (0, 1))
     xw, yw, zw = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
@@ -73,14 +73,14 @@ def from_matrix(R: ArrayLike) -> Array:
 
 
 def exponential(phi: ArrayLike) -> Array:
-    """exp(phi/2) = (cos |phi|/2, sin(|phi|/2) phi/|phi|) of rotation vectors phi [rad], shape (..., 3)."""
+    """Return exp(phi/2) = (cos |phi|/2, sin(|phi|/2) phi/|phi|) of rotation vectors phi [rad], shape (..., 3)."""
     vector = np.asarray(phi, dtype=float)
     half = 0.5 * np.linalg.norm(vector, axis=-1, keepdims=True)
     return np.concatenate((np.cos(half), 0.5 * np.sinc(half / np.pi) * vector), axis=-1)
 
 
 def logarithm(q: ArrayLike) -> Array:
-    """The rotation vector phi [rad] of least length with q = +-exp(phi/2), shape (..., 3)."""
+    """Return the shortest rotation vector phi [rad] with q = +-exp(phi/2), shape (..., 3)."""
     given = np.asarray(q, dtype=float)
     given = np.where(given[..., :1] < 0.0, -given, given)
     w, r = given[..., :1], given[..., 1:]
@@ -91,27 +91,27 @@ def logarithm(q: ArrayLike) -> Array:
 
 
 def integrate(q: ArrayLike, w_M: ArrayLike, dt: float) -> Array:
-    """q exp(w_M dt/2), normalised: the motion with the constant angular velocity w_M for dt.
+    """Return q exp(w_M dt/2), normalized: the orientation after the time dt with the constant angular velocity w_M.
 
     Args:
         q: q_FM, shape (..., 4).
-        w_M: angular velocity of M in F, in the axes of M, shape (..., 3) [rad/s].
-        dt: [s].
+        w_M: angular velocity of M in F, along the axes of M, shape (..., 3) [rad/s].
+        dt: time step [s].
     """
     return normalized(multiply_quaternions(q, exponential(np.asarray(w_M, dtype=float) * dt)))
 
 
 def rotation_vector_between(q0: ArrayLike, q1: ArrayLike) -> Array:
-    """phi_M [rad] of least length with q1 = +-q0 exp(phi_M/2), the way back from ``integrate``; shape (..., 3)."""
+    """Return the shortest phi_M [rad] with q1 = +-q0 exp(phi_M/2), shape (..., 3): the inverse of ``integrate``."""
     return logarithm(multiply_quaternions(conjugate(q0), q1))
 
 
 def kinematics(q: Quadruple, w_M: Triple) -> Quadruple:
-    """q_dot = 1/2 q (0, w_M), as expressions: 15 mul and 8 add.
+    """Return q_dot = 1/2 q (0, w_M) as expressions: 15 mul and 8 add.
 
     Args:
         q: q_FM = (w, x, y, z).
-        w_M: angular velocity of M in F, in the axes of M [rad/s].
+        w_M: angular velocity of M in F, along the axes of M [rad/s].
     """
     w, x, y, z = q
     a, b, c = (0.5 * rate for rate in w_M)

@@ -1,4 +1,4 @@
-"""Rotations, carried as a product of factors so that an elementary rotation costs what it should."""
+"""Rotations as products of factors, so that an elementary rotation costs only its own operations."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from kane.expression.node import Expr
 from kane.geometry.factor import ENTRY_TOLERANCE, Elementary, Factor, General, constant_factor, zxz_angles
 from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, scalar, square, triple
 
-# A numeric matrix this far from orthogonal is taken for one that was rounded, and replaced by the nearest rotation.
+# A matrix is replaced by the nearest rotation if no entry of R^T R - 1 exceeds this tolerance, and refused otherwise.
 ORTHOGONALITY_TOLERANCE = 1e-6
-# Four numbers this far from unit length are a quaternion that was rounded; farther off they are something else.
+# Largest deviation of a quaternion's length from 1 that counts as rounding; larger deviations are refused.
 QUATERNION_LENGTH_TOLERANCE = 1e-3
 AXIS_NUMBERS = {"x": 0, "y": 1, "z": 2, "1": 0, "2": 1, "3": 2}
 
 
 @final
 class Rotation:
-    """The orientation of B in A: v_A = R_AB @ v_B. Immutable.
+    """Orientation of B in A: v_A = R_AB @ v_B. Immutable.
 
-    Carried as a product of factors, leftmost first, each elementary (a coordinate axis and an angle) or a 3x3 matrix.
-    Neighbouring elementary rotations about one axis are one rotation through the sum of the angles, and neighbouring
-    constant matrices are one matrix. Angles are in rad, numbers or expressions; constant angles within 1e-12 of a
-    multiple of pi/2 give exact zeros and ones, and what is zero or one costs no operations.
+    A rotation is a product of factors, leftmost first. Each factor is elementary (a coordinate axis and an angle) or a
+    3x3 matrix. Adjacent elementary rotations about the same axis are merged by adding their angles, and adjacent
+    constant matrices by multiplication. Angles are numbers or expressions [rad]. Constant angles within 1e-12 of a
+    multiple of pi/2 give exact zeros and ones, and entries that are zero or one cost no operations.
     """
 
     __slots__ = ("_backwards", "_entries", "_factors")
 
     def __init__(self, factors: tuple[Factor, ...] = ()) -> None:
         if factors.__class__ is not tuple:
-            raise ModelError(f"a Rotation is not made of {shown(factors)}; see Rotation.about, matrix, euler")
+            raise ModelError(f"Rotation() does not take {shown(factors)}; use Rotation.about, matrix or euler")
         merged: list[Factor] = []
         for factor in factors:
             _append(merged, factor)
@@ -44,19 +44,19 @@ class Rotation:
 
     @classmethod
     def identity(cls) -> Rotation:
-        """R = 1."""
+        """Return the identity, R = 1."""
         return cls()
 
     @classmethod
     def about(cls, axis: Any, angle: Number) -> Rotation:
-        """Right-handed rotation about a fixed axis.
+        """Return the right-handed rotation about a fixed axis.
 
         Args:
-            axis: "x", "y" or "z", or three numbers (any length but zero).
-            angle: rad, number or expression.
+            axis: "x", "y" or "z", or three numbers: a vector of any length but zero.
+            angle: number or expression [rad].
 
         Raises:
-            ModelError: there is no such axis, or the angle is not finite.
+            ModelError: the axis has another form or is zero, or the angle is not finite.
         """
         turn = scalar(angle, "the angle of a rotation")
         n = _unit(axis)
@@ -64,16 +64,17 @@ class Rotation:
             if n.count(0.0) == 2 and n[k]:
                 return cls((Elementary(k, turn if n[k] > 0.0 else -turn),))
         if isinstance(turn, Expr):
-            # z is brought to the axis by two elementary rotations: cheaper to apply than their product.
+            # Two elementary rotations turn z to the axis: they are cheaper to apply than their product.
             to = cls((Elementary(2, math.atan2(n[1], n[0])), Elementary(1, math.atan2(math.hypot(n[0], n[1]), n[2]))))
             return to @ cls((Elementary(2, turn),)) @ to.inverse()
         return cls._constant(_rodrigues(np.array(n), turn))
 
     @classmethod
     def matrix(cls, rows: Any) -> Rotation:
-        """The rotation with this matrix R_AB, 3x3.
+        """Return the rotation with the matrix R_AB, 3x3.
 
-        Numbers are checked, and rounded ones (to 1e-6) replaced by the nearest rotation; expressions are trusted.
+        A numerical matrix that is orthogonal up to 1e-6 is replaced by the nearest rotation. A matrix with expressions
+        is not checked.
 
         Raises:
             ModelError: the shape is not 3x3, or the numbers are not a right-handed orthogonal matrix.
@@ -85,10 +86,10 @@ class Rotation:
 
     @classmethod
     def of(cls, given: Any, what: str) -> Rotation:
-        """A rotation as it is given: a Rotation, its matrix (3, 3), or a quaternion (w, x, y, z) of unit length.
+        """Return the rotation that is given by a Rotation, a matrix (3, 3) or a unit quaternion (w, x, y, z).
 
         Raises:
-            ModelError: none of these; ``what`` says whose orientation it is.
+            ModelError: ``given`` has another form or is not a rotation; ``what`` describes it in the message.
         """
         if isinstance(given, Rotation):
             return given
@@ -120,35 +121,35 @@ class Rotation:
 
     @classmethod
     def euler(cls, sequence: str, a: Number, b: Number, c: Number, *, frame: str = "body") -> Rotation:
-        """Three successive rotations about coordinate axes.
+        """Return three successive rotations about coordinate axes.
 
-        frame="body": about axes of the turning body, R = R1(a) R2(b) R3(c).
-        frame="space": about axes that stay, R = R3(c) R2(b) R1(a).
+        frame="body": about axes of the rotating body, R = R1(a) R2(b) R3(c).
+        frame="space": about fixed axes, R = R3(c) R2(b) R1(a).
 
         Args:
-            sequence: three of "xyz" or of "123", such as "zxz"; no axis twice in a row.
-            a: first angle [rad]; b and c the second and the third.
+            sequence: three axes from "xyz" or from "123", such as "zxz"; no axis twice in a row.
+            a: first angle [rad]; b and c are the second and the third angle.
             frame: "body" or "space".
 
         Raises:
-            ModelError: the sequence or the frame is none of these, or an angle is not finite.
+            ModelError: the sequence or the frame has another form, or an angle is not finite.
         """
         axes = _sequence(sequence)
         if not isinstance(frame, str) or frame not in ("body", "space"):
-            raise ModelError(f'Euler angles about axes of the frame {shown(frame)}: give frame="body" or frame="space"')
+            raise ModelError(f'the frame of Euler angles is {shown(frame)}; give frame="body" or frame="space"')
         turns = [Elementary(k, scalar(x, f"an angle of {sequence!r}")) for k, x in zip(axes, (a, b, c), strict=True)]
         return cls(tuple(turns if frame == "body" else turns[::-1]))
 
     @classmethod
     def rpy(cls, roll: Number, pitch: Number, yaw: Number) -> Rotation:
-        """Roll, pitch and yaw of URDF [rad]: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+        """Return the rotation of URDF's roll, pitch and yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll)."""
         return cls.euler("xyz", roll, pitch, yaw, frame="space")
 
     @classmethod
     def quaternion(cls, w: Number, x: Number, y: Number, z: Number) -> Rotation:
-        """The rotation of the quaternion (w, x, y, z).
+        """Return the rotation of the quaternion (w, x, y, z).
 
-        Numbers are normalised; with expressions the quaternion is taken to be of unit length.
+        Numbers are normalized. A quaternion with expressions must have unit length, which is not checked.
 
         Raises:
             ModelError: the quaternion is zero, or a component is not finite.
@@ -163,64 +164,64 @@ class Rotation:
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """The factors, leftmost first; none for the identity."""
+        """Factors, leftmost first; empty for the identity."""
         return self._factors
 
     @property
     def is_constant(self) -> bool:
-        """Whether every factor is made of numbers."""
+        """True if every factor is numerical."""
         return all(factor.is_constant for factor in self._factors)
 
     @property
     def entries(self) -> NumberMatrix:
-        """The matrix R_AB, 3x3, numbers and expressions mixed."""
+        """Matrix R_AB, 3x3; entries are numbers or expressions."""
         if self._entries is None:
             columns = (self.apply((1.0, 0.0, 0.0)), self.apply((0.0, 1.0, 0.0)), self.apply((0.0, 0.0, 1.0)))
             self._entries = tuple(zip(*columns, strict=True))
         return self._entries
 
     def inverse(self) -> Rotation:
-        """R_BA, the orientation of A in B."""
+        """Return R_BA, the orientation of A in B."""
         return Rotation(tuple(factor.inverse() for factor in self._backwards))
 
     def __matmul__(self, other: Rotation) -> Rotation:
-        """R_AC = R_AB @ R_BC."""
+        """Return R_AC = R_AB @ R_BC."""
         if not isinstance(other, Rotation):
             return NotImplemented
         return Rotation(self._factors + other._factors) if self._factors and other._factors else _either(self, other)
 
     def apply(self, v: Triple) -> Triple:
-        """v_A = R_AB v_B: factor by factor, 4 mul and 2 add for each elementary one."""
+        """Return v_A = R_AB v_B, factor by factor: 4 mul and 2 add for each elementary factor."""
         for factor in self._backwards:
             v = factor.apply(v)
         return v
 
     def apply_inverse(self, v: Triple) -> Triple:
-        """v_B = R_AB^T v_A: factor by factor, 4 mul and 2 add for each elementary one."""
+        """Return v_B = R_AB^T v_A, factor by factor: 4 mul and 2 add for each elementary factor."""
         for factor in self._factors:
             v = factor.apply_inverse(v)
         return v
 
     def rotate_symmetric(self, S: Six) -> Six:
-        """R S R^T of the symmetric matrix S = (xx, yy, zz, xy, xz, yz): 8 mul and 8 add per elementary factor."""
+        """Return R S R^T of the symmetric S = (xx, yy, zz, xy, xz, yz): 8 mul and 8 add per elementary factor."""
         for factor in self._backwards:
             S = factor.rotate_symmetric(S)
         return S
 
     def as_numpy(self) -> np.ndarray:
-        """The matrix R_AB, shape (3, 3).
+        """Return the matrix R_AB, shape (3, 3).
 
         Raises:
-            ModelError: it depends on expressions.
+            ModelError: the rotation depends on expressions.
         """
         self._require_constant("as an array")
         return np.array(self.entries, dtype=float)
 
     def euler_zxz(self) -> tuple[float, float, float]:
-        """(beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma).
+        """Return (beta, alpha, gamma) [rad] with R = Rz(beta) Rx(alpha) Rz(gamma).
 
-        beta is in (-pi/2, pi/2], and 0 where alpha is 0 or pi: R = Rx(alpha) Rz(gamma).
-        Angles within 1e-10 of a multiple of pi/2 are snapped to it.
+        beta is in (-pi/2, pi/2]. If alpha is 0 or pi, beta is 0 and R = Rx(alpha) Rz(gamma).
+        Angles within 1e-10 of a multiple of pi/2 are rounded to it.
 
         Raises:
             ModelError: the rotation depends on expressions.
@@ -245,7 +246,7 @@ def _several(given: Any) -> bool:
 
 
 def _append(factors: list[Factor], factor: Factor) -> None:
-    """Multiplies the product by one more factor on the right."""
+    """Multiply the product by one more factor on the right."""
     last = factors[-1] if factors else None
     if isinstance(factor, Elementary):
         if isinstance(last, Elementary) and last.axis == factor.axis:
@@ -271,7 +272,7 @@ def _unit(axis: Any) -> tuple[float, float, float]:
     n = [component for component in given if not isinstance(component, Expr)]
     if len(n) < 3:
         raise ModelError(
-            f"the axis {shown(given)} is not constant; give numbers, or rotations about constant axes in turn"
+            f"the axis {shown(given)} is not constant; give numbers, or multiply rotations about constant axes"
         )
     length = math.hypot(*n)
     if length == 0.0:
@@ -281,7 +282,7 @@ def _unit(axis: Any) -> tuple[float, float, float]:
 
 
 def _rodrigues(n: np.ndarray, angle: float) -> np.ndarray:
-    """cos 1 + sin [n x] + (1 - cos) n n^T."""
+    """Return cos 1 + sin [n x] + (1 - cos) n n^T."""
     skew = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
     turn = Elementary(2, angle)
     c, s = float(turn.c), float(turn.s)
@@ -289,7 +290,7 @@ def _rodrigues(n: np.ndarray, angle: float) -> np.ndarray:
 
 
 def _checked(matrix: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a square is no rotation either
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow gives inf or NaN, which is refused
         error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
     if not error <= ORTHOGONALITY_TOLERANCE:
         raise ModelError(
@@ -309,10 +310,10 @@ def _checked(matrix: np.ndarray) -> np.ndarray:
 def _sequence(sequence: str) -> list[int]:
     axes = [AXIS_NUMBERS.get(letter, -1) for letter in sequence] if isinstance(sequence, str) else []
     if len(axes) != 3 or -1 in axes or (not sequence.isdigit() and not sequence.isalpha()):
-        raise ModelError(f'{shown(sequence)} is no sequence of axes; give three of "xyz" or of "123", such as "zxz"')
+        raise ModelError(f'{shown(sequence)} is not a sequence of axes; give three of "xyz" or of "123", such as "zxz"')
     if axes[0] == axes[1] or axes[1] == axes[2]:
         raise ModelError(
-            f"the sequence {shown(sequence)} repeats an axis in a row, which leaves two angles; give another"
+            f"the sequence {shown(sequence)} has an axis twice in a row and so only two angles; give another sequence"
         )
     return axes
 

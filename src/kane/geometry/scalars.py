@@ -12,11 +12,10 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
 Number: TypeAlias = "Expr | float"
-# Of length 3, 3x3 and 6; the type does not say so, because lengths are not followed through zip and comprehensions.
+# Lengths 3, 3x3 and 6; the types omit them, because type checkers lose lengths in zip and comprehensions.
 Triple: TypeAlias = "tuple[Number, ...]"
 NumberMatrix: TypeAlias = "tuple[tuple[Number, ...], ...]"
 Six: TypeAlias = "tuple[Number, ...]"
-
 AXIS_LETTERS = "xyz"
 UNIT_VECTORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # ``plus`` and ``minus`` of ``formulation.tree.spatial`` recognize this object.
@@ -24,10 +23,10 @@ ZERO_VECTOR: Triple = (0.0, 0.0, 0.0)
 
 
 def scalar(value: Any, what: str) -> Number:
-    """``value`` as a float where it is known, else the expression itself.
+    """Return ``value`` as a float if it is a number or a constant, else the expression itself.
 
     Raises:
-        ModelError: it is neither a finite number nor an expression; ``what`` says whose it is.
+        ModelError: the value is neither a finite number nor an expression; ``what`` describes it in the message.
     """
     if value.__class__ is Expr:
         return value.data if value.is_constant else value
@@ -47,10 +46,10 @@ def _entries(values: Any) -> tuple[Any, ...]:
 
 
 def triple(values: Any, what: str) -> Triple:
-    """Three scalars.
+    """Return three scalars.
 
     Raises:
-        ModelError: there are not three, or one of them is no scalar.
+        ModelError: there are not three values, or one is neither a finite number nor an expression.
     """
     given = _entries(values)
     if len(given) != 3:
@@ -60,10 +59,10 @@ def triple(values: Any, what: str) -> Triple:
 
 
 def square(rows: Any, what: str) -> NumberMatrix:
-    """Three rows of three scalars.
+    """Return three rows of three scalars.
 
     Raises:
-        ModelError: the shape is not 3x3, or an entry is no scalar.
+        ModelError: the shape is not 3x3, or an entry is neither a finite number nor an expression.
     """
     given = _entries(rows)
     if len(given) != 3:
@@ -73,27 +72,27 @@ def square(rows: Any, what: str) -> NumberMatrix:
 
 
 def settled(values: Iterable[Number]) -> tuple[Number, ...]:
-    """The scalars, with expressions that are constant as floats."""
+    """Return the scalars, with constant expressions as floats."""
     return tuple(x.data if x.__class__ is Expr and x.is_constant else x for x in values)
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value of a scalar is known now."""
+    """Check whether a scalar is a number or a constant expression."""
     return value.__class__ is not Expr or value.is_constant
 
 
 def is_zero(x: Any) -> bool:
-    """Whether a scalar is known to be zero."""
+    """Check whether a scalar is known to be zero."""
     return bool(x.op == CONSTANT and x.data == 0.0 if x.__class__ is Expr else x == 0.0)
 
 
 def negate(x: Number) -> Number:
-    """-x, and plain zero for zero."""
+    """Return -x, and 0.0 for zero."""
     return -x if x.__class__ is Expr or x else 0.0
 
 
 def cross(a: Triple, b: Triple) -> Triple:
-    """a x b, components in one frame; zeros cost nothing."""
+    """Return a x b for components in one frame; zeros cost no operations."""
     return (
         _difference(a[1], b[2], a[2], b[1]),
         _difference(a[2], b[0], a[0], b[2]),
@@ -102,7 +101,7 @@ def cross(a: Triple, b: Triple) -> Triple:
 
 
 def _difference(a: Number, b: Number, c: Number, d: Number) -> Number:
-    """a b - c d."""
+    """Return a b - c d."""
     left = 0.0 if is_zero(a) or is_zero(b) else a * b
     if is_zero(c) or is_zero(d):
         return left
@@ -110,7 +109,7 @@ def _difference(a: Number, b: Number, c: Number, d: Number) -> Number:
 
 
 def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
-    """Sum of a[k] b[k], any length; zeros cost nothing."""
+    """Return the sum of a[k] b[k] for any length; zeros cost no operations."""
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
         if not (is_zero(x) or is_zero(y)):

@@ -1,4 +1,4 @@
-"""Vectors: three components, and the frame along whose axes they are measured."""
+"""Vectors: three components along the axes of a frame."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector in space. Immutable; made by ``frame.vector(x, y, z)`` and ``frame.x``.
+    """Vector in space. Immutable; made by ``frame.vector(x, y, z)`` and ``frame.x``.
 
-    An operation on two vectors expresses the second in the frame of the first, along rotations that are known. Equal
-    are vectors with the same components in the same frame.
+    An operation on two vectors expresses the second in the frame of the first, by the known rotations between the
+    frames. Vectors are equal if they have the same components in the same frame.
 
     Attributes:
-        frame: along whose axes the components are measured.
+        frame: frame whose axes the components refer to.
         components: three numbers or expressions.
     """
 
@@ -34,7 +34,7 @@ class Vector:
         object.__setattr__(self, "components", settled(self.components))
 
     def express(self, frame: Frame) -> Vector:
-        """The same vector by its components in another frame.
+        """Return the same vector with its components along the axes of another frame.
 
         Raises:
             FrameError: the orientation of one frame in the other is not known.
@@ -44,7 +44,7 @@ class Vector:
         return Vector(frame, frame.orientation_of(self.frame).apply(self.components))
 
     def dot(self, other: Vector) -> Number:
-        """The scalar product.
+        """Return the scalar product.
 
         Raises:
             FrameError: the frames are not connected.
@@ -52,7 +52,7 @@ class Vector:
         return scalar(dot(self.components, self._same(other, "the scalar product")), "the scalar product")
 
     def cross(self, other: Vector) -> Vector:
-        """The vector product, in the frame of this vector.
+        """Return the vector product, in the frame of this vector.
 
         Raises:
             FrameError: the frames are not connected.
@@ -60,7 +60,7 @@ class Vector:
         return Vector(self.frame, cross(self.components, self._same(other, "the vector product")))
 
     def magnitude(self) -> Number:
-        """The length."""
+        """Return the length."""
         return scalar(sqrt(dot(self.components, self.components)), "the magnitude")
 
     def _same(self, other: Any, what: str) -> Triple:
@@ -69,7 +69,7 @@ class Vector:
         return other.express(self.frame).components
 
     def __add__(self, other: Any) -> Vector:
-        if other.__class__ is not Expr and other == 0:  # so that sum(vectors) works
+        if other.__class__ is not Expr and other == 0:  # sum(vectors) starts with 0
             return self
         theirs = self._same(other, "the sum")
         return Vector(self.frame, tuple(a + b for a, b in zip(self.components, theirs, strict=True)))
