@@ -11,9 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kane.array_types import Array
 from kane.geometry.scalars import Number, Triple
 
-Array: TypeAlias = "np.ndarray"
 Quadruple: TypeAlias = "tuple[Number, ...]"
 
 
