@@ -15,7 +15,7 @@ import numpy as np
 import kane
 from benchmarks.derivations import DERIVATIONS, Derivation
 from benchmarks.stopwatch import Stopwatch
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.parameter_sums import shortened
 from kane.codegen.programs.program import Program
 from kane.expression.interpret import interpret

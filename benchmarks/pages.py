@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 import kane
-from kane.display.motion import live_page
+from kane.display.live_motion import live_page
 from kane.display.page import asset
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

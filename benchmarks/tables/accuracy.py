@@ -21,8 +21,8 @@ from benchmarks.report import Table
 from benchmarks.robots import PANDA
 from benchmarks.states import layout
 from benchmarks.timing import Figure, interleaved
-from kane.simulation.asked.course import free_course
-from kane.simulation.problem import Problem
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.schedule.course import free_course
 
 TITLE = "Ten seconds of the Panda to 1e-8"
 CASE = "Panda 7R, 10 s to 1e-8"

@@ -13,7 +13,7 @@ from benchmarks.report import Table, nanoseconds
 from benchmarks.tables.contacts import ten_speeds
 from benchmarks.tables.many_contacts import blocks
 from benchmarks.timing import interleaved
-from kane.dynamics.ahead import statuses_of
+from kane.dynamics.compiled_modes import statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.contacts.header import CHANGING, STATUS
 

@@ -14,7 +14,7 @@ from benchmarks.report import Table, nanoseconds
 from benchmarks.tables.loops import MECHANISMS, runs_of
 from benchmarks.timing import Figure, interleaved
 from kane import library
-from kane.dynamics.embedded.compiled_choices import ChoiceFunction
+from kane.dynamics.embedded.compiled_selections import ChoiceFunction
 
 TITLE = "Closed loops: modes compiled ahead"
 COLUMNS = (

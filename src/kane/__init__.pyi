@@ -6,7 +6,6 @@ from kane.analysis.assembly.assemble import Assembly as Assembly
 from kane.analysis.assembly.assemble import assemble as assemble
 from kane.analysis.certificate.certificate import Certificate as Certificate
 from kane.analysis.certificate.certificate import certify as certify
-from kane.analysis.identification.consistent import Consistent as Consistent
 from kane.analysis.identification.excitation import Excitation as Excitation
 from kane.analysis.identification.excitation import excitation as excitation
 from kane.analysis.identification.identification import Combination as Combination
@@ -15,6 +14,7 @@ from kane.analysis.identification.identification import Undetermined as Undeterm
 from kane.analysis.identification.identification import Unidentifiable as Unidentifiable
 from kane.analysis.identification.identify import identify as identify
 from kane.analysis.identification.measurements import Measurements as Measurements
+from kane.analysis.identification.physical_consistency import Consistent as Consistent
 from kane.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from kane.analysis.linear.linearization import Linearization as Linearization
 from kane.analysis.linear.linearization import Mode as Mode
@@ -117,16 +117,16 @@ from kane.model.model_form import save_model as save_model
 from kane.model.picture.picture import draw as draw
 from kane.model.shapes import *
 from kane.model.wheel import Wheel as Wheel
-from kane.simulation.asked.events import Event as Event
-from kane.simulation.asked.events import Occurrence as Occurrence
-from kane.simulation.asked.inputs import Held as Held
-from kane.simulation.asked.inputs import Interpolated as Interpolated
-from kane.simulation.asked.sampled import Sampled as Sampled
+from kane.simulation.events.event import Event as Event
+from kane.simulation.events.event import Occurrence as Occurrence
 from kane.simulation.follow import follow as follow
+from kane.simulation.inputs.input_plan import Held as Held
+from kane.simulation.inputs.input_plan import Interpolated as Interpolated
+from kane.simulation.inputs.sampled import Sampled as Sampled
 from kane.simulation.integrators import *
 from kane.simulation.modes.charts import Charts as Charts
-from kane.simulation.recorded.followed_motion import FollowedMotion as FollowedMotion
-from kane.simulation.recorded.trajectory import Trajectory as Trajectory
+from kane.simulation.results.followed_motion import FollowedMotion as FollowedMotion
+from kane.simulation.results.trajectory import Trajectory as Trajectory
 from kane.simulation.simulate import simulate as simulate
 from kane.simulation.stepper import Stepper as Stepper
 from kane.viewer.draw3d import draw3d as draw3d

@@ -13,7 +13,7 @@ from kane.codegen.programs.composed import MEMORY, Sweep
 from kane.formulation.derivatives.blocks import blocks_of, is_composable, reference_of
 from kane.formulation.derivatives.composed import composed_terms
 from kane.formulation.derivatives.composed_solution import composed_derivatives, composed_solution
-from kane.formulation.derivatives.derivative import derivative, derivative_program
+from kane.formulation.derivatives.program_derivative import derivative, derivative_program
 
 # Sums of some hundred products of numbers that cancel, in another order; where M is solved, times its condition.
 ROUNDING = 1e-12

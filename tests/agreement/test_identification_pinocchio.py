@@ -7,7 +7,7 @@ from oracles.pinocchio_twin import PinocchioTwin
 from oracles.robots import panda, ur5
 
 import kane
-from kane.analysis.identification.combinations import combinations_of
+from kane.analysis.identification.independent_parameters import combinations_of
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.regression import Regression
 

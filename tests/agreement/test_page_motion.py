@@ -8,7 +8,7 @@ from oracles.node import run_script
 
 import kane
 from kane.cli.run import initial_state
-from kane.display.motion import live_page
+from kane.display.live_motion import live_page
 from kane.display.page import asset
 from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.simulation.integrators.rk5 import TABLEAU

@@ -27,7 +27,7 @@ from kane.expression.functions import cos, sin
 from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
-from kane.formulation.search.candidates import candidates, own_speed_definitions
+from kane.formulation.search.speed_candidates import candidates, own_speed_definitions
 from kane.library import chain, random_tree, stanford_arm
 
 # Some hundred products of numbers of order one on each route; what is divided by Y is so twice.

@@ -16,7 +16,7 @@ from oracles.general_arm import general_arm
 from oracles.robots import anymal, panda, talos, ur5
 
 import kane
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.parameter_sums import shortened
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import count_operations

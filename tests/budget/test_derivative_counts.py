@@ -14,7 +14,7 @@ import kane
 from kane.expression.arena import Arena
 from kane.expression.derivative import jacobian
 from kane.expression.operations import SPEED
-from kane.formulation.derivatives.derivative import derivative, derivative_program
+from kane.formulation.derivatives.program_derivative import derivative, derivative_program
 from kane.formulation.tree.cost import cheapest_alternatives, cost
 
 # Of the function itself 152 and 118.

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from kane.errors import ExpressionError
 from kane.expression import derivative
 from kane.expression.arena import Arena
-from kane.expression.check import check_arena
+from kane.expression.arena_invariants import check_arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import (
     ABS,

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.expression.arena import Arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, PARAMETER

@@ -3,7 +3,7 @@
 import pytest
 
 import kane
-from kane.analysis.certificate.embedding import OF_CONSTRAINTS, SPEED_CLAIMS
+from kane.analysis.certificate.embedding_claims import OF_CONSTRAINTS, SPEED_CLAIMS
 from kane.formulation.constraints.embedding import OnGraph
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 

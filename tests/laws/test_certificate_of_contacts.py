@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import kane
-from kane.analysis.certificate.contacts import OF_CONTACTS
+from kane.analysis.certificate.contact_claims import OF_CONTACTS
 from kane.simulation.modes.contacting import ContactSwitching
 
 IMPULSES, LOSSES, ENERGY, LAWS = OF_CONTACTS

@@ -15,8 +15,8 @@ from oracles.source_mutants import mutants, survivors
 from unit import test_reactions_with_contacts
 
 import kane
-from kane.analysis.certificate.embedding import Declared
-from kane.analysis.certificate.reactions import OF_JOINTS, OF_REACTIONS
+from kane.analysis.certificate.embedding_claims import Declared
+from kane.analysis.certificate.reaction_claims import OF_JOINTS, OF_REACTIONS
 from kane.formulation.read_model import snapshot
 
 MODULE = "kane.formulation.reactions.reactions"

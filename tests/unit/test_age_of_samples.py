@@ -5,7 +5,7 @@ import pytest
 
 import kane
 from kane.haptics import Arm, Coupler, Safety, Session, Simulated, Traits, coupler_limits
-from kane.haptics.sampled_loop import SampledLoop
+from kane.haptics.safety.sampled_loop import SampledLoop
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.simulated import V
 

@@ -9,7 +9,7 @@ import pytest
 import kane
 from kane.expression.interpret import interpret
 from kane.expression.intervals import Interval, Intervals
-from kane.simulation.asked.bends import bends
+from kane.simulation.schedule.bends import bends
 
 M = kane.Model("of time")
 T, P = M.time, M.parameter("p", 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kane
-import kane.analysis.certificate.sensitivities as certified
+import kane.analysis.certificate.sensitivity_claim as certified
 from kane.errors import ModelError
 
 CLAIM = certified.OF_SENSITIVITIES

@@ -387,7 +387,7 @@ def test_choices_that_the_trajectories_of_an_ensemble_meet_are_compiled_behind_i
 
 def test_runs_whose_choices_are_not_compiled_yet_are_those_in_numbers_and_say_so(monkeypatch):
     dyn, how = turning()
-    monkeypatch.setattr("kane.dynamics.met_modes.MetModes._compile", lambda self, mode: None)
+    monkeypatch.setattr("kane.dynamics.mode_cache.MetModes._compile", lambda self, mode: None)
     fast = kane.compile_modes(dyn)
     runs = [kane.simulate(d, **how) for d in (dyn, fast)]
     assert np.array_equal(runs[0].q, runs[1].q)
@@ -401,7 +401,7 @@ def test_a_choice_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers
     def broken(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("kane.dynamics.embedded.compiled_choices.CompiledChoice.of", broken)
+    monkeypatch.setattr("kane.dynamics.embedded.compiled_selections.CompiledChoice.of", broken)
     with warnings.catch_warnings(record=True) as told:  # by whichever run ends after the thread has failed
         warnings.simplefilter("always")
         first = kane.simulate(fast, **how)

@@ -11,7 +11,7 @@ import pytest
 import kane
 from kane.native.arrays import AT_ONCE, CHANGE_TIME, CHANGED, COUNTS, STATE_BEFORE, TIME
 from kane.native.creeping import creeps
-from kane.simulation.run import CHUNK_SECONDS
+from kane.simulation.driver import CHUNK_SECONDS
 
 G = 10.0
 
@@ -151,8 +151,8 @@ def test_impacts_without_end_are_given_up_wherever_the_run_pauses_and_what_came_
     m = kane.Model("between walls", gravity=(0, 0, 0))
     joint = m.connect(m.ground, m.body("ball", mass=1.0), kane.Prismatic("x", axis="x"))
     m.stop(joint, lower=0.0, upper=1.0 - m.time, restitution=1.0)
-    monkeypatch.setattr("kane.simulation.run.FIRST_CHUNK", 2_000)
-    monkeypatch.setattr("kane.simulation.run.time", SimpleNamespace(perf_counter=count(0.0, took).__next__))
+    monkeypatch.setattr("kane.simulation.driver.FIRST_CHUNK", 2_000)
+    monkeypatch.setattr("kane.simulation.driver.time", SimpleNamespace(perf_counter=count(0.0, took).__next__))
     said = (
         r"changes again and again at t = (0\.9999\d+) s.*50,000 times.*; most of these changes are of 'stop of x: \w+',"
     )

@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 import kane
 from kane.expression.derivative import total_time_derivative
 from kane.model.constraints import Constraint
-from kane.model.contacts.pairs.pairs import CONTACT_RULES
+from kane.model.contacts.pairs.contact_pairs import CONTACT_RULES
 
 AXES = (0.45, 0.3, 0.15)
 SIDES = (0.5, 0.3, 0.2)

@@ -8,7 +8,7 @@ import pytest
 
 import kane
 from kane.ensembles.one_by_one import OneByOne
-from kane.ensembles.settled import SettledLanes
+from kane.ensembles.projected_lanes import SettledLanes
 from tests.unit.test_compiled_contacts import crate, slider
 
 LANES = kane.LLVM(threads=1)

@@ -8,7 +8,7 @@ import pytest
 
 import kane
 from kane.haptics.devices.device import Traits
-from kane.haptics.sampled_loop import SampledLoop
+from kane.haptics.safety.sampled_loop import SampledLoop
 
 HANDLE = {"rate": 1000.0, "mass": 0.1, "damping": 0.1, "force": 10.0}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.simulation.recorded.hdf5_trial import problem_of_reading
+from kane.simulation.results.hdf5_trial import problem_of_reading
 
 # A trajectory of a pendulum with one byte changed (place 3024): HDF5 2.0 loops on it, as on 3 more of 1461 tried.
 ENDLESS = Path(__file__).parents[1] / "oracles" / "endless_trajectory.nc"
@@ -83,5 +83,5 @@ def test_a_file_from_which_hdf5_never_returns_is_refused_within_the_limit(monkey
 def test_a_reader_that_crashes_is_told_from_one_that_fails(monkeypatch, tmp_path):
     (tmp_path / "a.nc").write_bytes(b"no NetCDF")
     assert re.search("OSError|not", problem_of_reading(tmp_path / "a.nc"))
-    monkeypatch.setattr("kane.simulation.recorded.hdf5_trial._READ_ALL", "import os; os.abort()")
+    monkeypatch.setattr("kane.simulation.results.hdf5_trial._READ_ALL", "import os; os.abort()")
     assert problem_of_reading(tmp_path / "a.nc") == "HDF5 crashed on it (signal 6)"

@@ -11,7 +11,7 @@ import pytest
 from oracles.waiting import ENOUGH, until
 
 import kane
-from kane.dynamics.met_modes import MetModes
+from kane.dynamics.mode_cache import MetModes
 from kane.haptics import Coupler, Session, Simulated
 from kane.machine import forks
 

@@ -20,7 +20,7 @@ import kane
 from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
-from kane.haptics.recording import Recording
+from kane.haptics.recording.recording import Recording
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
 from kane.native.haptics.simulated import PART

@@ -12,10 +12,10 @@ from oracles.waiting import until
 
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits, replay
-from kane.haptics.report import energy_made
+from kane.haptics.loop.report import energy_made
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.simulated import V
-from kane.simulation.asked.inputs import Held
+from kane.simulation.inputs.input_plan import Held
 
 
 def slider(spring=200.0, damper=20.0, name="slider"):
@@ -435,7 +435,7 @@ def test_a_session_that_could_not_be_made_leaves_its_device_free(monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr("kane.haptics.loop.Loop", fails)
+        patch.setattr("kane.haptics.loop.loop.Loop", fails)
         with pytest.raises(MemoryError):
             Session(dyn, hand, fair)
     Session(dyn, hand, fair).close()

@@ -9,7 +9,7 @@ import pytest
 
 import kane
 from kane import library
-from kane.ensembles.settled import SettledLanes
+from kane.ensembles.projected_lanes import SettledLanes
 
 
 @pytest.fixture

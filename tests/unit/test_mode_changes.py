@@ -15,9 +15,9 @@ import kane
 from kane.codegen.programs.program import Program
 from kane.native import modes
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
-from kane.simulation.asked.course import fixed_course, free_course
-from kane.simulation.problem import Problem
-from kane.simulation.run import Outcome, run_march
+from kane.simulation.driver import Outcome, run_march
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.schedule.course import fixed_course, free_course
 
 G, HEIGHT, KEPT = 10.0, 1.0, 0.5
 UNTIL = 1.33  # bounces come to an end at 1.3416 s

@@ -8,7 +8,7 @@ from oracles.browser import Browser
 
 import kane
 from kane.display.page import document
-from kane.display.replay import Band, ShownRun, replay_page, spans
+from kane.display.thinned_run import Band, ShownRun, replay_page, spans
 from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 
 

@@ -38,7 +38,7 @@ def pendulum():
 @pytest.fixture(autouse=True)
 def stalls(monkeypatch):
     """A machine that stalls for 10 ms ends the force, as it should. That is tried elsewhere, and not wanted here."""
-    monkeypatch.setattr("kane.haptics.loop.MISSED", 1e6)
+    monkeypatch.setattr("kane.haptics.loop.loop.MISSED", 1e6)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from kane.native.haptics.sample import POSITION
 @pytest.fixture(autouse=True)
 def stalls(monkeypatch):
     """A machine that stalls for 10 ms ends the force, as it should. That is tried elsewhere, and not wanted here."""
-    monkeypatch.setattr("kane.haptics.loop.MISSED", 1e6)
+    monkeypatch.setattr("kane.haptics.loop.loop.MISSED", 1e6)
 
 
 NOTES = KEY_AFTER + 1  # states and notes of a change are behind its keys

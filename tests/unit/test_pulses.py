@@ -176,6 +176,10 @@ def test_runs_whose_equations_do_not_depend_on_time_take_the_steps_that_they_too
     m.connect(m.ground, m.body("bob", mass=1.0, com=(0, -1, 0)), kane.Revolute("q1", axis="z"))
     dyn = kane.build(kane.formulate(m))
     (stops,) = {
-        tuple(kane.simulation.asked.stops.Stops(kane.simulation.problem.Problem.of(dyn, None, None, ())).bends(0, 9))
+        tuple(
+            kane.simulation.schedule.step_ends.Stops(
+                kane.simulation.initial_value_problem.Problem.of(dyn, None, None, ())
+            ).bends(0, 9)
+        )
     }
     assert stops == ()

@@ -13,8 +13,8 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, PARAMETER
 from kane.expression.traverse import count_operations
-from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary, General
 
 # A product of three matrices of entries below one: a few units in the last place of 1.
 ROUND_OFF = 1e-14

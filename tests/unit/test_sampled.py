@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 import kane
 from kane import ModelError, Sampled, SimulationError
-from kane.simulation.asked import sampler
+from kane.simulation.inputs import sampler
 
 MASS, STIFFNESS, DAMPING = 2.0, 3.0, 0.4
 T = 0.05

@@ -6,8 +6,8 @@ import pytest
 import kane
 from kane.display.forms import UNIT_FORM_NAMES, unit_form
 from kane.display.guess import bodies_of
-from kane.display.replay import spans
 from kane.display.scene import Numbers, scene_of
+from kane.display.thinned_run import spans
 from kane.errors import ImportFileError, ModelError
 from kane.model.shapes.part import BALL_FORM, BOX_FORM, CYLINDER_FORM, RING_FORM, TUBE_FORM
 

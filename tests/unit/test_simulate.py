@@ -243,8 +243,8 @@ def test_who_is_told_of_progress_takes_one_argument(dyn):
 def test_chunks_do_not_change_a_bit(dyn, monkeypatch):
     whole = kane.simulate(dyn, until=2.0, q=[1.0], inputs={"force": ([0, 1, 2], [0, 1, -1])})
     for size in (1, 7, 100_000):
-        monkeypatch.setattr("kane.simulation.run.FIRST_CHUNK", size)
-        monkeypatch.setattr("kane.simulation.run.CHUNK_SECONDS", 1e-9)
+        monkeypatch.setattr("kane.simulation.driver.FIRST_CHUNK", size)
+        monkeypatch.setattr("kane.simulation.driver.CHUNK_SECONDS", 1e-9)
         run = kane.simulate(dyn, until=2.0, q=[1.0], inputs={"force": ([0, 1, 2], [0, 1, -1])})
         assert (run.q == whole.q).all()
         assert (run.u == whole.u).all()

@@ -7,9 +7,9 @@ import pytest
 
 import kane
 from kane.native.arrays import FOUND
-from kane.simulation.asked.course import free_course
-from kane.simulation.problem import Problem
-from kane.simulation.run import Outcome, run_march
+from kane.simulation.driver import Outcome, run_march
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.schedule.course import free_course
 
 INTEGRATORS = {
     "RK4": {"integrator": kane.RK4(), "dt": 0.01},

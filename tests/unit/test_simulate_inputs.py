@@ -7,7 +7,7 @@ import pytest
 
 import kane
 from kane.codegen.jit.python_asked import AskedCode
-from kane.simulation.asked.inputs import Held, Interpolated
+from kane.simulation.inputs.input_plan import Held, Interpolated
 
 
 @pytest.fixture(scope="module")

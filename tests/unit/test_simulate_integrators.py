@@ -71,8 +71,8 @@ def test_a_run_carries_the_name_of_its_integrator(dyn, integrator):
 def test_chunks_do_not_change_a_bit(dyn, integrator, monkeypatch):
     whole = run(dyn, integrator, inputs={"torque": ([0, 0.4, 1], [0, 1, -1])})
     for size in (1, 7):
-        monkeypatch.setattr("kane.simulation.run.FIRST_CHUNK", size)
-        monkeypatch.setattr("kane.simulation.run.CHUNK_SECONDS", 1e-9)
+        monkeypatch.setattr("kane.simulation.driver.FIRST_CHUNK", size)
+        monkeypatch.setattr("kane.simulation.driver.CHUNK_SECONDS", 1e-9)
         cut = run(dyn, integrator, inputs={"torque": ([0, 0.4, 1], [0, 1, -1])})
         assert (cut.q == whole.q).all()
         assert (cut.u == whole.u).all()
@@ -80,8 +80,8 @@ def test_chunks_do_not_change_a_bit(dyn, integrator, monkeypatch):
 
 @every_integrator
 def test_an_interrupted_run_is_the_beginning_of_the_whole_one(dyn, integrator, monkeypatch):
-    monkeypatch.setattr("kane.simulation.run.FIRST_CHUNK", 3)
-    monkeypatch.setattr("kane.simulation.run.CHUNK_SECONDS", 1e-9)
+    monkeypatch.setattr("kane.simulation.driver.FIRST_CHUNK", 3)
+    monkeypatch.setattr("kane.simulation.driver.CHUNK_SECONDS", 1e-9)
 
     def stop(done):
         if done > 0.3:

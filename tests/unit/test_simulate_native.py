@@ -398,9 +398,9 @@ def test_a_run_whose_arrays_are_replaced_goes_on_with_the_new_ones():
 def test_a_loop_leaves_the_interpreter_to_other_threads():
     """While one thread is in a single long call, this one goes on; it could not if the lock were held."""
     dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
-    problem = kane.simulation.problem.Problem.of(dyn, None, None, ())
+    problem = kane.simulation.initial_value_problem.Problem.of(dyn, None, None, ())
     nx = len(dyn.equations.q) + len(dyn.equations.u)
-    course = kane.simulation.asked.course.grid_course(0.0, 1e-6, 400_000)
+    course = kane.simulation.schedule.course.grid_course(0.0, 1e-6, 400_000)
     march, method = problem.march(course, np.full(nx, 0.1)), kane.RK4()
     method.advance(march, 1)
     thread, turns = threading.Thread(target=method.advance, args=(march, 400_000)), 0

@@ -11,12 +11,12 @@ import pytest
 import kane
 from kane import progress
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
-from kane.simulation.accumulation import ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, first_of_many
-from kane.simulation.asked.course import free_course
-from kane.simulation.march import Status
-from kane.simulation.pace import WINDOW_STEPS, Pace
-from kane.simulation.problem import Problem
-from kane.simulation.run import Outcome, run_march
+from kane.simulation.driver import Outcome, run_march
+from kane.simulation.events.zeno import ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, first_of_many
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import Status
+from kane.simulation.monitors.stall_detection import WINDOW_STEPS, Pace
+from kane.simulation.schedule.course import free_course
 
 FREE = [kane.RK8(), kane.RK5(rtol=1e-9, atol=1e-11), kane.BDF()]
 # No run goes on for so many evaluations without progress: what the documentation of simulate promises.
@@ -345,7 +345,7 @@ def test_fixed_steps_far_from_singular_states_are_silent_and_looking_changes_no_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         looked = kane.simulate(dyn, until=2.0, dt=1e-3, **start)
-    monkeypatch.setattr("kane.simulation.nearness.divisors", lambda equations: {})
+    monkeypatch.setattr("kane.simulation.monitors.singularity_monitor.divisors", lambda equations: {})
     alone = kane.simulate(dyn, until=2.0, dt=1e-3, **start)
     np.testing.assert_array_equal(looked.q, alone.q)
     np.testing.assert_array_equal(looked.u, alone.u)

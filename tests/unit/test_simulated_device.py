@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 import kane
 from kane.haptics import Arm, Simulated
-from kane.haptics.sampled_loop import SampledLoop
+from kane.haptics.safety.sampled_loop import SampledLoop
 from kane.native.haptics.sample import MEASURED, POSITION, SAMPLE, SEQUENCE
 from kane.native.haptics.simulated import X
 

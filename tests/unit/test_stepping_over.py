@@ -8,13 +8,13 @@ import pytest
 import xarray
 
 import kane
-from kane.analysis.certificate.contacts import ContactRun
+from kane.analysis.certificate.contact_claims import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import SimulationError
 from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import ADOPTED, CHANGING, HELD, OPEN, SLIDING, STATUS
 from kane.native.contacts.impact import DONE, IMPACT, KINETIC_FRICTION, STATIC_FRICTION, G, P, V, strike
-from kane.simulation.march import Status
+from kane.simulation.integrator_state import Status
 
 HALF = 0.5
 

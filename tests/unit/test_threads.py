@@ -9,7 +9,7 @@ import pytest
 
 import kane
 from kane.expression import arena
-from kane.expression.check import check_arena
+from kane.expression.arena_invariants import check_arena
 from kane.expression.node import Expr
 from kane.expression.operations import SIN
 from kane.expression.traverse import reachable

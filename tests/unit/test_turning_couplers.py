@@ -8,7 +8,7 @@ import pytest
 import kane
 from kane.geometry.quaternion import conjugate, from_matrix, multiply_quaternions, rotate
 from kane.haptics import Arm, Coupler, PassiveMidpoint, Safety, Session, Simulated, Traits, coupler_limits, replay
-from kane.haptics.report import energy_made
+from kane.haptics.loop.report import energy_made
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import ORIENTATION, POSITION
 from kane.native.haptics.simulated import V, X

@@ -19,7 +19,7 @@ from kane.model.joints.prismatic import Prismatic
 from kane.model.joints.revolute import Revolute
 from kane.model.loads.damper import Damper
 from kane.model.loads.motor import Motor
-from kane.simulation.asked.in_state import known_in_state
+from kane.simulation.inputs.known_in_state import known_in_state
 
 BALL = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 

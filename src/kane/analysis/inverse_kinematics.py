@@ -11,12 +11,12 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
+from kane.expression.number_arguments import numbers
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
 from kane.model.checks import near
 from kane.model.named_vector import named_vector
-from kane.simulation.layout import Layout
+from kane.simulation.state_layout import Layout
 
 # Damping factor: first, smallest and largest value. It multiplies the squared error, so that the last steps are
 # undamped Newton steps.

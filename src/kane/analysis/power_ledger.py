@@ -13,14 +13,14 @@ from kane.codegen.emit.listing import emit_listing
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import compile_program
 from kane.codegen.programs.program import Program
-from kane.dynamics.recorded import recorded_parameters
-from kane.expression.arguments import require
+from kane.dynamics.run_interface import recorded_parameters
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.model.model import Model
-from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray

@@ -16,7 +16,7 @@ import kane
 from kane.cli.count import describe_operation_counts, operation_table
 from kane.cli.model_argument import Base, BaseOption, ModelArgument, read_model
 from kane.files.write_file import made_folder
-from kane.simulation.layout import Layout
+from kane.simulation.state_layout import Layout
 
 # Distance to a joint singularity at which a position counts as singular, and offset of the start then [rad, m].
 SINGULAR_TOLERANCE, SINGULAR_START_OFFSET = 1e-6, 0.3

@@ -8,15 +8,15 @@ from itertools import combinations, product
 from math import comb, prod
 from typing import Any
 
-from kane.dynamics.ahead import DEPENDENT_SUFFIX, FREE_MODE, AheadOfTime, statuses_of
+from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX, FREE_MODE, AheadOfTime, statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require, words
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.expression.number_arguments import require, words
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.equations import Equations
-from kane.formulation.settling import SettledChoice
+from kane.formulation.projection_step import SettledChoice
 from kane.model.named_vector import index_of_name
 from kane.model.speed_choice import Near
 from kane.native.contacts.header import HELD, OPEN, SLIDING

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, words
+from kane.expression.number_arguments import list_argument, words
 from kane.formulation.equations import Equations
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import named_vector
@@ -59,8 +59,8 @@ class Displayed(ABC):
             ModelError: unknown names, nothing to draw, or intermittent constraints, which pages do not simulate.
             FileError: the file cannot be written.
         """
-        from kane.display.motion import live_page
-        from kane.display.replay import trace_form
+        from kane.display.live_motion import live_page
+        from kane.display.thinned_run import trace_form
 
         eqs = self.equations
         if eqs.candidates:

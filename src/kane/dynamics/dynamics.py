@@ -12,7 +12,7 @@ import numpy as np
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
-from kane.dynamics.ahead import NO_COMPILED_MODES, AheadOfTime
+from kane.dynamics.compiled_modes import NO_COMPILED_MODES, AheadOfTime
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
 from kane.dynamics.embedded.embedded_quantity import Embedded
@@ -20,7 +20,7 @@ from kane.dynamics.inertia_left import require_inertia
 from kane.dynamics.state_function import EMPTY_ARRAY, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, require
+from kane.expression.number_arguments import numbers, require
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.model.body import Body
@@ -30,7 +30,7 @@ from kane.native.blocks import constraint_places
 if TYPE_CHECKING:
     from kane.dynamics.derivatives.derivatives import Derivatives
     from kane.dynamics.embedded.constrained_function import ConstrainedFunction
-    from kane.formulation.derivatives.derivative import Derivable
+    from kane.formulation.derivatives.program_derivative import Derivable
 
 DerivedValue = TypeVar("DerivedValue")
 # Programs whose output is a matrix with one row and one column per speed.

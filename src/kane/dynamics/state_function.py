@@ -12,8 +12,8 @@ from kane.codegen.jit.function import ArrayFunction, common_batch, result_array,
 from kane.codegen.jit.python_call import Checks, Single
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError, list_names
-from kane.expression.arguments import numbers
 from kane.expression.node import Expr
+from kane.expression.number_arguments import numbers
 from kane.formulation.equations import Equations
 
 EMPTY_ARRAY = np.empty(0)

@@ -12,15 +12,15 @@ from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
 from kane.expression.node import Expr
+from kane.expression.number_arguments import numbers
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import index_of_name, named_vector
 from kane.native.arrays import Course, Trajectories
-from kane.simulation.asked.inputs import Samples
-from kane.simulation.asked.sampled import Sampled
-from kane.simulation.layout import Layout
+from kane.simulation.inputs.input_plan import Samples
+from kane.simulation.inputs.sampled import Sampled
+from kane.simulation.state_layout import Layout
 
 
 def course_of(course: Course, trajectories: Trajectories, i: int) -> Course:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
-from kane.simulation.layout import Layout
+from kane.simulation.state_layout import Layout
 
 if TYPE_CHECKING:
     import xarray
@@ -115,7 +115,7 @@ class Ensemble:
         Raises:
             FileError: the file cannot be written; the message names the file and the cure.
         """
-        from kane.simulation.recorded.trajectory_file import save  # imports xarray
+        from kane.simulation.results.trajectory_file import save  # imports xarray
 
         save(self.to_xarray(), path)
 

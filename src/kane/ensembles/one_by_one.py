@@ -13,10 +13,10 @@ import numpy as np
 from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
-from kane.simulation.failure import passages
+from kane.simulation.driver import CHUNK_SECONDS, FAILURES, Outcome, run_march
+from kane.simulation.initial_value_problem import Problem
 from kane.simulation.integrators.explicit import Adaptive
-from kane.simulation.problem import Problem
-from kane.simulation.run import CHUNK_SECONDS, FAILURES, Outcome, run_march
+from kane.simulation.monitors.failure import passages
 
 
 @dataclass(frozen=True)

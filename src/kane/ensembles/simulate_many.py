@@ -14,23 +14,23 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.ensembles.conditions import Conditions, course_of, split_inputs
 from kane.ensembles.ensemble import Ensemble
-from kane.ensembles.settled import SettledLanes
+from kane.ensembles.projected_lanes import SettledLanes
 from kane.errors import ModelError, shown, warn
 from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
-from kane.simulation.asked.course import Span, free_course, select_stops
-from kane.simulation.asked.stops import Stops
-from kane.simulation.beginning_slip import tolerate
-from kane.simulation.inside import refuse_starts
+from kane.simulation.driver import FAILURES
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import March, Status
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.layout import Layout
-from kane.simulation.march import March, Status
-from kane.simulation.modes.pose import pose
-from kane.simulation.problem import Problem
-from kane.simulation.progress import told
-from kane.simulation.run import FAILURES
+from kane.simulation.integrators.slip_threshold import tolerate
+from kane.simulation.modes.set_up import pose
+from kane.simulation.monitors.penetration import refuse_starts
+from kane.simulation.monitors.run_progress import told
+from kane.simulation.schedule.course import Span, free_course, select_stops
+from kane.simulation.schedule.step_ends import Stops
+from kane.simulation.state_layout import Layout
 
 
 def simulate_many(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.ensembles.settled import SettledLanes, aligned, nothing_settled
+from kane.ensembles.projected_lanes import SettledLanes, aligned, nothing_settled
 from kane.native.arrays import (
     COUNTS,
     END,
@@ -29,11 +29,11 @@ from kane.native.arrays import (
     Trajectories,
 )
 from kane.native.lanes import end_lane, march_lanes
+from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import March
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.march import March
-from kane.simulation.pace import FIRST_WINDOW_STEPS, WINDOW_STEPS, Pace
-from kane.simulation.problem import Problem
-from kane.simulation.run import CHUNK_SECONDS, FIRST_CHUNK
+from kane.simulation.monitors.stall_detection import FIRST_WINDOW_STEPS, WINDOW_STEPS, Pace
 
 # Trajectories per portion of a thread: many enough to make scheduling cheap, few enough that all threads end together.
 PORTION = 64

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from kane.errors import ModelError, list_names, shown
 from kane.exporters.exporter import Exporter, without
-from kane.expression.arguments import require, words
+from kane.expression.number_arguments import require, words
 from kane.files.given_path import given_path
 from kane.files.write_file import made_folder, write_whole
 from kane.formulation.equations import Equations
-from kane.model.contacts.candidate import declared_name
+from kane.model.contacts.intermittent_constraint import declared_name
 
 
 def export(

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from kane.codegen.emit.source_names import identifier, remark
 from kane.codegen.programs.program import Program
-from kane.formulation.derivatives.derivative import derivative, derivative_program
+from kane.formulation.derivatives.program_derivative import derivative, derivative_program
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program, quantity
 

@@ -14,7 +14,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
 from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
-from kane.model.contacts.candidate import declared_name
+from kane.model.contacts.intermittent_constraint import declared_name
 
 # Largest number of speeds for which partial velocities are written; longer tables are unreadable.
 MOST_SPEEDS = 8

@@ -12,9 +12,9 @@ import numpy as np
 from kane.errors import ExpressionError, shown
 from kane.expression import construct
 from kane.expression import operations as ops
-from kane.expression.arguments import numbers
 from kane.expression.interpret import _NumPy
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import numbers
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.ufuncs import elementwise
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ExpressionError, KaneError, shown
-from kane.expression.arguments import numbers, require
 from kane.expression.node import Expr
+from kane.expression.number_arguments import numbers, require
 from kane.expression.operations import CONSTANT, MEASURE, OPERATIONS, SPLINE
 from kane.expression.text import name_of
 from kane.expression.traverse import leaves, reachable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kane.errors import ExpressionError, ModelError
-from kane.expression.arguments import numbers
+from kane.expression.number_arguments import numbers
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline

@@ -25,7 +25,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.body_axes import SolvedRows
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity

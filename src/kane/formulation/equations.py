@@ -12,8 +12,8 @@ from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
-from kane.formulation.constraints.candidates import CandidateEquations, candidate_equations
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
+from kane.formulation.constraints.intermittent_rows import CandidateEquations, candidate_equations
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.parameter_bounds import ParameterBounds

@@ -15,9 +15,9 @@ from typing import Any
 
 from kane.errors import ImportFileError
 from kane.expression.arena_form import add_nodes, node_rows
-from kane.expression.arguments import require
 from kane.expression.form import Reader, Writer
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT, PARAMETER
 from kane.files.json_file import Format
 from kane.formulation.equations import Equations

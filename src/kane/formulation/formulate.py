@@ -12,18 +12,18 @@ from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
-from kane.formulation.constraints.candidates import candidate_equations, left_out
 from kane.formulation.constraints.embed import embed
+from kane.formulation.constraints.intermittent_rows import candidate_equations, left_out
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
-from kane.formulation.explicit.route import ExplicitRoute
+from kane.formulation.explicit.explicit_route import ExplicitRoute
 from kane.formulation.parameter_bounds import given_parameters
-from kane.formulation.reactions.loads import with_reaction_loads
+from kane.formulation.reactions.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.measures import images
-from kane.formulation.recursive.route import RecursiveRoute
+from kane.formulation.recursive.recursive_route import RecursiveRoute
 from kane.formulation.route import Route
 from kane.formulation.speeds.units import units_of_speeds
 from kane.formulation.tree.body_tree import body_tree

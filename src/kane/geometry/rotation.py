@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
-from kane.geometry.factor import ENTRY_TOLERANCE, Elementary, Factor, General, constant_factor, zxz_angles
+from kane.geometry.rotation_factor import ENTRY_TOLERANCE, Elementary, Factor, General, constant_factor, zxz_angles
 from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, scalar, square, triple
 
 # A matrix is replaced by the nearest rotation if no entry of R^T R - 1 exceeds this tolerance, and refused otherwise.

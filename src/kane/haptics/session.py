@@ -14,8 +14,17 @@ import numpy as np
 from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
-from kane.expression.arguments import number, positive, require
-from kane.haptics.asked import (
+from kane.expression.number_arguments import number, positive, require
+from kane.haptics.coupling.coupler import Safety
+from kane.haptics.coupling.handle import IMAGE, coupled
+from kane.haptics.coupling.passive_midpoint import Ledger, PassiveMidpoint, require_ledger
+from kane.haptics.coupling.rigid_coupler import AnyCoupler
+from kane.haptics.devices.device import Device
+from kane.haptics.devices.simulated import Simulated
+from kane.haptics.loop.commands import CommandPost
+from kane.haptics.loop.loop import begun_loop, giving_back, rules_of
+from kane.haptics.loop.report import Report, report_of
+from kane.haptics.loop.session_arguments import (
     inputs_by_name,
     method_of,
     native_problem,
@@ -25,27 +34,18 @@ from kane.haptics.asked import (
     require_room,
     warn_of,
 )
-from kane.haptics.commands import CommandPost
-from kane.haptics.coupler import Safety
-from kane.haptics.devices.device import Device
-from kane.haptics.devices.simulated import Simulated
-from kane.haptics.grip import IMAGE, coupled
-from kane.haptics.loop import begun_loop, giving_back, rules_of
-from kane.haptics.motion import recording_of, trajectory_of
-from kane.haptics.passive import Ledger, PassiveMidpoint, require_ledger
-from kane.haptics.played import played
-from kane.haptics.recording import Recording, write_recording
-from kane.haptics.report import Report, report_of
-from kane.haptics.rigid_coupler import AnyCoupler
-from kane.haptics.snapshot import Coupling, Snapshot, snapshot_of
+from kane.haptics.loop.snapshot import Coupling, Snapshot, snapshot_of
+from kane.haptics.recording.recording import Recording, write_recording
+from kane.haptics.recording.session_motion import recording_of, trajectory_of
+from kane.haptics.recording.session_page import played
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Course, Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.tick import BROKEN
+from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
-from kane.simulation.one_at_a_time import OneAtATime
-from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.results.trajectory import Trajectory
 
 
 @final

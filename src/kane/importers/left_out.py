@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from kane.errors import ImportFileError, ModelError, shown
-from kane.expression.arguments import words
+from kane.expression.number_arguments import words
 from kane.importers.missing import Missing
 from kane.model.checks import near
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kane.geometry.factor import quarter_turns
 from kane.geometry.inertia import combine, of_six, rotated_inertia, six
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import quarter_turns
 from kane.geometry.scalars import NumberMatrix
 
 XYZ: TypeAlias = tuple[float, float, float]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from kane.errors import ImportFileError, ModelError, shown
-from kane.expression.arguments import number, require, whole
+from kane.expression.number_arguments import number, require, whole
 from kane.importers.missing import Missing
 from kane.model.contacts import Coulomb, Newton, Poisson
 from kane.model.model import Model

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require
 from kane.expression.functions import atan2, cos, sin
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import require
 from kane.expression.operations import COORDINATE
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body

@@ -9,7 +9,7 @@ from inspect import isabstract
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument
+from kane.expression.number_arguments import list_argument
 from kane.geometry.rotation import Rotation
 from kane.model import joints
 from kane.model.joints import (

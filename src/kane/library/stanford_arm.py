@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kane.errors import ModelError
-from kane.expression.arguments import require
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.model.joints import Prismatic, Revolute
 from kane.model.loads import Motor
 from kane.model.model import Model

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError
-from kane.expression.arguments import require, words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require, words
 from kane.expression.operations import PARAMETER
 from kane.geometry.inertia import shift_from_mass_centre, six
 from kane.geometry.scalars import is_number, is_zero

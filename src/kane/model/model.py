@@ -9,8 +9,8 @@ from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
-from kane.expression.arguments import require, text
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import require, text
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.scalars import Triple
 from kane.model.body import Body, BodyFrame, triple_of_model

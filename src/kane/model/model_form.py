@@ -18,17 +18,16 @@ from typing import Any
 from kane.errors import ImportFileError
 from kane.expression.arena import Arena
 from kane.expression.arena_form import add_nodes, node_rows
-from kane.expression.arguments import require
 from kane.expression.form import Reader, Writer
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import MEASURE
 from kane.expression.spline import PiecewiseCubic
 from kane.files.json_file import Format
-from kane.geometry.factor import Elementary, Factor, General
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary, Factor, General
 from kane.geometry.scalars import scalar
 from kane.model import contacts, joints, loads, shapes, speed_choice
-from kane.model.arguments import require_points
 from kane.model.body import VECTOR_KINDS, Body, Direction, Measure, Point
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
@@ -38,6 +37,7 @@ from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPositio
 from kane.model.model import Model
 from kane.model.requirements import NONNEGATIVE_INERTIA, REQUIRED, require_of_parameters
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_points
 
 MODEL_FORMAT = Format("kane model", 1)
 FAMILIES = (contacts, joints, loads, shapes, speed_choice)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, numbers
+from kane.expression.number_arguments import number, numbers
 from kane.model.checks import near
 from kane.native.arrays import Vector
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import words
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
 

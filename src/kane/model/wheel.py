@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.geometry.scalars import dot
-from kane.model.arguments import require_positive
 from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 from kane.model.joints import Revolute
 from kane.model.joints.joint import axis_components
+from kane.model.vector_arguments import require_positive
 
 
 @dataclass(frozen=True)

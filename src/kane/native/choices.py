@@ -25,7 +25,7 @@ from kane.native.settle import SMALL
 RHS, SETTLE, NUMERIC, CHOICES, CHOSEN = range(5)
 NONE = -1
 # A row: addresses and places of the stages of its right-hand side, of a step of Newton's method and of what follows
-# from it (``kane.formulation.settling``); how many speeds are dependent; then for each speed whether it is.
+# from it (``kane.formulation.projection_step``); how many speeds are dependent; then for each speed whether it is.
 OWN_RHS, STEP, CONSEQUENCES, DEPENDENT, MASK = 0, 2, 4, 6, 7
 # What a step gives: the largest residuals of configuration and motion, then [t, q, u] with the q of the next step, so
 # that it is called there without a copy. What follows: that residual there, the conditioning, the largest entry of D,

@@ -10,13 +10,13 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
+from kane.expression.number_arguments import numbers
 from kane.formulation.parameter_bounds import given_parameters
-from kane.simulation.asked.prescribed import courses, speeds_along
-from kane.simulation.layout import Layout
-from kane.simulation.recorded.followed_motion import FollowedMotion
-from kane.simulation.recorded.record import Record
-from kane.simulation.settling import Constraints
+from kane.simulation.inputs.prescribed_motion import courses, speeds_along
+from kane.simulation.projection import Constraints
+from kane.simulation.results.followed_motion import FollowedMotion
+from kane.simulation.results.record import Record
+from kane.simulation.state_layout import Layout
 
 FORCE_UNITS = {"rad/s": "N m", "m/s": "N"}
 

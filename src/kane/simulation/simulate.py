@@ -9,24 +9,24 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown, warn
-from kane.expression.arguments import list_argument
+from kane.expression.number_arguments import list_argument
 from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
-from kane.simulation.asked.course import Span, fixed_course, free_course
-from kane.simulation.asked.events import Event
-from kane.simulation.asked.stops import Stops
-from kane.simulation.failure import passages
-from kane.simulation.inside import refuse_start
+from kane.simulation.driver import FAILURES, Outcome, run_march
+from kane.simulation.events.event import Event
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import March
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.march import March
 from kane.simulation.modes.charts import Charts
-from kane.simulation.modes.pose import pose
-from kane.simulation.problem import Problem
-from kane.simulation.progress import told
-from kane.simulation.recorded.trajectory import Trajectory
-from kane.simulation.run import FAILURES, Outcome, run_march
+from kane.simulation.modes.set_up import pose
+from kane.simulation.monitors.failure import passages
+from kane.simulation.monitors.penetration import refuse_start
+from kane.simulation.monitors.run_progress import told
+from kane.simulation.results.trajectory import Trajectory
+from kane.simulation.schedule.course import Span, fixed_course, free_course
+from kane.simulation.schedule.step_ends import Stops
 
 USUAL_STEP = 1e-3  # s, of fixed steps
 

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kane.dynamics.ahead import statuses_in_words
+from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
-from kane.expression.arguments import list_argument, number
 from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument, number
 from kane.formulation.equations import Equations
 from kane.model.constraints import Constraint
 from kane.model.named_vector import named_vector
@@ -29,18 +29,18 @@ from kane.native.arrays import (
     Course,
     Vector,
 )
-from kane.simulation.asked.course import ahead_course, grid_course, step_length
-from kane.simulation.asked.events import Event, Occurrence, event_names
-from kane.simulation.asked.stops import Stops
-from kane.simulation.inside import refuse_start
+from kane.simulation.driver import FAILURES, Outcome, run_march
+from kane.simulation.events.event import Event, Occurrence, event_names
+from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
-from kane.simulation.modes.pose import pose
 from kane.simulation.modes.revisions import Revision, Revisions
-from kane.simulation.one_at_a_time import OneAtATime
-from kane.simulation.recorded.story import places_named
-from kane.simulation.run import FAILURES, Outcome, run_march
+from kane.simulation.modes.set_up import pose
+from kane.simulation.monitors.penetration import refuse_start
+from kane.simulation.results.contact_log import places_named
+from kane.simulation.schedule.course import ahead_course, grid_course, step_length
+from kane.simulation.schedule.step_ends import Stops
 
 
 class Stepper:

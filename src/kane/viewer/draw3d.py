@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, legend, scales_of, without_rounding
-from kane.display.motion import looked_at
+from kane.display.live_motion import looked_at
 from kane.display.scene import Numbers, poses_at, scene_of
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, words
+from kane.expression.number_arguments import number, words
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import named_vector
 from kane.viewer.view import equations_of

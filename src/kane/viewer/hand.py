@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from kane.display.motion import LEDGER, page, posed_form
-from kane.display.replay import trace_form
+from kane.display.live_motion import LEDGER, page, posed_form
 from kane.display.scene import scene_of
-from kane.expression.arguments import number
+from kane.display.thinned_run import trace_form
+from kane.expression.number_arguments import number
+from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.pointer import Pointer
-from kane.haptics.played import COUPLER_ARROW, HAND_ARROW, describe_handle, name_coupling_parameters
-from kane.haptics.report import FAULTS
-from kane.haptics.rigid_coupler import AnyCoupler
+from kane.haptics.loop.report import FAULTS
+from kane.haptics.loop.snapshot import Snapshot
+from kane.haptics.recording.session_page import COUPLER_ARROW, HAND_ARROW, describe_handle, name_coupling_parameters
 from kane.haptics.session import Session
-from kane.haptics.snapshot import Snapshot
 from kane.viewer.websockets import Listener, Served
 
 # Scalar quantities in each frame of a stream.

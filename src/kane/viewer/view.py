@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from kane.display.motion import model_page, page, posed_form, sliders
+from kane.display.live_motion import model_page, page, posed_form, sliders
 from kane.display.page import Page
-from kane.display.replay import ShownRun, replay_page, trace_form
 from kane.display.scene import scene_of
+from kane.display.thinned_run import ShownRun, replay_page, trace_form
 from kane.dynamics.dynamics import Dynamics
 from kane.ensembles.ensemble import Ensemble
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, number, require, whole
+from kane.expression.number_arguments import list_argument, number, require, whole
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.haptics.session import Session
 from kane.model.model import Model
 from kane.model.named_vector import named_vector
-from kane.simulation.recorded.replayed import page_of
-from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.results.replayed import page_of
+from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.stepper import Stepper
 from kane.viewer.hand import served_hand
 from kane.viewer.websockets import Listener, PageServer, Served

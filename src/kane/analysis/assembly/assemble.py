@@ -11,17 +11,17 @@ import numpy as np
 
 from kane.analysis.assembly.closing import CLOSED_LOOP_TOLERANCE, close_loops, null_space, require_closed
 from kane.analysis.assembly.integrability import integrable_rows
-from kane.analysis.assembly.outside import terms_with_gaps
+from kane.analysis.assembly.non_penetration import terms_with_gaps
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, words
+from kane.expression.number_arguments import number, words
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.parameter_bounds import given_parameters
 from kane.model.checks import near
-from kane.simulation.layout import Layout
+from kane.simulation.state_layout import Layout
 
 # A normalized row is redundant if its part orthogonal to earlier rows is shorter than this. Near singular positions
 # closed loops, and so these rows, are accurate only to the square root of round-off.

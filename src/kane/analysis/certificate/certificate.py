@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.analysis.certificate.claims import CLAIMS, OF_REGULAR_MASS, Found
-from kane.analysis.certificate.contacts import OF_CONTACTS, ContactRuns
-from kane.analysis.certificate.embedding import OF_A_STATE, OF_CONSTRAINTS, SPEED_CLAIMS, Declared
-from kane.analysis.certificate.reactions import OF_JOINTS, OF_REACTIONS
-from kane.analysis.certificate.sensitivities import OF_SENSITIVITIES, Directions
+from kane.analysis.certificate.contact_claims import OF_CONTACTS, ContactRuns
+from kane.analysis.certificate.embedding_claims import OF_A_STATE, OF_CONSTRAINTS, SPEED_CLAIMS, Declared
+from kane.analysis.certificate.reaction_claims import OF_JOINTS, OF_REACTIONS
+from kane.analysis.certificate.sensitivity_claim import OF_SENSITIVITIES, Directions
 from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require, whole, words
 from kane.expression.collector import collector_paused
+from kane.expression.number_arguments import require, whole, words
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
 from kane.model.model import Model

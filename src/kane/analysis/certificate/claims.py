@@ -13,7 +13,7 @@ from kane.analysis.power_ledger import formulate_power_ledger
 from kane.analysis.random_states import RandomStates, joints_of
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.formulation.derivatives.derivative import derivative
+from kane.formulation.derivatives.program_derivative import derivative
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import explicit, recursive_route
 from kane.formulation.quantities.energy import energy

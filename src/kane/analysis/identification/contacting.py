@@ -27,9 +27,9 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD
+from kane.simulation.integrator_state import March
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.march import March
-from kane.simulation.modes.pose import pose
+from kane.simulation.modes.set_up import pose
 
 # Number of rows on either side of an impact that may be on the other side of it in the data.
 BEYOND = 4

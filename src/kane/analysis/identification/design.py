@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.identification.combinations import combinations_of, triangle
+from kane.analysis.identification.independent_parameters import combinations_of, triangle
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression, regressor
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, number, positive
+from kane.expression.number_arguments import list_argument, number, positive
 from kane.model.named_vector import index_of_name
 
 # Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.

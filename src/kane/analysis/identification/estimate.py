@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.identification.combinations import Combinations, combinations_of, triangle, triangles
+from kane.analysis.identification.independent_parameters import Combinations, combinations_of, triangle, triangles
 from kane.analysis.identification.regression import Regression
 from kane.array_types import Array
 from kane.errors import ModelError

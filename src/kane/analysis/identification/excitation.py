@@ -12,7 +12,7 @@ from kane.analysis.identification.design import Design, fourier, limits_of
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
-from kane.expression.arguments import numbers, positive, require, whole, words
+from kane.expression.number_arguments import numbers, positive, require, whole, words
 from kane.model.named_vector import index_of_name
 
 # Number of random motions, of which the best one is improved, and number of these improvement steps.

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from kane.analysis.identification.combinations import combination_text
-from kane.analysis.identification.consistent import Consistent, consistent
+from kane.analysis.identification.independent_parameters import combination_text
+from kane.analysis.identification.physical_consistency import Consistent, consistent
 from kane.array_types import Array
 
 # Largest number of characters of a base parameter in tables.

@@ -9,11 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.outside import SEARCH_GAP_TOLERANCE, gaps_at
+from kane.analysis.assembly.non_penetration import SEARCH_GAP_TOLERANCE, gaps_at
 from kane.analysis.identification.channels import Channels
-from kane.analysis.identification.combinations import Combinations, combinations_of, terms_of, triangle, triangles
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
 from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
+from kane.analysis.identification.independent_parameters import (
+    Combinations,
+    combinations_of,
+    terms_of,
+    triangle,
+    triangles,
+)
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.no_effect import no_effect
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
@@ -22,8 +28,8 @@ from kane.analysis.identification.shooting import estimate_by_motions
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, require, words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import numbers, require, words
 from kane.expression.traverse import leaves
 from kane.geometry.inertia import six
 from kane.model.named_vector import index_of_name

@@ -11,8 +11,8 @@ from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError
-from kane.expression.arguments import numbers
-from kane.simulation.asked.inputs import Held, Interpolated, Samples
+from kane.expression.number_arguments import numbers
+from kane.simulation.inputs.input_plan import Held, Interpolated, Samples
 
 
 @dataclass(frozen=True, eq=False)

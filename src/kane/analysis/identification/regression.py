@@ -18,7 +18,7 @@ import numpy as np
 from kane.analysis.identification.measurements import Measurements
 from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
@@ -26,7 +26,7 @@ from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.traverse import leaves
-from kane.formulation.derivatives.implicit import needed_forces
+from kane.formulation.derivatives.implicit_rule import needed_forces
 from kane.formulation.equations import Equations
 
 # Relative singular value below which constraint rows are dependent.

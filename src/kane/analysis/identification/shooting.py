@@ -19,9 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kane.analysis.identification.beginnings import beginnings
 from kane.analysis.identification.channels import Channels
-from kane.analysis.identification.combinations import Combinations, combinations_of, triangle
 from kane.analysis.identification.contacting import ContactVariational
 from kane.analysis.identification.estimate import (
     REWEIGHTING_ITERATIONS,
@@ -33,7 +31,9 @@ from kane.analysis.identification.estimate import (
     spread_of,
 )
 from kane.analysis.identification.guessed_speeds import guessed_speeds
+from kane.analysis.identification.independent_parameters import Combinations, combinations_of, triangle
 from kane.analysis.identification.regression import Regression
+from kane.analysis.identification.shooting_nodes import beginnings
 from kane.analysis.identification.variational import Variational
 from kane.array_types import Array
 from kane.errors import ModelError, SimulationError

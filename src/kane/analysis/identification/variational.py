@@ -21,15 +21,15 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE
 from kane.native.variations import vary_forwards
-from kane.simulation.asked.course import free_course
-from kane.simulation.asked.stops import Stops
+from kane.simulation.driver import Outcome, run_march
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import March
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.march import March
-from kane.simulation.modes.pose import pose
-from kane.simulation.problem import Problem
-from kane.simulation.run import Outcome, run_march
-from kane.simulation.settling import UNSETTLED
-from kane.simulation.switching import ONE_MODE
+from kane.simulation.mode_source import ONE_MODE
+from kane.simulation.modes.set_up import pose
+from kane.simulation.projection import UNSETTLED
+from kane.simulation.schedule.course import free_course
+from kane.simulation.schedule.step_ends import Stops
 
 # Number of shooting intervals that are differentiated at once, in a few megabytes.
 INTERVALS_AT_ONCE = 16

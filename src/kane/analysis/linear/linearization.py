@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.errors import ModelError
-from kane.expression.arguments import words
+from kane.expression.number_arguments import words
 from kane.model.checks import near
 
 # Relative size of entries of A, compared with the largest, below which a state does not influence another.

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.outside import not_in_force, require_apart
+from kane.analysis.assembly.non_penetration import not_in_force, require_apart
 from kane.analysis.linear.linearization import Linearization
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, number, positive
 from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument, number, positive
 from kane.expression.text import format_expression
 from kane.model.named_vector import named_vector
-from kane.simulation.layout import Layout
+from kane.simulation.state_layout import Layout
 
 # Residual of constraints that counts as satisfied, relative to the largest speed (at least one); assemble leaves less.
 OPEN = 1e-7

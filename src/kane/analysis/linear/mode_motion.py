@@ -14,10 +14,10 @@ from kane.analysis.assembly.assemble import assemble
 from kane.analysis.linear.linearization import Linearization, Mode
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.array_types import Array
-from kane.display.replay import ShownRun, replay_page
+from kane.display.thinned_run import ShownRun, replay_page
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, positive, require
+from kane.expression.number_arguments import number, positive, require
 
 # Number of periods shown of an oscillation, number of time constants shown of other motions, and number of frames.
 PERIODS, FOLDS, PICTURES = 3.0, 3.0, 181

@@ -13,7 +13,7 @@ from kane.analysis.linear.crossings import stability_changes
 from kane.analysis.linear.linearization import Linearization
 from kane.array_types import Array
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, takes, text, whole
+from kane.expression.number_arguments import numbers, takes, text, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

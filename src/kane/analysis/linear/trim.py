@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.outside import not_in_force, require_apart
+from kane.analysis.assembly.non_penetration import not_in_force, require_apart
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, words
+from kane.expression.number_arguments import number, words
 from kane.model.checks import near
 from kane.model.named_vector import named_vector
 from kane.native.blocks import constraint_places
-from kane.simulation.layout import Layout
+from kane.simulation.state_layout import Layout
 
 MAX_TRIM_ITERATIONS = 100
 # Relative tolerance of residuals, compared with the largest derivative (at least one).

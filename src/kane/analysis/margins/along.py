@@ -10,13 +10,13 @@ import numpy as np
 from kane.codegen.jit.compiler import compile_program
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
-from kane.dynamics.recorded import recorded_parameters
-from kane.expression.arguments import require
+from kane.dynamics.run_interface import recorded_parameters
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import ACCELERATION
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
-from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from kane.analysis.margins.along import along
 from kane.analysis.margins.ground_wrench import ground_wrench, motion, moved_moment
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute, maximum, sqrt
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import list_argument, require
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
@@ -25,7 +25,7 @@ from kane.model.wheel import Wheel
 if TYPE_CHECKING:
     import xarray
 
-    from kane.simulation.recorded.trajectory import Trajectory
+    from kane.simulation.results.trajectory import Trajectory
 
 VERTICAL = (0.0, 0.0, 1.0)
 # Lengths [m] and cosines below this are round-off.

@@ -13,10 +13,10 @@ from kane.analysis.margins.along import along
 from kane.analysis.margins.ground_wrench import ground_wrench, moved_moment
 from kane.analysis.margins.slip import Stand, checked_wheels, require_level, stand_of
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument
 from kane.expression.collector import collector_paused
 from kane.expression.functions import atan2, minimum, sqrt
 from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
@@ -29,7 +29,7 @@ from kane.model.wheel import Wheel
 if TYPE_CHECKING:
     import xarray
 
-    from kane.simulation.recorded.trajectory import Trajectory
+    from kane.simulation.results.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

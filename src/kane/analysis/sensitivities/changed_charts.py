@@ -14,11 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 from kane.analysis.sensitivities.variations import Affine, Array, Leg, ModeSlopes
-from kane.simulation.march import March
+from kane.simulation.integrator_state import March
 from kane.simulation.modes.atlas import Atlas
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charts import Charts
-from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.results.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ import numpy as np
 
 from kane.analysis.sensitivities.variations import Array, ModeSlopes
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
 from kane.expression.node import Expr
-from kane.simulation.asked.inputs import Held, InputPlan
-from kane.simulation.asked.sampler import ON_GRID, Answers, SampledLaw
+from kane.expression.number_arguments import numbers
+from kane.simulation.inputs.input_plan import Held, InputPlan
+from kane.simulation.inputs.sampler import ON_GRID, Answers, SampledLaw
 
 
 @dataclass(frozen=True, eq=False)

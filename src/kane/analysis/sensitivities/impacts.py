@@ -27,7 +27,7 @@ from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.dynamics.least_solution import least_of_motion, solve_minimum_norm
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, RESTITUTION
 

@@ -18,31 +18,31 @@ from kane.analysis.sensitivities.sliding import BeginOfSlip, Drag, SlidingSlopes
 from kane.analysis.sensitivities.slow_slip import graded
 from kane.analysis.sensitivities.switches import require_smooth
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
-from kane.dynamics.ahead import statuses_in_words
+from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.recorded import recorded_parameters
+from kane.dynamics.run_interface import recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD, KINETIC, SLIDING, STATIC
 from kane.simulation import integrators
-from kane.simulation.asked.closed_loop import with_laws
-from kane.simulation.asked.course import fixed_course, free_course
-from kane.simulation.asked.inputs import InputPlan
-from kane.simulation.asked.stops import Stops
+from kane.simulation.driver import Outcome, run_march
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.inputs.closed_loop import with_laws
+from kane.simulation.inputs.input_plan import InputPlan
+from kane.simulation.integrator_state import March
 from kane.simulation.integrators import RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.march import March
+from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charted_contacts import ChartedContactSwitching
-from kane.simulation.modes.pose import pose
-from kane.simulation.problem import Problem
-from kane.simulation.recorded.story import JAMS, Story
-from kane.simulation.recorded.trajectory import Trajectory
-from kane.simulation.run import Outcome, run_march
-from kane.simulation.switching import ONE_MODE
+from kane.simulation.modes.set_up import pose
+from kane.simulation.results.contact_log import JAMS, Story
+from kane.simulation.results.trajectory import Trajectory
+from kane.simulation.schedule.course import fixed_course, free_course
+from kane.simulation.schedule.step_ends import Stops
 
 # What friction does between sticking and sliding.
 _SLIPS = ("slips", "sticks", "reverses")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.errors import ModelError
-from kane.simulation.beginning_slip import begun
 from kane.simulation.integrators.explicit import Explicit, scheme
+from kane.simulation.integrators.slip_threshold import begun
 
 # Of what accelerations change in a step: rounding leaves 1e-10, and what another mode does is far above.
 AGREED = 1e-8

@@ -28,13 +28,13 @@ from kane.analysis.sensitivities.variations import (
     forward,
 )
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require, words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require, words
 from kane.model.checks import near
 from kane.model.named_vector import index_of_name
-from kane.simulation.asked.events import Event
+from kane.simulation.events.event import Event
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.recorded.trajectory import Trajectory
+from kane.simulation.results.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 # So near the last time, as a share of it, has an event to be at which the run ended.

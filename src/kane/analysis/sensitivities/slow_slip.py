@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg
 from kane.errors import ModelError
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.native.arrays import Scheme
 from kane.simulation.integrators.explicit import Explicit, scheme
 

@@ -19,7 +19,7 @@ from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
 from kane.native.arrays import Scheme
 from kane.native.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
-from kane.simulation.asked.inputs import InputPlan
+from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.integrators.explicit import Explicit, dense_weights, scheme
 
 Array = NDArray[np.float64]

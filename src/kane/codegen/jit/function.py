@@ -14,8 +14,8 @@ from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.python_call import Checks, Single, python_call
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError
-from kane.expression.arguments import list_argument, numbers
 from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument, numbers
 
 
 class ArrayFunction(ABC):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.ahead import AheadOfTime
+from kane.dynamics.compiled_modes import AheadOfTime
 from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations

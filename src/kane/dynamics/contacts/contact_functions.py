@@ -13,7 +13,7 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.ahead import NO_COMPILED_MODES, AheadOfTime, statuses_in_words
+from kane.dynamics.compiled_modes import NO_COMPILED_MODES, AheadOfTime, statuses_in_words
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.compiled_contacts import CompiledMode, ContactModes
 from kane.dynamics.contacts.contact_table import contact_table, sticks

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.equations import Equations
 from kane.model.contacts import Coulomb, Newton
 from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, TABLE, THRESHOLDS, UNBOUNDED

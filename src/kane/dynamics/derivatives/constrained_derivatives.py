@@ -20,7 +20,7 @@ from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import solve_minimum_norm
 from kane.errors import ModelError
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, DRIVEN, ConstrainedTerms
-from kane.formulation.derivatives.derivative import REACTIONS, derivative_program
+from kane.formulation.derivatives.program_derivative import REACTIONS, derivative_program
 from kane.native.blocks import constraint_places, unconstrained_places
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from kane.array_types import Array
 from kane.dynamics.derivatives.constrained_derivatives import UNDRIVEN, ConstrainedColumns, Solved, reduced_mass
 from kane.dynamics.least_solution import solve_minimum_norm
 from kane.formulation.derivatives.constrained import ConstrainedTerms
-from kane.formulation.derivatives.derivative import IMPLICIT
+from kane.formulation.derivatives.program_derivative import IMPLICIT
 from kane.formulation.derivatives.second import constrained_hessian
 
 if TYPE_CHECKING:

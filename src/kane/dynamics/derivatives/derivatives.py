@@ -21,13 +21,13 @@ from kane.dynamics.derivatives.constrained_second import ConstrainedHessian
 from kane.dynamics.state_function import StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
-from kane.expression.arguments import words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import words
 from kane.formulation.constraints.embedding import InNumbers
 from kane.formulation.derivatives.composed import ComposedTerms
 from kane.formulation.derivatives.composed_solution import composed_derivatives
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, FORCE_PROGRAMS, constrained_terms
-from kane.formulation.derivatives.derivative import Derivable, Derivative, derivative, derivative_program
+from kane.formulation.derivatives.program_derivative import Derivable, Derivative, derivative, derivative_program
 from kane.formulation.derivatives.second import hessian, hessian_program
 from kane.formulation.derivatives.solved import is_long, solved_terms
 from kane.formulation.derivatives.variables import Variable, variables

@@ -9,8 +9,8 @@ from typing import Any
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.ahead import NO_COMPILED_MODES, AheadOfTime
-from kane.dynamics.embedded.compiled_choices import CompiledChoice, with_choices
+from kane.dynamics.compiled_modes import NO_COMPILED_MODES, AheadOfTime
+from kane.dynamics.embedded.compiled_selections import CompiledChoice, with_choices
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
 from kane.formulation.equations import Equations

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.array_types import Array
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reactions.revealed import RevealedReactions
@@ -17,7 +17,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret
 from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
-from kane.model.contacts.candidate import parts_named
+from kane.model.contacts.intermittent_constraint import parts_named
 
 # Directions whose eigenvalue, of the matrix for the arm, is below this fraction of the largest get an arm of zero.
 ARM_EIGENVALUE_CUTOFF = 1e-9

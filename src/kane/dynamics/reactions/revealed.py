@@ -18,9 +18,9 @@ from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import SINGULAR_VALUE_CUTOFF, solve_minimum_norm
 from kane.dynamics.reactions.reaction_values import INDETERMINATE, ReactionValues
-from kane.dynamics.recorded import Recorded, recorded_parameters
+from kane.dynamics.run_interface import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers, require
+from kane.expression.number_arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
 from kane.model.checks import near
 

@@ -22,7 +22,7 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, count_row_operations, equation_of
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities, remainders
 from kane.formulation.recursive.measures import from_body, position_in_K

@@ -9,7 +9,7 @@ from kane.codegen.programs.composed import CONSTANTS
 from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.coriolis import moves_evenly
-from kane.formulation.recursive.route import RecursiveRoute
+from kane.formulation.recursive.recursive_route import RecursiveRoute
 from kane.formulation.tree.system import System
 
 ValuePlace = tuple[str, int]

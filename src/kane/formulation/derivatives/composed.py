@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.composed import MASKS, MEMORY, RESULT, Call, Composed, Routine, Sweep
-from kane.codegen.programs.factor import factor
 from kane.codegen.programs.program import Program
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
@@ -17,7 +17,7 @@ from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.recursive import side_by_side as beside
 from kane.formulation.recursive.coriolis import Twist
-from kane.formulation.recursive.route import RecursiveRoute
+from kane.formulation.recursive.recursive_route import RecursiveRoute
 from kane.geometry.scalars import ZERO_VECTOR
 
 # An entry: "q", "u" or "udot", the speed whose force, and the column.

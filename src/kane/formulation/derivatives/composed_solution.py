@@ -13,7 +13,7 @@ from kane.formulation.derivatives.blocks import LinkBlock, ValuePlace, is_compos
 from kane.formulation.derivatives.composed import ComposedTerms, Composition, Entry, composed_terms, in_memory
 from kane.formulation.derivatives.composed_inverse import InverseFactor, read_factor
 from kane.formulation.derivatives.forces import MAX_GRAPH_DERIVATIVE_SPEEDS
-from kane.formulation.derivatives.implicit import independent_speeds, mass_factor
+from kane.formulation.derivatives.implicit_rule import independent_speeds, mass_factor
 from kane.formulation.equations import Equations
 from kane.formulation.recursive import side_by_side as beside
 from kane.formulation.recursive.composite import unit_wrench

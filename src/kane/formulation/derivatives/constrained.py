@@ -17,7 +17,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT
-from kane.formulation.derivatives.derivative import IMPLICIT, REACTIONS, Derivable, Derivative, asked
+from kane.formulation.derivatives.program_derivative import IMPLICIT, REACTIONS, Derivable, Derivative, asked
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 

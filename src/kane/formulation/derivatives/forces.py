@@ -12,7 +12,7 @@ from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.derivatives.variables import Variable
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.coriolis import inverse_derivatives, moves_evenly
-from kane.formulation.recursive.route import RecursiveRoute
+from kane.formulation.recursive.recursive_route import RecursiveRoute
 from kane.formulation.tree.cost import cheapest_alternatives
 
 # With more speeds, recursions are used without a trial: graph derivatives cost O(n d) passes over whole links.

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient, jacobian
@@ -25,14 +25,14 @@ from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.derivatives.constrained import ConstrainedTerms
-from kane.formulation.derivatives.derivative import Derivative
-from kane.formulation.derivatives.implicit import (
+from kane.formulation.derivatives.implicit_rule import (
     acceleration_entries,
     independent_speeds,
     mass_factor,
     needed_forces,
     solve_accelerations,
 )
+from kane.formulation.derivatives.program_derivative import Derivative
 from kane.formulation.derivatives.variables import LeafRates
 from kane.formulation.equations import Equations
 from kane.formulation.tree.sparse import solved

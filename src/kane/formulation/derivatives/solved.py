@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.operations import INPUT, PARAMETER
 from kane.formulation.constraints.embedding import NoConstraints
-from kane.formulation.derivatives.derivative import IMPLICIT
 from kane.formulation.derivatives.forces import force_entries
-from kane.formulation.derivatives.implicit import independent_speeds, mass_factor, needed_forces
+from kane.formulation.derivatives.implicit_rule import independent_speeds, mass_factor, needed_forces
+from kane.formulation.derivatives.program_derivative import IMPLICIT
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity

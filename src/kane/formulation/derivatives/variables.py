@@ -8,9 +8,9 @@ from functools import partial
 from typing import TypeAlias
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import words
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
+from kane.expression.number_arguments import words
 from kane.formulation.equations import Equations
 from kane.model.checks import near
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.parameter_sums import shortened
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError
-from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum

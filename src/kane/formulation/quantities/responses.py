@@ -32,7 +32,7 @@ from kane.expression.construct import (
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COS, INPUT, PARAMETER, SIN
 from kane.expression.traverse import reachable, substitute_nodes
-from kane.formulation.constraints.candidates import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import CandidateEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import Derived, Quantity, scheduled
 from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangular_factor

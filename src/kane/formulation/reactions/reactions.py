@@ -18,13 +18,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.codegen.programs.factor import factor
+from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import ACCELERATION, SPEED
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import ZERO_COEFFICIENT_TOLERANCE, Elimination, LinearRow, eliminate

@@ -11,8 +11,8 @@ from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.tree.base_parameters import MOMENT_ROUND_OFF, MassParameters
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.system import System
-from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary
 from kane.geometry.scalars import is_zero
 
 

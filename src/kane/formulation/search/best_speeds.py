@@ -14,7 +14,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.quantities.programs import program
 from kane.formulation.read_model import system_of
-from kane.formulation.search.candidates import Definition, SpeedGroup, candidates, own_speed_definitions
+from kane.formulation.search.speed_candidates import Definition, SpeedGroup, candidates, own_speed_definitions
 from kane.model.model import Model
 from kane.model.speed_choice import SpeedChoice
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, numbers
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
+from kane.expression.number_arguments import number, numbers
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.formulation.read_model import system_of
-from kane.formulation.recursive.route import cheapest_system, least_mass_matrix
+from kane.formulation.recursive.recursive_route import cheapest_system, least_mass_matrix
 from kane.formulation.search.best_speeds import with_speeds
-from kane.formulation.search.candidates import own_speed_definitions
+from kane.formulation.search.speed_candidates import own_speed_definitions
 from kane.formulation.tree.sparse import Sparse, triangular_factor
 from kane.formulation.tree.system import System
 from kane.model.model import Model

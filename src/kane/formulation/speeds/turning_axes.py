@@ -12,8 +12,8 @@ from kane.expression.operations import RATE
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.tree.spatial import plus, times
 from kane.formulation.tree.system import System
-from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary
 from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, is_zero
 
 # Cost of an expression, relative to a number, as a coefficient of the equations to be solved.

@@ -22,8 +22,8 @@ from kane.expression.traverse import leaves
 from kane.formulation.tree.links import Link
 from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.speeds import Speeds
-from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary, Factor
 from kane.geometry.scalars import ZERO_VECTOR, Triple, is_zero
 from kane.model.joints.joint import JointMotion
 

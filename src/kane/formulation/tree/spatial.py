@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.geometry.factor import Elementary, General
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary, General
 from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, dot, is_zero
 
 ZERO_SIX: Six = (0.0,) * 6

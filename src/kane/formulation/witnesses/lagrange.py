@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
-from kane.expression.arguments import require
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import (
     ACCELERATION,
     COORDINATE,

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, numbers, require
 from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
+from kane.expression.number_arguments import number, numbers, require
 from kane.expression.traverse import leaves
 from kane.formulation.read_model import system_of
 from kane.formulation.tree.body_tree import BodyTree, body_tree

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number
+from kane.expression.number_arguments import number
 from kane.haptics.system_calls import NATIVE_PROGRAM
 from kane.native.arrays import Vector
 from kane.native.haptics.sample import COMMAND, SAMPLE

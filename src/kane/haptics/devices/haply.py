@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from kane.errors import ModelError, pip_install
-from kane.expression.arguments import number
+from kane.expression.number_arguments import number
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
 from kane.native.arrays import Vector

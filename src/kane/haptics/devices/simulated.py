@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, numbers, whole
+from kane.expression.number_arguments import number, numbers, whole
 from kane.haptics.devices.device import TURNING, Channel, Device, Traits
 from kane.native.arrays import Vector
 from kane.native.haptics import simulated as native

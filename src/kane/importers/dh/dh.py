@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, text
+from kane.expression.number_arguments import list_argument, text
 from kane.importers.dh.conventions import DHConvention, convention_of, finite
 from kane.model.body import Body
 from kane.model.checks import near

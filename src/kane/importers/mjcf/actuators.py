@@ -9,7 +9,7 @@ from kane.expression.functions import maximum, minimum
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
-from kane.importers.mjcf.description import ActuatorEntry, MjcfDescription
+from kane.importers.mjcf.mjcf_description import ActuatorEntry, MjcfDescription
 from kane.importers.pose import XYZ
 from kane.importers.xml_reader import quote
 from kane.model.body import Body

@@ -9,7 +9,7 @@ from itertools import chain, count
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing
-from kane.importers.mjcf.description import GeomEntry, MjcfDescription
+from kane.importers.mjcf.mjcf_description import GeomEntry, MjcfDescription
 from kane.importers.touching import Wanted, hull_of, touching_note
 from kane.importers.xml_reader import quote
 from kane.model.body import Body

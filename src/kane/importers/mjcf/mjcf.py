@@ -18,9 +18,16 @@ from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing, warn_of_missing
-from kane.importers.mjcf.description import ActuatorEntry, BodyEntry, GeomEntry, MjcfDescription, MjcfJoint, SiteEntry
 from kane.importers.mjcf.geoms import GEOM_SHAPES, SHOWN_GROUPS
-from kane.importers.mjcf.model import build_mjcf_model
+from kane.importers.mjcf.mjcf_description import (
+    ActuatorEntry,
+    BodyEntry,
+    GeomEntry,
+    MjcfDescription,
+    MjcfJoint,
+    SiteEntry,
+)
+from kane.importers.mjcf.model_of_mjcf import build_mjcf_model
 from kane.importers.mjcf.source import MJCF_PART_KINDS, SafeText, safe_text
 from kane.importers.pose import XYZ, MassProperties
 from kane.importers.touching import Wanted, require_touching

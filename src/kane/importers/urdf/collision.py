@@ -10,8 +10,8 @@ from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing
 from kane.importers.pose import FramePose
 from kane.importers.touching import Wanted, hull_of, touching_note
-from kane.importers.urdf.description import read_numbers, read_pose, single
 from kane.importers.urdf.tree import Lump
+from kane.importers.urdf.urdf_description import read_numbers, read_pose, single
 from kane.importers.xml_reader import Element, quote
 from kane.model.body import Body, Point
 from kane.model.model import Model

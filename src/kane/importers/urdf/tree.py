@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from kane.errors import ImportFileError, ModelError, shown
 from kane.geometry.inertia import checked_inertia, nearest_valid_inertia
 from kane.importers.pose import NO_MASS, FramePose, MassProperties, lump, no_pose
-from kane.importers.urdf.description import Description, UrdfJoint, UrdfLink, about
+from kane.importers.urdf.joint_motion import Following, Locked, UrdfMotion
 from kane.importers.urdf.joints import JOINT_KINDS
-from kane.importers.urdf.motion import Following, Locked, UrdfMotion
+from kane.importers.urdf.urdf_description import Description, UrdfJoint, UrdfLink, about
 from kane.importers.xml_reader import quote
 from kane.model.checks import near
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 
 from kane.errors import ImportFileError, ModelError, shown
-from kane.expression.arguments import words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import words
 from kane.expression.operations import COORDINATE
 from kane.files.source_file import given_source
 from kane.importers.mesh_folder import MeshFolder
@@ -15,10 +15,10 @@ from kane.importers.missing import Missing, warn_of_missing
 from kane.importers.pose import NO_MASS, MassProperties
 from kane.importers.touching import STOPS, Wanted, require_touching
 from kane.importers.urdf.collision import add_collision_contacts, add_stops
-from kane.importers.urdf.description import Description, UrdfJoint, read_description
+from kane.importers.urdf.joint_motion import joint_motions, read_lock
 from kane.importers.urdf.joints import JOINT_KINDS
-from kane.importers.urdf.motion import joint_motions, read_lock
 from kane.importers.urdf.tree import Lump, combine_mass_properties, lump_links, require_mass
+from kane.importers.urdf.urdf_description import Description, UrdfJoint, read_description
 from kane.importers.urdf.visuals import add_visuals
 from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body

@@ -6,8 +6,8 @@ from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import FramePose
 from kane.importers.urdf.collision import mesh_of, shape_of
-from kane.importers.urdf.description import single
 from kane.importers.urdf.tree import Lump
+from kane.importers.urdf.urdf_description import single
 from kane.importers.xml_reader import Element, quote
 from kane.model.body import Body
 from kane.model.model import Model

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import takes
 from kane.expression.node import Expr
+from kane.expression.number_arguments import takes
 from kane.expression.traverse import leaves
-from kane.model.arguments import coordinate, require_geometric, require_one_model
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints.constraint import Constraint, Row
+from kane.model.vector_arguments import coordinate, require_geometric, require_one_model
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
-from kane.model.arguments import at_defaults, coordinate, require_one_model
 from kane.model.checks import require_fixed
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.requirements import NOT_ZERO, require_of_parameters
+from kane.model.vector_arguments import at_defaults, coordinate, require_one_model
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.errors import ModelError, shown
-from kane.model.arguments import (
+from kane.model.body import Body, Direction, Point
+from kane.model.constraints.constraint import Constraint, Row
+from kane.model.constraints.relative import scalar_product, velocity_in
+from kane.model.vector_arguments import (
     require_direction,
     require_one_model,
     require_points,
     require_two_bodies,
     unit,
 )
-from kane.model.body import Body, Direction, Point
-from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.relative import scalar_product, velocity_in
 
 
 @dataclass(frozen=True)

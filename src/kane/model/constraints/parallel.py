@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.geometry.scalars import cross
-from kane.model.arguments import normals, require_direction, require_two_bodies, unit
 from kane.model.body import Direction
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import angular_velocity_in, measure_numbers, scalar_product
+from kane.model.vector_arguments import normals, require_direction, require_two_bodies, unit
 
 
 @dataclass(frozen=True)

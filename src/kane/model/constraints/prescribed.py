@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.expression.traverse import leaves
-from kane.model.arguments import coordinate, require_geometric
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints.constraint import Constraint, Row
+from kane.model.vector_arguments import coordinate, require_geometric
 
 
 @dataclass(frozen=True)

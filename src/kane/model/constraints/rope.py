@@ -10,12 +10,12 @@ from kane.errors import ModelError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import dot
-from kane.model.arguments import at_defaults, require_geometric, require_points
 from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import position, velocity
 from kane.model.requirements import POSITIVE, require_of_parameters
+from kane.model.vector_arguments import at_defaults, require_geometric, require_points
 
 
 @dataclass(frozen=True)

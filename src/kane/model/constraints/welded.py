@@ -9,8 +9,8 @@ from typing import NamedTuple
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
-from kane.geometry.factor import General
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import General
 from kane.geometry.scalars import AXIS_LETTERS, UNIT_VECTORS, Triple
 from kane.model.body import POSITION, Body, Direction, Point
 from kane.model.constraints.constraint import Constraint, Row

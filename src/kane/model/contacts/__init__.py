@@ -1,8 +1,8 @@
 """Intermittent constraints (contacts, stops, latches, sticking joints, switches): one abstract class, one file each."""
 
-from kane.model.contacts.candidate import Candidate as Candidate
 from kane.model.contacts.contact import Contact as Contact
 from kane.model.contacts.friction import Coulomb as Coulomb
+from kane.model.contacts.intermittent_constraint import Candidate as Candidate
 from kane.model.contacts.member import Intermittent as Intermittent
 from kane.model.contacts.restitution import Newton as Newton
 from kane.model.contacts.restitution import Poisson as Poisson

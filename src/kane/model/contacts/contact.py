@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from kane.expression.arguments import require
 from kane.expression.node import Expr, Scalar
-from kane.model.arguments import require_two_bodies
+from kane.expression.number_arguments import require
 from kane.model.body import Body, Point
-from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.friction import Coulomb
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.pairs import touches
 from kane.model.contacts.restitution import Newton, Poisson, law_of
 from kane.model.shapes import Shape
+from kane.model.vector_arguments import require_two_bodies
 
 
 @dataclass(frozen=True)

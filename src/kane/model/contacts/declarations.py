@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import require
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
 from kane.expression.traverse import leaves
 from kane.model.body import Point
@@ -16,9 +16,9 @@ from kane.model.checks import require_word
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed
-from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.contact import Contact
 from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.latch import Latch
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson, checked_restitution

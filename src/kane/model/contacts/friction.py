@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
-from kane.model.arguments import at_defaults
 from kane.model.checks import require_fixed
 from kane.model.requirements import NOT_NEGATIVE, require_of_parameters
+from kane.model.vector_arguments import at_defaults
 
 if TYPE_CHECKING:
     from kane.model.model import Model

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, require
 from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument, require
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import row_from_expression
 

@@ -9,8 +9,8 @@ from typing import cast
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint
-from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.held import held_rows
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.member import Intermittent
 
 

@@ -9,8 +9,8 @@ from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint
 from kane.model.constraints.constraint import row_from_expression
-from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.held import held_rows, require_signal
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.member import Intermittent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from kane.model.contacts.candidate import Candidate
+from kane.model.contacts.intermittent_constraint import Candidate
 
 
 class Intermittent(ABC):

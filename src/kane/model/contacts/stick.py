@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
-from kane.model.arguments import coordinate
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
-from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.friction import Thresholds
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.member import Intermittent
+from kane.model.vector_arguments import coordinate
 
 
 @dataclass(frozen=True)

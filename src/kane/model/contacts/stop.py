@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
-from kane.model.arguments import at_defaults, coordinate, require_geometric
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
-from kane.model.contacts.candidate import Candidate
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson, law_of
 from kane.model.requirements import POSITIVE, require_of_parameters
+from kane.model.vector_arguments import at_defaults, coordinate, require_geometric
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint
-from kane.model.contacts.candidate import Candidate
 from kane.model.contacts.held import held_rows, require_signal
+from kane.model.contacts.intermittent_constraint import Candidate
 from kane.model.contacts.member import Intermittent
 
 

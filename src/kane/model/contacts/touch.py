@@ -8,10 +8,10 @@ from typing import cast
 from kane.expression.functions import absolute, select, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple, cross, dot, is_zero
-from kane.model.arguments import at_defaults, normals
 from kane.model.body import Body, Direction, Point
 from kane.model.constraints import Row
 from kane.model.constraints.relative import angular_velocity_in, measure_numbers, velocity_in
+from kane.model.vector_arguments import at_defaults, normals
 
 # Largest cosine of the angle between the normal and the axis from which tangents are computed.
 STEEP = 0.9

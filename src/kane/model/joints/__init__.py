@@ -4,7 +4,7 @@ from kane.model.joints.custom import CustomJoint as CustomJoint
 from kane.model.joints.cylindrical import Cylindrical as Cylindrical
 from kane.model.joints.free import Free as Free
 from kane.model.joints.gimbal.gimbal import Gimbal as Gimbal
-from kane.model.joints.gimbal.speeds import AngleRates as AngleRates
+from kane.model.joints.gimbal.gimbal_speeds import AngleRates as AngleRates
 from kane.model.joints.joint import Joint as Joint
 from kane.model.joints.joint import JointMotion as JointMotion
 from kane.model.joints.measure_numbers import MeasureNumbers as MeasureNumbers

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument
 from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation

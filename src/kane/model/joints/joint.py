@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import list_argument, number
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import list_argument, number
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.joints.chart import Chart

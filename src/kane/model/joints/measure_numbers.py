@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.expression.node import Expr
-from kane.geometry.factor import Elementary
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary
 from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR
 from kane.model.joints.gimbal.angles import angular_velocity_matrix
-from kane.model.joints.gimbal.speeds import GimbalSpeeds, rotation_of
+from kane.model.joints.gimbal.gimbal_speeds import GimbalSpeeds, rotation_of
 from kane.model.joints.joint import JointMotion, default_speed_name
 
 

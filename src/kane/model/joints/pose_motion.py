@@ -9,8 +9,8 @@ from kane.expression.derivative import forward
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE
 from kane.expression.traverse import substitute_nodes
-from kane.geometry.factor import Elementary, Factor
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary, Factor
 from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, settled
 from kane.model.joints.joint import JointMotion
 

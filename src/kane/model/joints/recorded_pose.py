@@ -8,8 +8,8 @@ from typing import Any
 
 from kane.expression.node import Expr, Scalar
 from kane.expression.traverse import substitute_nodes
-from kane.geometry.factor import Elementary, Factor, General
 from kane.geometry.rotation import Rotation
+from kane.geometry.rotation_factor import Elementary, Factor, General
 
 
 @dataclass(frozen=True)

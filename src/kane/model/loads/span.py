@@ -6,10 +6,10 @@ from kane.errors import ModelError
 from kane.expression.functions import select, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple
-from kane.model.arguments import require_one_model, require_points
 from kane.model.body import Point
 from kane.model.constraints.relative import position, scalar_product, velocity
 from kane.model.loads.load import Wrench
+from kane.model.vector_arguments import require_one_model, require_points
 
 
 def require_ends(who: str, P: Point, Q: Point) -> None:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kane.expression.node import Expr
-from kane.model.contacts.candidate import candidates_by_declaration, declared_name
+from kane.model.contacts.intermittent_constraint import candidates_by_declaration, declared_name
 from kane.model.picture.kinematic_graph import children, coordinate_words, joint_words, loose
 from kane.model.picture.picture import draw
 

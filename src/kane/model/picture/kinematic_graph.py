@@ -12,8 +12,8 @@ from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, MEASURE, RATE
 from kane.expression.traverse import leaves
 from kane.geometry.scalars import Triple
-from kane.model.arguments import at_defaults
 from kane.model.body import DIRECTION, POSITION, VELOCITY
+from kane.model.vector_arguments import at_defaults
 
 if TYPE_CHECKING:
     from kane.expression.node import Expr

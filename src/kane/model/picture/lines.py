@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from kane.model.picture.layout import BodyBox, PictureLayout
+from kane.model.picture.graph_layout import BodyBox, PictureLayout
 
 if TYPE_CHECKING:
     from kane.model.body import Body

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kane.errors import ModelError, shown
 from kane.model.body import Body
+from kane.model.picture.graph_layout import COLUMN_GAP, SMALL_LETTER_WIDTH, BodyBox, PictureLayout, layout
 from kane.model.picture.kinematic_graph import joint_words, loops, restrictions
-from kane.model.picture.layout import COLUMN_GAP, SMALL_LETTER_WIDTH, BodyBox, PictureLayout, layout
 from kane.model.picture.lines import DrawnLine, End, routes, tracks_below
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import dot
-from kane.model.arguments import require_points, require_positive, upright
 from kane.model.body import Point
 from kane.model.shapes.part import BALL_FORM, TUBE_FORM, Part
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_points, require_positive, upright
 
 
 @dataclass(frozen=True)

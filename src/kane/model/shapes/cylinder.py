@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.expression.node import Scalar
-from kane.model.arguments import require_positive
 from kane.model.shapes.disk import Disk
 from kane.model.shapes.part import CYLINDER_FORM, ENDLESS_SIZE, TUBE_FORM, Part
 from kane.model.shapes.rim import Rim
+from kane.model.vector_arguments import require_positive
 
 
 @dataclass(frozen=True)

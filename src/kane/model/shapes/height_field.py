@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
 from kane.expression.construct import build_spline
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import numbers
 from kane.expression.spline import PiecewiseCubic
 from kane.geometry.scalars import Triple, dot
-from kane.model.arguments import require_points, upright
 from kane.model.body import Point
 from kane.model.shapes.part import TUBE_FORM, Part
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_points, upright
 
 LEAST_GRID_LINES = 4  # number of grid lines that a not-a-knot cubic spline needs
 GRID_LINE_THICKNESS = 0.002  # thickness of drawn lines, as a fraction of the longer side

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number, require, whole
+from kane.expression.number_arguments import number, require, whole
 from kane.files.given_path import given_path
-from kane.model.arguments import require_points
 from kane.model.body import Body, Point
 from kane.model.shapes.hull import SHALLOW, reduced
 from kane.model.shapes.part import Part
@@ -21,6 +20,7 @@ from kane.model.shapes.placed import Placed
 from kane.model.shapes.polyhedron import Polyhedron
 from kane.model.shapes.shape import Shape
 from kane.model.shapes.trimesh import read_mesh
+from kane.model.vector_arguments import require_points
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".off", ".glb")
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
-from kane.model.arguments import require_points, require_positive
 from kane.model.body import Body, Point
 from kane.model.checks import require_fixed
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_points, require_positive
 
 
 class Placed(Shape):

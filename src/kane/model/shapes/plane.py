@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.errors import ModelError
-from kane.model.arguments import require_direction, require_points, unit, upright
 from kane.model.body import Body, Direction, Point
 from kane.model.shapes.part import ENDLESS_SIZE, SQUARE_FORM, Part
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_direction, require_points, unit, upright
 
 
 @dataclass(frozen=True)

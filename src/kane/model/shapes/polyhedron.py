@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
-from kane.model.arguments import require_points
+from kane.expression.number_arguments import numbers
 from kane.model.body import Point
 from kane.model.shapes.hull import Hull
 from kane.model.shapes.part import Part, Solid
 from kane.model.shapes.placed import Placed
+from kane.model.vector_arguments import require_points
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
-from kane.model.arguments import require_direction, require_points, require_positive, unit, upright
 from kane.model.body import Direction, Point
 from kane.model.shapes.part import RING_FORM, Part
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_direction, require_points, require_positive, unit, upright
 
 # Drawn thickness of a rim along its axle, in radii.
 RIM_THICKNESS = 0.08

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from kane.expression.node import Scalar
 from kane.geometry.rotation import Rotation
-from kane.model.arguments import require_points, require_positive
 from kane.model.body import Point
 from kane.model.shapes.part import BALL_FORM, Part
 from kane.model.shapes.shape import Shape
+from kane.model.vector_arguments import require_points, require_positive
 
 
 @dataclass(frozen=True)

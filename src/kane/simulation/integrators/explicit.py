@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.errors import ModelError
-from kane.expression.arguments import positive
+from kane.expression.number_arguments import positive
 from kane.native.arrays import Scheme
 from kane.native.explicit import march_explicit
+from kane.simulation.integrator_state import March, Status
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.march import March, Status
 
 TableauRow = Mapping[int, float]
 # Smallest tolerance that double precision can satisfy.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from kane.native.implicit import march_implicit
+from kane.simulation.integrator_state import March, Status
 from kane.simulation.integrators.explicit import Tableau, scheme
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.march import March, Status
 
 
 class Implicit(Integrator):

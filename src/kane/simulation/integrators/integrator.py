@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from kane.simulation.march import March, Status
+from kane.simulation.integrator_state import March, Status
 
 
 class Integrator(ABC):

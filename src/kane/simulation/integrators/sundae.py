@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.errors import ModelError, pip_install, shown
-from kane.expression.arguments import positive
+from kane.expression.number_arguments import positive
 from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
 from kane.native.creeping import creeps, shortest_cut
 from kane.native.modes import MANY, is_full
 from kane.native.state import interpolate
 from kane.native.step import begin_external, end_external, guard_external
-from kane.simulation.asked.closed_loop import with_laws
+from kane.simulation.inputs.closed_loop import with_laws
+from kane.simulation.integrator_state import March, Status
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.march import March, Status
 from kane.simulation.mode_table import stage_in_force
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)

@@ -15,15 +15,15 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.functions import select
 from kane.native.arrays import Vector
-from kane.simulation.asked.events import Event
-from kane.simulation.asked.inputs import plan_inputs
-from kane.simulation.layout import Layout
-from kane.simulation.march import March
+from kane.simulation.events.event import Event
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.inputs.input_plan import plan_inputs
+from kane.simulation.integrator_state import March
+from kane.simulation.mode_source import Switching
 from kane.simulation.modes.atlas import Atlas
 from kane.simulation.modes.charts import Charts, refuse_references
-from kane.simulation.problem import Problem
-from kane.simulation.recorded.record import ChartSwitch, Record
-from kane.simulation.switching import Switching
+from kane.simulation.results.record import ChartSwitch, Record
+from kane.simulation.state_layout import Layout
 
 # Joints whose guard is this small switch with the one that is negative: the square of a sine, in which rounding is
 # far smaller.

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
-from kane.simulation.march import March
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import March
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.contacting import ContactSwitching
 from kane.simulation.modes.posed_contacts import PosedContacts
-from kane.simulation.problem import Problem
-from kane.simulation.recorded.record import Record
+from kane.simulation.results.record import Record
 
 # Rows that are put aside have this less their key: a negative one, which is no mode's.
 ASIDE = -2

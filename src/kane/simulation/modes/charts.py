@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import words
 from kane.expression.node import Expr
+from kane.expression.number_arguments import words
 from kane.expression.operations import ACCELERATION, COORDINATE, RATE, SPEED
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
@@ -18,8 +18,8 @@ from kane.model.connection import Connection
 from kane.model.loads.load import Effect
 from kane.model.model import Model
 from kane.model.reaction import REACTION_PREFIX
-from kane.simulation.asked.events import Event, event_names
-from kane.simulation.asked.inputs import InputPlan
+from kane.simulation.events.event import Event, event_names
+from kane.simulation.inputs.input_plan import InputPlan
 
 # An expression or anything else that may contain one, and who has it.
 Use = tuple[str, Any]

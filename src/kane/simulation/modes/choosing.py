@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from kane.dynamics.ahead import DEPENDENT_SUFFIX
+from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.embedded.compiled_choices import ChoiceFunctions, ChoiceParts
-from kane.dynamics.met_modes import MetModes
+from kane.dynamics.embedded.compiled_selections import ChoiceFunctions, ChoiceParts
+from kane.dynamics.mode_cache import MetModes
 from kane.errors import warn
 from kane.native.arrays import SETTLE
 from kane.native.header import HEADER, RANK, UNCHOSEN
 from kane.native.modes import enter
-from kane.simulation.asked.closed_loop import with_laws
-from kane.simulation.asked.events import Event
-from kane.simulation.march import March
+from kane.simulation.events.event import Event
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.inputs.closed_loop import with_laws
+from kane.simulation.integrator_state import March
+from kane.simulation.mode_source import Switching
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.problem import Problem
-from kane.simulation.recorded.record import Record
-from kane.simulation.switching import Switching
+from kane.simulation.results.record import Record
 
 
 class ChoiceSwitching(Switching):

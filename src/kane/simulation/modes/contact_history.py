@@ -13,11 +13,11 @@ from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state
 from kane.native.contacts.header import ALONG, CHANGING, KINETIC, OPEN, SLIDING, STATUS
-from kane.simulation.layout import Layout
-from kane.simulation.march import March
+from kane.simulation.integrator_state import March
 from kane.simulation.modes.rows_at import RowsAt
-from kane.simulation.recorded.record import Record
-from kane.simulation.settling import UNSETTLED
+from kane.simulation.projection import UNSETTLED
+from kane.simulation.results.record import Record
+from kane.simulation.state_layout import Layout
 
 # Records whose forces are found with one call; each has a stage of its own.
 TOGETHER = 64

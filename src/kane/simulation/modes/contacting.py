@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.dynamics.ahead import statuses_in_words
+from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
@@ -47,20 +47,20 @@ from kane.native.contacts.impulses import TOUCHING as CLOSED
 from kane.native.contacts.passing import STEPPED
 from kane.native.header import HEADER, RANK
 from kane.native.modes import enter
-from kane.simulation.asked.events import Event, Occurrence
-from kane.simulation.inside import START_GAP_TOLERANCE, describe_penetration
-from kane.simulation.march import March, Status
+from kane.simulation.driver import Outcome
+from kane.simulation.events.event import Event, Occurrence
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.integrator_state import March, Status
+from kane.simulation.mode_source import Switching
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_history import ContactHistory, require_kept
 from kane.simulation.modes.happened import happened
 from kane.simulation.modes.passing import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
-from kane.simulation.problem import Problem
-from kane.simulation.recorded.record import Record
-from kane.simulation.recorded.story import JAMS, Story
-from kane.simulation.run import Outcome
-from kane.simulation.switching import Switching
+from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
+from kane.simulation.results.contact_log import JAMS, Story
+from kane.simulation.results.record import Record
 
 KINDS = {
     NOTHING: "nothing",

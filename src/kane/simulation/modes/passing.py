@@ -29,7 +29,7 @@ from kane.native.contacts.header import ADOPTED
 from kane.native.contacts.passing import STEPPED
 from kane.native.modes import enter
 from kane.native.state import normalise
-from kane.simulation.march import March
+from kane.simulation.integrator_state import March
 from kane.simulation.mode_table import stage_in_force
 
 # The first such step has this share of the run, each one that follows at once so many times as much, up to so many. One

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
-from kane.dynamics.met_modes import MetModes
+from kane.dynamics.mode_cache import MetModes
 from kane.errors import warn
-from kane.simulation.asked.closed_loop import with_laws
-from kane.simulation.problem import Problem
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.inputs.closed_loop import with_laws
 
 
 class PosedContacts:

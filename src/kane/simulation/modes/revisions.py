@@ -16,19 +16,19 @@ import numpy as np
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.arguments import number
 from kane.expression.node import Expr
+from kane.expression.number_arguments import number
 from kane.formulation.formulate import with_other_candidates
 from kane.formulation.read_model import snapshot
 from kane.machine.forks import tell_of_forks, working
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
 from kane.model.contacts import Candidate
-from kane.model.contacts.candidate import parts_named
 from kane.model.contacts.imposition import Imposition
+from kane.model.contacts.intermittent_constraint import parts_named
 from kane.native.arrays import Vector
-from kane.simulation.asked.events import Occurrence
-from kane.simulation.problem import Problem
+from kane.simulation.events.event import Occurrence
+from kane.simulation.initial_value_problem import Problem
 
 # So many sets of equations are kept, for what is imposed and deleted again.
 REMEMBERED = 8

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from kane.errors import ModelError
 from kane.expression.node import Scalar
 from kane.geometry.scalars import cross
-from kane.model.arguments import at_defaults
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import position, scalar_product, velocity
 from kane.model.constraints.rolling.carrier import carried
 from kane.model.requirements import POSITIVE, require_of_parameters
 from kane.model.shapes import Disk
 from kane.model.shapes.rim import Rim
+from kane.model.vector_arguments import at_defaults
 
 
 def disk_rolling_on_rim(disk: Disk, rim: Rim) -> Sequence[Row]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kane.errors import ModelError, shown
-from kane.model.arguments import require_two_bodies
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.constraints.rolling.pairs import ROLLERS, SURFACES, rolling_rows
+from kane.model.constraints.rolling.rolling_pairs import ROLLERS, SURFACES, rolling_rows
 from kane.model.shapes import Shape
+from kane.model.vector_arguments import require_two_bodies
 
 
 @dataclass(frozen=True)

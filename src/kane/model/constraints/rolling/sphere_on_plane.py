@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kane.geometry.scalars import cross
-from kane.model.arguments import normals
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import angular_velocity_in, position, scalar_product, subtract_vectors, velocity_in
 from kane.model.shapes import Plane, Sphere
+from kane.model.vector_arguments import normals
 
 
 def sphere_rolling_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Row]:

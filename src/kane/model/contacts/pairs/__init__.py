@@ -1,5 +1,5 @@
 """Contact geometry: which features touch which surfaces, and where."""
 
-from kane.model.contacts.pairs.pairs import touches
+from kane.model.contacts.pairs.contact_pairs import touches
 
 __all__ = ["touches"]

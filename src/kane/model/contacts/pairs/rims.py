@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from kane.expression.functions import select, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, dot
-from kane.model.arguments import normals
 from kane.model.body import Direction
 from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, kept_lean
 from kane.model.shapes.rim import Rim
+from kane.model.vector_arguments import normals
 
 # Relative to the radius; TILT_SMOOTHING and LIFT_TILT are sines of the tilt. TILT_SMOOTHING < RIM_LIFT keeps the lowest
 # point of a flat rim open, without load. The lowest point is up to RIM_LIFT / LIFT_TILT outside the rim, near

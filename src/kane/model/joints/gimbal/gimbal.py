@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.arguments import numbers
 from kane.expression.node import Expr
+from kane.expression.number_arguments import numbers
 from kane.geometry.rotation import AXIS_NUMBERS
 from kane.model.joints.chart import Chart
-from kane.model.joints.gimbal.chart import GimbalChart, other_sequence
-from kane.model.joints.gimbal.speeds import AngleRates, GimbalSpeeds
+from kane.model.joints.gimbal.gimbal_chart import GimbalChart, other_sequence
+from kane.model.joints.gimbal.gimbal_speeds import AngleRates, GimbalSpeeds
 from kane.model.joints.joint import Joint, JointMotion
 from kane.model.joints.rate_joint import RateJoint
 

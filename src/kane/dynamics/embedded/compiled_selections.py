@@ -1,0 +1,220 @@
+"""Compiled equations for speed selections, bound to the native code that switches between the selections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.program import Program
+from kane.dynamics.compiled_modes import in_words
+from kane.dynamics.embedded.constrained_function import ConstrainedFunction
+from kane.dynamics.lane_modes import LaneModes
+from kane.formulation.equations import Equations
+from kane.formulation.projection_step import SettledChoice
+from kane.formulation.quantities.programs import program, scheduled
+from kane.model.speed_choice import Near
+from kane.native import choices as native
+from kane.native.choices import (
+    CHOICES,
+    CHOSEN,
+    CONSEQUENCES,
+    DEPENDENT,
+    MASK,
+    NONE,
+    NUMERIC,
+    OWN_RHS,
+    RHS,
+    SETTLE,
+    STEP,
+    choice_places,
+)
+from kane.native.header import COORDINATES, HEADER, QUATERNIONS, RANK, SPEEDS, UNCHOSEN, WORK
+
+
+@dataclass(frozen=True)
+class CompiledChoice:
+    """Programs that native code calls while one speed selection is active.
+
+    Attributes:
+        dependent: columns of u that are dependent.
+        programs: the right-hand side, one Newton step of the projection, and its consequences (dependent speeds, ...).
+    """
+
+    dependent: tuple[int, ...]
+    programs: tuple[CompiledFunction, ...]
+
+    @classmethod
+    def of(cls, chosen: SettledChoice, code_of: Callable[[Program], CompiledFunction]) -> CompiledChoice:
+        """Compile the programs of a speed selection.
+
+        Raises:
+            ModelError: the constraints do not determine these speeds.
+        """
+        eqs = chosen.open
+        step, behind = scheduled(eqs, "step", chosen.step()), scheduled(eqs, "consequences", chosen.consequences())
+        programs = tuple(code_of(p) for p in (program(chosen.equations, "rhs"), step, behind))
+        return cls(tuple(chosen.embedding.D), programs)
+
+
+@dataclass(frozen=True)
+class ChoiceParts:
+    """Data that bind ``kane.native.choices`` to a model.
+
+    Attributes:
+        equations: equations of the model.
+        numeric: right-hand side and projection with numerical speed selection, used if no compiled selection applies;
+            both share one stage array.
+        choices: compiled speed selections.
+    """
+
+    equations: Equations
+    numeric: tuple[ConstrainedFunction, ConstrainedFunction]
+    choices: Sequence[CompiledChoice]
+
+    @property
+    def programs(self) -> Sequence[ArrayFunction]:
+        """Programs that determine on which symbols the outputs depend."""
+        return self.numeric[0].parts.programs
+
+    @property
+    def called(self) -> tuple[ArrayFunction, ...]:
+        """All programs, in the order of their constants in the stage array; the two numeric ones share one part."""
+        return (self.numeric[1], *(p for choice in self.choices for p in choice.programs))
+
+    @property
+    def n_work(self) -> int:
+        """Length of scratch memory, in doubles, of the program that needs most."""
+        return max(p.n_work for p in (self.numeric[0], *self.called))
+
+    def header(self, mode: int) -> np.ndarray:
+        """Return the header, (n,) int64, as ``kane.native.choices`` describes it, with no active selection."""
+        eqs, (rhs, settle) = self.equations, self.numeric
+        n, quaternions = len(eqs.u), list(eqs.quaternions)
+        table = np.zeros((len(self.choices), MASK + n), np.int64)
+        head = np.zeros(HEADER, np.int64)
+        sizes = {SPEEDS: n, COORDINATES: len(eqs.q)}
+        own = {RHS: rhs.address, SETTLE: settle.address, CHOICES: len(self.choices), CHOSEN: NONE, RANK: UNCHOSEN}
+        start = HEADER + n + len(quaternions) + table.size
+        for place, value in {**sizes, **own, QUATERNIONS: len(quaternions), WORK: self.n_work, NUMERIC: start}.items():
+            head[place] = value
+        start += settle.n_stage
+        for row, choice in zip(table, self.choices, strict=True):
+            for place, compiled in zip((OWN_RHS, STEP, CONSEQUENCES), choice.programs, strict=True):
+                row[place : place + 2] = compiled.address, start
+                start += compiled.n_stage
+            row[DEPENDENT] = len(choice.dependent)
+            row[[MASK + j for j in choice.dependent]] = 1
+        return np.concatenate([head, np.arange(n), np.array(quaternions, np.int64), table.ravel()])
+
+    @property
+    def in_lanes(self) -> LaneModes:
+        """Programs of the selections for trajectories in SIMD lanes."""
+        n = len(self.equations.u)
+        rows = self._expected[HEADER + n + len(self.equations.quaternions) :].reshape(-1, MASK + n)
+        slopes, steps, behind = ([choice.programs[k] for choice in self.choices] for k in range(3))
+        places = [rows[:, place + 1].tolist() for place in (OWN_RHS, STEP, CONSEQUENCES)]
+        return LaneModes(CHOSEN, (slopes, [], steps, behind), (places[0], [], *places[1:]), [[]] * len(slopes))
+
+    @cached_property
+    def headers(self) -> tuple[slice, ...]:
+        """Slices of the headers in the stage array, including those of the numeric programs."""
+        start = len(self._expected)
+        inner = self.numeric[0].parts.headers
+        return (slice(0, start), *(slice(start + x.start, start + x.stop) for x in inner))
+
+    @property
+    def in_numbers(self) -> slice:
+        """Slice of the numeric programs in the stage array."""
+        start = len(self._expected)
+        return slice(start, start + self.numeric[1].n_stage)
+
+    @cached_property
+    def _expected(self) -> np.ndarray:
+        return self.header(self.equations.embedding.choice.alone)
+
+    def owns(self, stage: np.ndarray) -> bool:
+        """Check the headers in a stage array, because native code calls the addresses in them."""
+        head, n = self._expected, len(self.equations.u)
+        given = stage[: len(head)].view(np.int64).copy()
+        places = [CHOSEN, RANK, *range(HEADER, HEADER + n)]
+        chosen, rank, *order = given[places].tolist()
+        given[places] = head[places]
+        valid = NONE <= chosen < len(self.choices) and UNCHOSEN <= rank <= n and sorted(order) == [*range(n)]
+        return valid and np.array_equal(given, head) and self.numeric[0].parts.owns(stage[len(head) :])
+
+    def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
+        """Return the header and the constants of the programs, (..., n_stage)."""
+        head = self.header(mode).view(np.float64)
+        others = self.called[1:]
+        stages = [self.numeric[0].parts.stage(parameters, mode), *(p.stage(parameters) for p in others)]
+        return np.concatenate([np.broadcast_to(head, (*parameters.shape[:-1], len(head))), *stages], axis=-1)
+
+
+@dataclass(frozen=True)
+class ChoiceFunctions:
+    """Right-hand side and projection of a model, to which compiled speed selections can be added.
+
+    Attributes:
+        parts: programs with the selections compiled so far.
+        near: a state that satisfies the constraints; needed if some rows are redundant.
+        code_of: compiler of programs.
+    """
+
+    parts: ChoiceParts
+    near: Near | None
+    code_of: Callable[[Program], CompiledFunction]
+
+    @property
+    def equations(self) -> Equations:
+        """Equations of the model."""
+        return self.parts.equations
+
+    @property
+    def known(self) -> Collection[tuple[str, ...]]:
+        """Dependent speeds of each compiled selection, in the order of u."""
+        return {tuple(self.equations.u[j].name for j in sorted(choice.dependent)) for choice in self.parts.choices}
+
+    def words(self, dependent: tuple[str, ...]) -> str:
+        """Return the name of a selection, as users read it."""
+        return in_words(dependent)
+
+    def with_mode(self, dependent: tuple[str, ...]) -> ChoiceFunctions:
+        """Return these functions with one more compiled selection.
+
+        Raises:
+            ModelError: the constraints do not determine these speeds.
+        """
+        choice = CompiledChoice.of(SettledChoice(self.equations, dependent, self.near), self.code_of)
+        return replace(self, parts=replace(self.parts, choices=(*self.parts.choices, choice)))
+
+    @property
+    def pair(self) -> tuple[ChoiceFunction, ChoiceFunction]:
+        """Right-hand side and projection."""
+        return with_choices(self.parts.numeric, self.parts.choices)
+
+
+class ChoiceFunction(ConstrainedFunction):
+    """Function over the stage array of compiled speed selections."""
+
+    parts: ChoiceParts
+
+    def scratch(self, head: np.ndarray) -> int:
+        return int(choice_places(head).end)
+
+
+def with_choices(
+    numeric: tuple[ConstrainedFunction, ConstrainedFunction], chosen: Sequence[CompiledChoice]
+) -> tuple[ChoiceFunction, ChoiceFunction]:
+    """Return the right-hand side and the projection of equations with compiled speed selections."""
+    rhs, settle = numeric
+    parts = ChoiceParts(rhs.parts.equations, numeric, chosen)
+    inputs = parts.equations.inputs
+    return (
+        ChoiceFunction("rhs", native.rhs, parts, rhs.n_out, mode=rhs.mode, rest=inputs),
+        ChoiceFunction("settle", native.settle, parts, settle.n_out, mode=settle.mode, rest=inputs, threads=1),
+    )

@@ -1,0 +1,1 @@
+"""Real-time loop of a session: arguments, commands, reports and snapshots."""

@@ -1,0 +1,219 @@
+"""Report of a haptic session: ticks, lateness, energies, faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane.geometry.quaternion import conjugate, multiply_quaternions
+from kane.haptics.coupling.passive_midpoint import PassiveSteps, require_ledger
+from kane.haptics.loop.loop import Loop
+from kane.native.arrays import Matrix, Vector
+from kane.native.haptics import loop_arrays as at
+from kane.simulation.modes.contacting import KINDS, STEPPED
+
+FAULTS = {
+    at.SOUND: "",
+    at.NO_SAMPLE: "no new sample came from the device",
+    at.NO_NUMBER: "a sample was no number, or its orientation no unit quaternion",
+    at.OUTSIDE: "a sample lay outside the workspace",
+    at.LEAPED: "a sample lay too far from the one before",
+    at.OLDER: "a sample was older than the one before, or from the future",
+    at.OVERRUN: "too many ticks were missed",
+    at.NO_STEP: "the simulation could not go on",
+    at.NO_FORCE: "a force was infinite or no number",
+    at.WATCHED: "the watchdog stepped in",
+}
+SESSION_STATUSES = {at.IDLE: "idle", at.ARMED: "armed", at.ENDING: "ending"}
+REPORTED_PERCENTILES = (50.0, 99.0, 99.9, 100.0)
+# Edges of the histogram of lateness [s].
+EDGES = np.array([0.0, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, np.inf])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Time at which a fault ended the force [s], and its cause in words."""
+
+    time: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Report on all ticks of a session.
+
+    Attributes:
+        ticks: number of ticks.
+        period: period of the ticks [s].
+        timed: whether at least some ticks ran in real time.
+        lateness: p50, p99, p99.9 and maximum of the delays with which ticks began [s]; zero in simulated time.
+        histogram: number of ticks with a lateness between EDGES[k] and EDGES[k + 1], (14,).
+        late: number of ticks that began more than a period late; later ticks made up for this.
+        lost: number of ticks that were dropped.
+        work: p50, p99, p99.9 and maximum of the computing time of a tick [s].
+        age: mean and maximum of the age of a sample when its force acts, including the delay of the device [s].
+        to_hand: energy given to operator and device, from the measured device motion [J].
+        to_mechanism: energy given to the mechanism by the coupler [J], from the ledger if there is one. Otherwise the
+            sum over ticks of the mean pull at both ends times the displacement of the handle.
+        energy: energy of the mechanism at the start and after the last tick [J].
+        made: largest energy that coupler and clamp together made over any time span, see ``energy_made`` [J].
+        force, torque: largest values written to the device [N], [N m].
+        faults: faults that ended forces.
+        released: times at which the coupler released the mechanism without a fault: 21 ms before the end of every run,
+            and at ``disarm`` [s].
+        foreseen: number of ticks with a correct prediction of the device handle, and number of these ticks that were
+            computed before they were due, see ``Session``; zero without ``predict``.
+        passed: number of ticks taken as Moreau-Jean time steps, and the largest number of them in a row.
+        events: transitions of intermittent constraints: time, name, cause.
+        missing: real-time features that the system refused, in words.
+    """
+
+    ticks: int
+    period: float
+    timed: bool
+    lateness: Vector
+    histogram: Vector
+    late: int
+    lost: int
+    work: Vector
+    age: tuple[float, float]
+    to_hand: float
+    to_mechanism: float
+    energy: tuple[float, float]
+    made: float
+    force: float
+    torque: float
+    faults: tuple[Fault, ...]
+    released: tuple[float, ...]
+    foreseen: tuple[int, int]
+    passed: tuple[int, int]
+    events: tuple[tuple[float, str, str], ...]
+    missing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        def micro(values: Vector) -> str:
+            return ", ".join(
+                f"{name} {1e6 * x:.1f}" for name, x in zip(("p50", "p99", "p99.9", "max"), values, strict=True)
+            )
+
+        lines = [
+            f"{self.ticks} ticks of {1e3 * self.period:g} ms; {self.late} began over one tick late, {self.lost} lost"
+        ]
+        if self.timed:
+            lines += [f"lateness [us]: {micro(self.lateness)}", f"work of a tick [us]: {micro(self.work)}"]
+            lines += [f"not granted by the system: {word}" for word in self.missing]
+        lines += [
+            f"age of samples: mean {1e3 * self.age[0]:.3g} ms, largest {1e3 * self.age[1]:.3g} ms",
+            f"energy: to the hand {self.to_hand:.6g} J, to the mechanism {self.to_mechanism:.6g} J, which had "
+            f"{self.energy[0]:.6g} J and has {self.energy[1]:.6g} J",
+            f"largest energy made by the coupler over any time span, including clamp and spring: {self.made:.3g} J in "
+            "the simulation",
+            f"largest force {self.force:.3g} N" + (f", largest torque {self.torque:.3g} N m" if self.torque else ""),
+        ]
+        if self.foreseen[0]:
+            lines.append(
+                f"prediction: the position was correct in {self.foreseen[0]} ticks; {self.foreseen[1]} of "
+                "them were computed before they were due"
+            )
+        if self.passed[0]:
+            lines.append(
+                f"{self.passed[0]} ticks were Moreau-Jean time steps (first order), as no contact mode was found: "
+                f"at most {self.passed[1]} in a row"
+            )
+        lines += [f"the coupler let go at {time:.4f} s, before the end" for time in self.released]
+        lines += [f"force ended at {fault.time:.4f} s: {fault.cause}" for fault in self.faults]
+        lines += [f"event at {time:.6f} s: {name} {cause}" for time, name, cause in self.events]
+        return "\n".join(lines)
+
+
+def energy_made(log: Matrix, rules: Vector) -> Vector:
+    """Return the energy made by the coupler up to each tick [J]: given to operator and mechanism, and stored in it.
+
+    This is the passivity observer. Energy at the operator counts s/c times, as the coupler sees it. A continuous
+    coupler only dissipates, so that the result decreases. Sampling increases it; the effect of a delay inside the
+    device is not included. Clamping increases it too, because the mechanism gets energy that the operator did not give.
+
+    Source: Hannaford & Ryu 2002.
+    """
+    if not len(log):
+        return np.zeros(0)
+    image, handle = (log[:, place : place + 7] for place in (at.OF_IMAGE, at.OF_HANDLE))
+    ratios = rules[at.SCALE : at.SCALE + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
+    energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
+    with np.errstate(invalid="ignore", over="ignore"):  # diverged simulations have infinite values
+        turn = multiply_quaternions(image[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
+        stored = log[:, at.OF_SETTINGS] * (image[:, :3] - handle[:, :3]).T ** 2 / 2
+        stored += log[:, at.OF_SETTINGS + 1] * 2 * turn.T**2 * rules[at.AXES + 3 :, None]
+        return energies[:, 0] * ratios[0] + energies[:, 4] * ratios[1] + energies[:, 1] + stored.sum(axis=0)
+
+
+def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
+    """Return the report of a loop that is not running.
+
+    Args:
+        loop: the loop.
+        mode: contact mode at the start.
+        missing: real-time features that the system refused, in words.
+    """
+    log, period, made = loop.log, loop.period, energy_made(loop.log, loop.circuit.rules)
+    found = loop.problem.switching.occurrences(loop.march, mode)
+    late, work = log[:, at.LATE], log[:, at.WORKED]
+    energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
+    armed = log[:, at.OF_STATUS] == at.ARMED
+    aged = log[armed, at.AGE] if armed.any() else np.zeros(1)
+    force, torque = (np.linalg.norm(log[:, k : k + 3], axis=1) for k in (at.OF_FORCE, at.OF_FORCE + 3))
+    return Report(
+        ticks=len(log),
+        period=period,
+        timed=bool((work > 0.0).any()),
+        lateness=_percentiles(late),
+        histogram=np.histogram(np.maximum(late, 0.0), EDGES)[0],
+        late=int((late > period).sum()),
+        lost=int(loop.circuit.counts[at.LOST]),
+        work=_percentiles(work[work > 0.0]),
+        age=(float(aged.mean()), float(aged.max())),
+        to_hand=float(energies[-1, 0] + energies[-1, 4]) if len(log) else 0.0,
+        to_mechanism=_to_mechanism(loop),
+        energy=(float(energies[0, 2:4].sum()), loop.energy) if len(log) else (loop.energy, loop.energy),
+        made=float((made - np.minimum.accumulate(made)).max(initial=0.0)) if len(log) else 0.0,
+        force=float(force.max(initial=0.0)),
+        torque=float(torque.max(initial=0.0)),
+        faults=_faults(log),
+        released=_released(log),
+        foreseen=(int(loop.circuit.counts[at.AGREED]), int(loop.circuit.counts[at.ADOPTED])),
+        passed=_passed([event.time for event in found if event.cause == KINDS[STEPPED]], period),
+        events=tuple((event.time, event.name, event.cause) for event in found),
+        missing=missing,
+    )
+
+
+def _to_mechanism(loop: Loop) -> float:
+    """Return the work of the coupler, from the ledger if possible; sums over ticks miss jumps of dampers at impacts."""
+    if isinstance(loop.passive, PassiveSteps):
+        return require_ledger(loop.passive).coupler
+    return float(loop.circuit.moving[at.GIVEN_IN])
+
+
+def _percentiles(values: Vector) -> Vector:
+    return np.percentile(values, REPORTED_PERCENTILES) if len(values) else np.zeros(len(REPORTED_PERCENTILES))
+
+
+def _faults(log: Matrix) -> tuple[Fault, ...]:
+    codes = log[:, at.OF_FAULT].astype(int)
+    begins = np.flatnonzero((np.diff(codes, prepend=0) != 0) & (codes != at.SOUND))
+    return tuple(Fault(float(log[k, at.AT]), FAULTS[int(codes[k])]) for k in begins)
+
+
+def _released(log: Matrix) -> tuple[float, ...]:
+    status = log[:, at.OF_STATUS]
+    ends = (status[1:] != at.ARMED) & (status[:-1] == at.ARMED) & (log[1:, at.OF_FAULT] == at.SOUND)
+    return tuple(log[1:, at.AT][ends].tolist())
+
+
+def _passed(times: list[float], period: float) -> tuple[int, int]:
+    """Return the number of ticks taken as Moreau-Jean time steps, and the largest number of them in a row."""
+    ticks = np.unique(np.round(np.array(times) / period))
+    rows = np.split(ticks, np.flatnonzero(np.diff(ticks) != 1.0) + 1)
+    return len(ticks), max(map(len, rows))

@@ -1,0 +1,1 @@
+"""Recordings of sessions, as files, trajectories and pages."""

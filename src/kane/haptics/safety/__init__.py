@@ -1,0 +1,1 @@
+"""Stable settings of a coupler in front of a device."""

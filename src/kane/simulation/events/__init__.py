@@ -1,0 +1,1 @@
+"""Events of a run, and their accumulation in ever shorter time."""

@@ -1,0 +1,375 @@
+"""Initial value problems: compiled equations with inputs, events and parameter values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.program import Program
+from kane.dynamics.contacts.contact_functions import ContactParts
+from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.inertia_left import require_inertia
+from kane.errors import SimulationError
+from kane.formulation.parameter_bounds import given_parameters
+from kane.native.arrays import (
+    ASIDE,
+    CHANGE,
+    CHANGED,
+    EVENTS,
+    FOUND,
+    GUARDS,
+    LOOKS,
+    RHS,
+    SETTLE,
+    WANTED,
+    Automaton,
+    Course,
+    Indices,
+    StateEquation,
+    Vector,
+    Watch,
+)
+from kane.native.header import KEPT
+from kane.simulation.driver import Advance, Outcome
+from kane.simulation.events.event import Event, compile_events, event_names, watch_for
+from kane.simulation.events.zeno import require_end
+from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
+from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
+from kane.simulation.inputs.python_inputs import PythonInputs
+from kane.simulation.inputs.sampler import SampledLaw, Sampler, compile_laws, nothing_sampled
+from kane.simulation.integrator_state import March, Status, new_store
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.slip_threshold import tolerate
+from kane.simulation.mode_source import ONE_MODE, Switching
+from kane.simulation.mode_table import Programs, new_row, stage_in_force, with_row
+from kane.simulation.monitors.failure import chattering, explain
+from kane.simulation.monitors.singularity_monitor import Nearness
+from kane.simulation.monitors.stall_detection import Pace
+from kane.simulation.projection import UNSETTLED, Constraints, new_settling
+from kane.simulation.results.record import Record
+from kane.simulation.state_layout import Layout
+
+# Failures after which a Moreau-Jean time step may be tried, see ``Switching``.
+PASSED_OVER = (Status.REFUSED, Status.ENDLESS, Status.STUCK, Status.STALLED, Status.NOT_FINITE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """x' = f(t, x) in one mode, with inputs, events and parameter values.
+
+    Attributes:
+        dyn: compiled equations.
+        layout: names and units.
+        parameters: values.
+        plan: sources of the inputs.
+        events: event functions of the user.
+        rhs: program of f, with input expressions substituted.
+        settle: program that projects states onto the constraints; None without constraints.
+        controls: program that evaluates all inputs; None if no input is an expression.
+        signals: program of the events; None without events.
+        energy: program of kinetic and potential energy.
+        constraints: numerical constraint checks; None without constraints.
+        guards: program whose outputs become negative when the mode ends; None if there is only one mode.
+        change: program that computes impulses and the next mode.
+        settle_end: program that projects the ends of steps; None if ``settle`` does this.
+        laws: sampled laws.
+        key: key of the mode that these programs describe.
+        switching: Python part of transitions between modes.
+    """
+
+    dyn: Dynamics
+    layout: Layout
+    parameters: Vector
+    plan: InputPlan
+    events: Sequence[Event]
+    rhs: ArrayFunction
+    settle: ArrayFunction | None
+    controls: ArrayFunction | None
+    signals: ArrayFunction | None
+    energy: ArrayFunction
+    constraints: Constraints | None
+    guards: ArrayFunction | None = None
+    change: ArrayFunction | None = None
+    settle_end: ArrayFunction | None = None
+    laws: tuple[SampledLaw, ...] = ()
+    key: int = 0
+    switching: Switching = ONE_MODE
+
+    @classmethod
+    def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
+        """Set up the problem from Dynamics, inputs, parameters and events."""
+        layout = Layout.of(dyn.equations)
+        values = given_parameters(dyn.equations, parameters)
+        require_inertia(dyn, values)
+        plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
+        rhs, controls, laws = dyn.function("rhs"), None, {}
+        settle: ArrayFunction | None = dyn.settle
+        if plan.expressions:
+            laws = resolve_replacements(dyn.equations, plan.expressions)
+            rhs, settle, controls = close_loop(dyn, plan.expressions)
+        unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
+        signals = compile_events(dyn, events, laws, unknown)
+        sampled = compile_laws(dyn, plan, laws, unknown)
+        constraints = None if settle is None else Constraints(dyn, values)
+        own = rhs, settle, controls, signals, dyn.function("energy")
+        return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
+
+    def initial_state(self, t: float, q: Any, u: Any) -> Vector:
+        """Return x = [q, u] at time t from the user's arguments, with named dependent speeds unless one is given.
+
+        Raises:
+            ModelError: as ``Layout.initial_state``.
+        """
+        x = self.named_state(t, q, u)
+        self.layout.require_regular(x)
+        return x
+
+    def named_state(self, t: float, q: Any, u: Any) -> Vector:
+        """Return the same state without the check for singular gimbals."""
+        x, nq = self.layout.named_state(q, u), len(self.layout.coordinates)
+        x[nq:] = self.with_dependent(t, x[:nq], x[nq:], u, self.parameters)
+        return x
+
+    def with_dependent(self, t: float, q: Vector, u: Vector, given: Any, parameters: Vector) -> Vector:
+        """Return u, (..., n), with named dependent speeds computed from the others, unless the user gave one of them.
+
+        Args:
+            t: time [s].
+            q, u: coordinates and speeds, (..., nq) and (..., n).
+            given: the user's argument u.
+            parameters: values, (..., parameters).
+        """
+        eqs = self.dyn.equations
+        dependent = [leaf.name for leaf in eqs.embedding.u]
+        if not dependent or not (given is None or isinstance(given, Mapping)):
+            return u
+        if any(name in (given or {}) for name in dependent):
+            return u
+        state = (eqs.t, *eqs.q, *eqs.u)
+        program = Program("speeds", eqs.baked_in(eqs.u), state=state, rest=(), parameters=eqs.parameters)
+        function = self.dyn.compile(program)
+        states = np.concatenate([np.full((*q.shape[:-1], 1), t), q, u], axis=-1)
+        return function(states, np.zeros(0), function.stage(parameters))
+
+    def of_values(self, parameters: Vector, constants: Vector) -> Problem:
+        """Return the same problem with other values of parameters and constant inputs."""
+        plan = replace(self.plan, constants=constants)
+        constraints = None if self.constraints is None else replace(self.constraints, parameters=parameters)
+        return replace(self, parameters=parameters, plan=plan, constraints=constraints)
+
+    def march(self, course: Course, x: Vector) -> March:
+        """Return the integrator state at the start of the course, at state x.
+
+        Raises:
+            ModelError: samples of an input end before the run, fixed steps do not end at ticks of sampled laws, the
+                record does not fit in memory, or x does not satisfy the constraints.
+        """
+        self.plan.require_cover(course.start, course.until)
+        self.switching.check(self, course, x)
+        rhs, plan, system = self.rhs, self.plan, self._system()
+        x = self._settled(system, course.start, x)
+        slow = None
+        if plan.needs_python:
+            slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
+        rows = -(-course.steps // course.every) if course.every else len(course.times)
+        notes = len(system.automaton.changed[rhs.n_out + 1 :])
+        guards = len(system.automaton.guards.out)
+        store = new_store(
+            course.start, x, rows + 2, system.settling.notes, notes, guards=guards, kept=self._kept(system)
+        )
+        tables = (*plan.tables(), nothing_sampled())
+        sampler = self._sampler(course, system)
+        march = March(system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler)
+        march.go(course)
+        return march
+
+    def _kept(self, system: StateEquation) -> int:
+        """Return how many numbers ``kane.native.memory`` keeps of a step."""
+        parts = getattr(self.settle, "parts", None)
+        candidates = len(parts.equations.candidates) if isinstance(parts, ContactParts) else 0
+        return 2 * candidates + len(system.settling.least)
+
+    def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
+        if not self.laws:
+            return None
+        plan, layout = self.plan, self.layout
+        state = len(layout.coordinates), len(layout.speeds)
+        given = plan.constants, plan.tables()[0], self.parameters
+        return Sampler(self.laws, course.start, state, *given, mode=system.mode, switching=self.switching)
+
+    @property
+    def programs(self) -> Programs:
+        """Programs that native loops call."""
+        found = {RHS: self.rhs, SETTLE: self.settle_end or self.settle, ASIDE: self.settle, EVENTS: self.signals}
+        found |= {GUARDS: self.guards, CHANGE: self.change}
+        return {program: function for program, function in found.items() if function is not None}
+
+    def row(self, at: int) -> tuple[Indices, Vector]:
+        """Return the row of the mode for native loops, and its constants, which will start at index ``at``."""
+        # If the projection selects the speeds for rhs, both programs share the constants with the selection.
+        kept = self.dyn.equations.embedding.choice.in_runs == KEPT
+        shared = {RHS, *self.switching.shares_stage} if kept else self.switching.shares_stage
+        return new_row(self.key, self.programs, self.parameters, shared, at)
+
+    def _system(self) -> StateEquation:
+        speeds, none = len(self.layout.speeds), np.zeros(0)
+        row, stages = self.row(0)
+        seen = np.zeros(self.guards.n_out if self.guards else 0)
+        n = len(seen) - self.rhs.n_out if self.switching.slopes_with_guards else len(seen)
+        slope = none if self.plan.needs_python else seen[n:]  # Python inputs are evaluated only with the slopes
+        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(len(LOOKS) * n))
+        return StateEquation(
+            mode=row.copy(),
+            state=np.zeros(self.rhs.n_state),
+            inputs=self.plan.constants.copy(),
+            stages=stages,
+            headers=stages.view(np.int64),
+            work=np.zeros(self.n_work),
+            quaternions=np.array(self.layout.quaternions, dtype=np.int64),
+            settling=new_settling(SETTLE, self.settle, speeds),
+            aside=new_settling(ASIDE, self.settle, speeds),
+            automaton=Automaton(row[None, :], guards, slope, np.zeros(self.change.n_out if self.change else 0)),
+        )
+
+    def _settled(self, system: StateEquation, t: float, x: Vector) -> Vector:
+        if self.settle is None or self.constraints is None:
+            return x
+        state = np.concatenate([[t], x])
+        self.constraints.require_consistent(state)
+        return self.switching.settled(self, system, state)
+
+    def advance(self, method: Integrator) -> Advance:
+        """Return the method's ``advance`` for one run, with stall detection.
+
+        It raises exceptions of input functions, and SimulationError if an event repeats without end.
+        """
+        pace: Pace | None = None
+        nearness: dict[int, Nearness | None] = {}
+        names = event_names(self.events)
+
+        def advance(march: March, steps: int) -> Status:
+            nonlocal pace
+            status = march_on(march, march.steps_within_plan(steps))
+            if status in PASSED_OVER and march.problem.switching.step_over(march, status):
+                pace = None
+                return Status.GOING
+            return status
+
+        def march_on(march: March, steps: int) -> Status:
+            nonlocal pace
+            clock, counts = march.store.clock, march.store.counts
+            before = int(counts[FOUND]), int(counts[CHANGED])
+            if pace is None and not method.fixed:
+                pace = Pace(march.course, march.time)
+            if method.fixed and march.problem.key not in nearness:
+                nearness[march.problem.key] = Nearness.of(march.problem)
+            march.problem.tolerate(march, method)
+            near = nearness.get(march.problem.key)
+            if near is not None:
+                status = near.advance(method, march, steps)
+            else:
+                status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
+            for asked in (march.slow, march.sampler):
+                if asked is not None:
+                    asked.raise_kept()
+            if (counts[FOUND], counts[CHANGED]) != before:
+                require_end(march, names, before, fixed=method.fixed, status=status)
+            if status is Status.UNKNOWN_MODE:
+                self._add_mode(march)
+                return Status.GOING
+            if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
+                return Status.STALLED
+            return status
+
+        return advance
+
+    def tolerate(self, march: March, method: Integrator) -> None:
+        """Set the smallest slip speed with its own direction according to the method's tolerance."""
+        if self.settle is not None:
+            tolerate(self.settle, stage_in_force(march.system, SETTLE, self.settle), method)
+
+    def _add_mode(self, march: March) -> None:
+        """Add the mode that the run is about to enter."""
+        self.switching.admit(march, int(march.store.counts[WANTED]))
+
+    def join(self, march: March) -> None:
+        """Add this mode to the run as the newest row of its table, without activating it."""
+        march.problems[self.key] = self
+        row, stages = self.row(len(march.system.stages))
+        march.system = with_row(march.system, row, stages, self.n_work)
+
+    @property
+    def n_work(self) -> int:
+        """Length of scratch memory, in doubles, that the programs need."""
+        return max(function.n_work for function in self.programs.values())
+
+    def chatters(self, march: March) -> bool:
+        """Check whether the run is stuck at a jump of the accelerations."""
+        return chattering(march.problem, march) is not None
+
+    def failure(self, march: March, outcome: Outcome) -> SimulationError:
+        """Return the error that explains why the run cannot take its next step, or makes no progress."""
+        return explain(march.problem, march, outcome)
+
+    def record(self, march: March) -> Record:
+        """Return the records in the user's declared coordinates, with the transitions."""
+        return self.switching.told(march, self.numbers(march))
+
+    def numbers(self, march: March) -> Record:
+        """Return the records in the coordinates of each mode, with inputs and energies.
+
+        These coordinates are regular; near a singularity of the declared coordinates digits would be lost.
+        """
+        states, notes, stretches = march.states(), march.notes(), march.stretches()
+        looks = [march.problems[s.key]._look(march, states[s.rows], notes[s.rows]) for s in stretches]
+        given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
+        found = (event_names(self.events), march.occurrences())
+        each = [march.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
+        modes = dict.fromkeys(itertools.chain(*each))
+        compiled = self.dyn.modes
+        slow = tuple(mode for mode in modes if mode not in compiled) if compiled else ()
+        return Record(
+            self.layout, states, given, energy, self.parameters, found, kept, modes=tuple(modes), in_numbers=slow
+        )
+
+    def _modes(self, states: NDArray[Any], kept: NDArray[Any]) -> tuple[str, ...]:
+        """Return the names of the speed selections that the run encountered."""
+        return self.constraints.modes(states, kept[:, -1]) if self.constraints else ()
+
+    def _look(self, march: March, states: NDArray[Any], notes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """Return inputs, energies and constraint residuals at the records of this mode."""
+        course, times = march.course, states[:, 0]
+        middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
+        given = self.plan.sampled(times, middle)
+        if march.sampler is not None:
+            march.sampler.fill(given, middle)
+        if march.slow is not None:
+            given = march.slow.rows(states, given)
+        if self.controls is not None:
+            given = self.controls(states, given, self.controls.stage(self.parameters))
+        energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
+        return given, energy, self.kept(states, notes)
+
+    def kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return constraint residuals and projection diagnostics at records, see ``Record.constraints``.
+
+        Raises:
+            SimulationError: the constraints are violated.
+        """
+        if self.settle is None or self.constraints is None:
+            return np.zeros((len(states), 0))
+        open_by = np.column_stack(self.constraints.residuals(states).largest)
+        for state in states[(open_by > UNSETTLED).any(axis=1)]:
+            worst = self.constraints.worst(state, UNSETTLED)
+            if worst:
+                raise SimulationError(
+                    f"the constraints of {self.layout.model!r} are violated at t = {state[0]:.9g} s: {worst}; give "
+                    "shorter steps (dt, max_step or tolerances), or end the run where the mechanism cannot move further"
+                )
+        return np.column_stack([open_by, notes])

@@ -1,0 +1,1 @@
+"""Inputs of a run over time: constants, samples, expressions, Python functions and sampled laws."""

@@ -1,0 +1,236 @@
+"""Integrator state of a run: system, input tables, course of steps and records, and results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.errors import ModelError
+from kane.native import arrays
+from kane.native.arrays import (
+    AT_ONCE,
+    CHANGE_FOUND,
+    CHANGE_ROWS,
+    CHANGE_TIME,
+    CHANGED,
+    CLOCK,
+    COUNTS,
+    DONE,
+    ENDED,
+    FOUND,
+    KEY,
+    KEY_AFTER,
+    KEY_BEFORE,
+    NO_NOTES,
+    PASSED,
+    PROBES,
+    REJECTED,
+    ROWS,
+    STATE_BEFORE,
+    TIME,
+    Course,
+    Sampling,
+    StateEquation,
+    Store,
+    Tables,
+    Vector,
+    Watch,
+)
+from kane.native.state import write_row
+
+if TYPE_CHECKING:
+    from kane.simulation.initial_value_problem import Problem
+    from kane.simulation.inputs.python_inputs import PythonInputs
+    from kane.simulation.inputs.sampler import Sampler
+
+
+class Status(IntEnum):
+    """Result of a chunk of steps, as native loops return it; only ``Problem`` returns STALLED."""
+
+    GOING = arrays.GOING
+    NOT_FINITE = arrays.NOT_FINITE
+    STUCK = arrays.STUCK
+    STALLED = arrays.STALLED
+    UNKNOWN_MODE = arrays.UNKNOWN_MODE
+    REFUSED = arrays.REFUSED
+    NO_GUARD = arrays.NO_GUARD
+    ENDLESS = arrays.ENDLESS
+
+
+class Stretch(NamedTuple):
+    """Interval of a run in one mode: key, slices of records and events, and the states [t, q, u] at both ends."""
+
+    key: int
+    rows: slice
+    found: slice
+    begin: Vector
+    end: Vector
+
+
+@dataclass(slots=True)
+class March:
+    """Integrator state of a run, advanced in chunks of steps.
+
+    Attributes:
+        system: equations that are integrated.
+        tables: input samples, with zero-order hold and interpolated, and the sampled laws that fill some of them.
+        course: steps and times of records.
+        watch: events.
+        store: arrays that change during the run.
+        problems: initial value problem of each mode that the run entered, by key.
+        slow: evaluates inputs that are Python functions.
+        sampler: plans the ticks of sampled laws.
+        memory: other data that an integrator keeps between chunks.
+        near: warning that fixed steps passed near a singularity; may be empty.
+    """
+
+    system: StateEquation
+    tables: tuple[Tables, Tables, Sampling]
+    course: Course
+    watch: Watch
+    store: Store
+    problems: dict[int, Problem]
+    slow: PythonInputs | None = None
+    sampler: Sampler | None = None
+    memory: Any = None
+    near: str = ""
+
+    @property
+    def x(self) -> Vector:
+        """The state [q, u] at ``time``."""
+        return self.store.x
+
+    @property
+    def time(self) -> float:
+        """Time of x [s]."""
+        return float(self.store.clock[TIME])
+
+    @property
+    def problem(self) -> Problem:
+        """Initial value problem of the active mode."""
+        return self.problems[int(self.system.mode[KEY])]
+
+    @property
+    def finished(self) -> bool:
+        """Whether ``until`` or a terminal event has been reached."""
+        return bool(self.store.counts[ENDED]) or self.time == self.course.until
+
+    @property
+    def tried(self) -> int:
+        """Number of accepted and rejected steps."""
+        return int(self.store.counts[DONE] + self.store.counts[REJECTED])
+
+    @property
+    def fraction(self) -> float:
+        """Completed fraction of the run."""
+        span = self.course.until - self.course.start
+        return 1.0 if self.finished else (self.time - self.course.start) / span
+
+    def go(self, course: Course) -> None:
+        """Start a new course, including the ticks of sampled laws."""
+        if self.sampler is not None:
+            course = self.sampler.plan(course)
+            self.tables = self.sampler.tables, self.tables[1], self.sampler.native
+        self.course = course
+
+    def steps_within_plan(self, steps: int) -> int:
+        """Return at most ``steps``, fewer if steps would pass the planned ticks of sampled laws; plan more."""
+        if self.sampler is None or self.sampler.complete:
+            return steps
+        ahead = self.sampler.steps_within_plan(self.time)
+        if not ahead:
+            self.course = self.sampler.plan_further()
+            self.tables = self.sampler.tables, self.tables[1], self.sampler.native
+            return self.steps_within_plan(steps)
+        return min(steps, ahead)
+
+    def make_room(self, steps: int, stages: int) -> None:
+        """Enlarge the arrays if ``steps`` more steps with this many stages might not fit."""
+        store, counts = self.store, self.store.counts
+        wanted = counts[ROWS] + (steps // self.course.every + 2 if self.course.every else 0)
+        if len(store.rows) < wanted:
+            store = store._replace(rows=_enlarged(store.rows, max(2 * len(store.rows), wanted)))
+        wanted = counts[FOUND] + PROBES * len(self.watch.out) * steps
+        if len(store.found) < wanted and len(self.watch.out):
+            store = store._replace(found=_enlarged(store.found, max(2 * len(store.found), wanted)))
+        wanted = counts[CHANGED] + 2 * AT_ONCE
+        if len(store.changes) < wanted and len(self.system.automaton.guards.out):
+            store = store._replace(changes=_enlarged(store.changes, 2 * wanted))
+        if len(store.slopes) < stages:
+            store = store._replace(slopes=np.zeros((stages, len(store.x))))
+        self.store = store
+
+    def record_now(self) -> None:
+        """Record the current state unless it is recorded already."""
+        if self.store.rows[self.store.counts[ROWS] - 1, 0] != self.time:
+            write_row(self.store, self.time, self.x, self.system.settling.notes)
+
+    @property
+    def way(self) -> float:
+        """1 if time runs forwards, -1 if it runs backwards."""
+        return math.copysign(1.0, self.course.until - self.course.start)
+
+    def stretches(self) -> list[Stretch]:
+        """Return the intervals between changes of the mode, since the first record."""
+        counts, n = self.store.counts, len(self.x)
+        changes = self.store.changes[: counts[CHANGED]]
+        changes = changes[changes[:, KEY_BEFORE] != changes[:, KEY_AFTER]]
+        times, before = changes[:, CHANGE_TIME], changes[:, STATE_BEFORE : STATE_BEFORE + n]
+        after = changes[:, STATE_BEFORE + n : STATE_BEFORE + 2 * n]
+        begins = [self.store.rows[0, : 1 + n], *np.column_stack([times, after])]
+        ends = [*np.column_stack([times, before]), np.array([self.time, *self.x])]
+        keys = [*changes[:, KEY_BEFORE].astype(int).tolist(), int(self.system.mode[KEY])]
+        rows, found = (
+            [slice(*pair) for pair in pairwise([0, *changes[:, k].astype(int).tolist(), counts[total]])]
+            for k, total in ((CHANGE_ROWS, ROWS), (CHANGE_FOUND, FOUND))
+        )
+        return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
+
+    def states(self) -> NDArray[np.float64]:
+        """Return the recorded states [t, q, u], (recorded, 1 + nx)."""
+        return self.store.rows[: self.store.counts[ROWS], : 1 + len(self.x)].copy()
+
+    def notes(self) -> NDArray[np.float64]:
+        """Return the projection diagnostics at recorded states, (recorded, 4), or (recorded, 0) without constraints."""
+        return self.store.rows[: self.store.counts[ROWS], 1 + len(self.x) :].copy()
+
+    def occurrences(self) -> NDArray[np.float64]:
+        """Return the located events as rows [index of the event, t, q, u], in the order of the run."""
+        found = self.store.found[: self.store.counts[FOUND]]
+        return found[np.argsort(found[:, 1] * self.way, kind="stable")]
+
+
+def new_store(
+    start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0, kept: int = 0
+) -> Store:
+    """Allocate the store of a run that starts from x, with the first record.
+
+    Args:
+        start, x: first time and state.
+        rows: number of records.
+        notes: projection diagnostics, stored after each record.
+        of_changes: number of diagnostics of each transition.
+        guards: number of guards.
+        kept: how much step data besides x is kept, see ``kane.native.memory``.
+    """
+    n = len(x)
+    clock, counts = np.zeros(CLOCK + PASSED * (1 + guards) + kept), np.zeros(COUNTS, dtype=np.int64)
+    clock[TIME], counts[ROWS] = start, 1
+    record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
+    found, changes = np.empty((0, 2 + n)), np.empty((0, STATE_BEFORE + 2 * n + of_changes))
+    return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
+
+
+def _enlarged(rows: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    try:
+        larger = np.empty((length, rows.shape[1]))
+    except (MemoryError, ValueError):
+        raise ModelError(f"{length} states do not fit in memory; enlarge every, or leave it out") from None
+    larger[: len(rows)] = rows
+    return larger

@@ -1,0 +1,31 @@
+"""The problem that a user poses, in the modes that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kane.dynamics.dynamics import Dynamics
+from kane.simulation.events.event import Event
+from kane.simulation.initial_value_problem import Problem
+from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.charted_contacts import ChartedContactSwitching
+from kane.simulation.modes.charts import Charts
+from kane.simulation.modes.choosing import ChoiceSwitching
+from kane.simulation.modes.contacting import ContactSwitching
+
+
+def pose(dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], charts: Charts | None = None) -> Problem:
+    """The problem in the coordinates that were declared; ``Switching.start`` says in which mode a run begins.
+
+    Raises:
+        ModelError: as of ``Problem.of``, ``Charts.switching`` and ``refuse_references``.
+    """
+    if charts is not None:
+        charted = ChartSwitching(dyn, charts, inputs, parameters, events)
+        return ChartedContactSwitching(charted).problem(0) if dyn.equations.candidates else charted.problem(0)
+    if dyn.equations.candidates:
+        return ContactSwitching(dyn, inputs, parameters, events).problem(0)
+    if dyn.ahead.met:
+        return ChoiceSwitching(dyn, inputs, parameters, events).problem(0)
+    return Problem.of(dyn, inputs, parameters, events)

@@ -1,0 +1,1 @@
+"""Monitors of runs: stalls, singularities, failures, penetration at the start, and progress."""

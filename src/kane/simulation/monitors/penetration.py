@@ -1,0 +1,101 @@
+"""Check initial states for penetration of contacts, stops and latches before a run is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.dynamics.contacts.gaps import gap_function
+from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
+from kane.formulation.parameter_bounds import given_parameters
+from kane.native.arrays import Vector
+from kane.simulation.state_layout import Layout
+
+# A gap this much below zero at the start counts as rounding [m or rad].
+START_GAP_TOLERANCE = 1e-6
+# The call suggested in the message omits initial values with more names than this.
+WRITTEN = 6
+
+
+def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> None:
+    """Raise if the initial state penetrates a contact, or is beyond a stop or latch.
+
+    Args:
+        dyn: dynamics of the run.
+        t: initial time [s].
+        q, u, parameters: as for ``kane.simulate``.
+
+    Raises:
+        ModelError: names the contact, stop or latch, the depth, and the call that finds a valid state; also as
+            ``Layout.named_state``.
+    """
+    if not dyn.equations.candidates:
+        return
+    layout = Layout.of(dyn.equations)
+    values = given_parameters(dyn.equations, parameters)
+    names, gaps = starting_gaps(dyn, t, layout.named_state(q, u)[None, :], values)
+    if names and not gaps.min() >= -START_GAP_TOLERANCE:
+        wrong = int(np.argmax(~(gaps[0] >= -START_GAP_TOLERANCE))) if np.isnan(gaps).any() else int(np.argmin(gaps[0]))
+        raise ModelError(
+            describe_penetration(dyn, names[wrong], float(gaps[0, wrong]), q=q, u=u, t=t, parameters=parameters)
+        )
+
+
+def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
+    """Raise if every one of the initial states x = [q, u], (starts, nx), penetrates a contact.
+
+    Args:
+        dyn: dynamics of the runs.
+        t: initial time [s].
+        x: states.
+        parameters: one row per state, or one row for all.
+
+    Raises:
+        ModelError: for the first state, as ``refuse_start``.
+    """
+    if not dyn.equations.candidates or not np.isfinite(x).all():
+        return
+    names, gaps = starting_gaps(dyn, t, x, parameters)
+    if names and (gaps.min(axis=1) < -START_GAP_TOLERANCE).all():
+        deepest = int(np.argmin(gaps[0]))
+        raise ModelError(
+            f"none of the {len(x)} runs can start: {describe_penetration(dyn, names[deepest], float(gaps[0, deepest]))}"
+        )
+
+
+def starting_gaps(
+    dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: Vector
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Return names of contacts, stops and latches, and their gaps at x = [q, u], (states, gaps) [m or rad]."""
+    names, function = gap_function(dyn)
+    if not names:
+        return [], np.zeros((len(x), 0))
+    states = np.column_stack([np.full(len(x), t), x])
+    return names, np.asarray(function(states, np.zeros(function.n_rest), function.stage(parameters)))
+
+
+def describe_penetration(dyn: Dynamics, name: str, gap: float, **given: Any) -> str:
+    """Describe the penetration at the start, and the call that finds a valid state."""
+    candidate = next(c.candidate for c in dyn.equations.candidates if c.name == name)
+    unit = "m" if candidate.surfaces else "m (or rad)"
+    known = given or {"q": ..., "u": ..., "t": ...}
+    written = ", ".join(["dyn", *(f"{word}={_written(value)}" for word, value in known.items() if value is not None)])
+    start = f"{dyn.equations.name!r} cannot start there: "
+    if not np.isfinite(gap):
+        return f"{start}the gap of {name!r} is no number; turn or move the start a little"
+    return (
+        f"{start}{name!r} is {-gap:.6g} {unit} inside; start with q=state.q, u=state.u of "
+        f"state = kane.assemble({written}), which moves the bodies out of each other"
+    )
+
+
+def _written(value: Any) -> str:
+    """Return an argument as a user writes it in a call; an ellipsis if it is long."""
+    if isinstance(value, float):
+        return repr(value)
+    short = isinstance(value, Mapping) and len(value) <= WRITTEN
+    return repr({name: float(number) for name, number in value.items()}) if short else "..."

@@ -1,0 +1,164 @@
+"""Projection of states onto the constraints, in runs and at their start, and checks of the residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.codegen.jit.function import ArrayFunction
+from kane.dynamics.compiled_modes import in_words
+from kane.dynamics.constraint_terms import ConstraintTerms
+from kane.dynamics.dynamics import Dynamics, Residuals
+from kane.errors import ModelError
+from kane.native.algebra import RANK_TOLERANCE, ROUNDING
+from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
+from kane.native.header import HEADER, KEPT, RANK
+from kane.simulation.mode_table import stage_in_force
+
+# A state this close to the constraints has only been rounded, in a file or by a sum; it is projected without a message.
+ROUNDED_STATE_TOLERANCE = 1e-6
+# A projection that moves a state by more than this many tolerances has lost digits; otherwise it stays below 300.
+LARGE_PROJECTION_MOVE = 1e3
+# Loss at one nearly singular state that is reported, in tolerances; below LARGE_PROJECTION_MOVE because several such
+# losses add up.
+REPORTED_PROJECTION_LOSS = 1e2
+# Residuals above this, for states of the order of one, mean that projection did not converge.
+UNSETTLED = 1e-8
+
+
+def new_settling(program: int, settle: ArrayFunction | None, speeds: int) -> Settling:
+    """Allocate the projection arrays of a run; the diagnostics are empty if there is no projection."""
+    if settle is None:
+        return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
+    choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
+    notes = np.zeros(SWITCHES + 1)
+    notes[CONDITIONING] = 1.0  # value before the first speed selection
+    least = np.ones(1 + settle.n_state) if program == SETTLE else NO_NOTES
+    return Settling(program, np.zeros(settle.n_out), choice, notes, least)
+
+
+def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
+    """Project [t, q, u] onto the constraints; return x = [q, u] and keep the speed selection in ``system``."""
+    stage, settling = stage_in_force(system, SETTLE, settle), system.settling
+    found = settle(state, system.inputs, stage)
+    settling.notes[:SWITCHES] = found[len(state) - 1 :]
+    settling.kept[:] = stage.view(np.int64)[RANK : RANK + len(settling.kept)]
+    return np.array(found[: len(state) - 1])
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraint checks of states.
+
+    Attributes:
+        dyn: dynamics with the constraints.
+        parameters: values.
+    """
+
+    dyn: Dynamics
+    parameters: Vector
+
+    def residuals(self, states: NDArray[np.float64]) -> Residuals:
+        """Return the residuals at states [t, q, u], (states, 1 + nq + n)."""
+        nq = len(self.dyn.equations.q)
+        q, u = states[:, 1 : 1 + nq], states[:, 1 + nq :]
+        return ConstraintTerms.of(self.dyn, q, u, t=states[:, 0], parameters=self.parameters).residuals
+
+    def modes(self, states: NDArray[np.float64], switches: Vector) -> tuple[str, ...]:
+        """Return the names of the speed selections of a run; empty if the selection is fixed.
+
+        Args:
+            states: [t, q, u], (states, 1 + nq + n).
+            switches: number of changes of the selection before each state.
+        """
+        eqs, settle = self.dyn.equations, self.dyn.settle
+        if eqs.candidates or eqs.embedding.choice.in_runs != KEPT or settle is None:
+            return ()
+        named, fresh = [], settle.stage(self.parameters)
+        for state in states[np.diff(switches, prepend=-1.0) != 0.0]:
+            stage = fresh.copy()
+            settle(state, np.zeros(len(eqs.inputs)), stage)
+            rank, *order = stage.view(np.int64)[[RANK, *range(HEADER, HEADER + len(eqs.u))]].tolist()
+            named.append(in_words([eqs.u[j].name for j in sorted(order[:rank])]))
+        return tuple(dict.fromkeys(named))
+
+    def require_consistent(self, state: Vector) -> None:
+        """Raise if a state [t, q, u] does not satisfy the constraints.
+
+        Raises:
+            ModelError: names the constraint with the largest residual.
+        """
+        worst = self.worst(state, ROUNDED_STATE_TOLERANCE)
+        if worst:
+            raise ModelError(
+                f"{self.dyn.equations.name!r} cannot start there: {worst}; state = kane.assemble(dyn, q=..., u=..., "
+                "fixed=[...]) finds a consistent state near a guess: start with q=state.q, u=state.u"
+            )
+
+    def lost(self, least: Vector, rtol: float, atol: float) -> str:
+        """Describe a state where rounding alone exceeded the tolerances by far; an empty text without one.
+
+        Projection divides the rounding error of the state by the conditioning c twice, for coordinates and for speeds.
+        The relative error 2 eps / c^2 is therefore unavoidable, whatever the tolerance.
+
+        Args:
+            least: smallest conditioning and the state there, as in ``Settling``.
+            rtol, atol: tolerances of the run.
+        """
+        conditioning, state = float(least[0]), least[1:]
+        size = max(1.0, float(np.abs(state[1:]).max(initial=0.0)))
+        moved, allowed = 2.0 * ROUNDING / conditioning**2 * size if conditioning > 0.0 else np.inf, atol + rtol * size
+        if not moved > REPORTED_PROJECTION_LOSS * allowed:
+            return ""
+        return (
+            f"{self.dyn.equations.name!r} passed a state at t = {state[0]:.9g} s where {self._dependent(state)} nearly "
+            f"depends on the others (conditioning {conditioning:.2g}): rounding alone may have moved it by {moved:.2g} "
+            f"there, but the tolerances allow {allowed:.2g}; relax rtol and atol, or avoid such states"
+        )
+
+    def _dependent(self, state: Vector) -> str:
+        """Name the constraint with the largest part in the left singular vector of the least nonzero singular value."""
+        nq = len(self.dyn.equations.q)
+        terms = ConstraintTerms.of(
+            self.dyn, state[1 : 1 + nq], state[1 + nq :], t=float(state[0]), parameters=self.parameters
+        )
+        U, sizes, _ = np.linalg.svd(terms.A)
+        rank = int(np.sum(sizes > RANK_TOLERANCE * sizes[0]))
+        return f"the constraint {terms.names[int(np.argmax(np.abs(U[:, rank - 1])))]!r}"
+
+    def require_followed(self, states: NDArray[np.float64]) -> None:
+        """Raise if a motion [t, q, u], (times, 1 + nq + n), does not satisfy the constraints.
+
+        Raises:
+            ModelError: names the constraint with the largest residual, and the time of the largest residual.
+        """
+        for largest in self.residuals(states).largest:
+            state = states[int(np.argmax(largest))]
+            worst = self.worst(state, ROUNDED_STATE_TOLERANCE)
+            if worst:
+                raise ModelError(
+                    f"{self.dyn.equations.name!r} cannot follow this motion: at t = {state[0]:.9g} s {worst}; "
+                    "prescribe coordinates that keep the constraints (kane.assemble finds them at each time)"
+                )
+
+    def worst(self, state: Vector, tolerance: float) -> str:
+        """Describe the constraint with the largest residual at a state; an empty text if all constraints hold.
+
+        Args:
+            state: [t, q, u].
+            tolerance: allowed residual, relative to the largest coordinate or speed, or to 1 if that is larger.
+        """
+        found, rows, nq = self.residuals(state[None, :]), self.dyn.equations.constraints, len(self.dyn.equations.q)
+        closing = [row.name for row in self.dyn.equations.closing]
+        parts = (
+            ("configuration", found.configuration[0], closing, state[1 : 1 + nq]),
+            ("motion", found.motion[0], [row.name for row in rows], state[1 + nq :]),
+        )
+        for what, residuals, names, values in parts:
+            largest = float(np.abs(residuals).max(initial=0.0))
+            if not largest <= tolerance * max(1.0, float(np.abs(values).max(initial=0.0))):
+                name = names[int(np.argmax(np.abs(residuals)))]
+                return f"the {what} does not satisfy the constraint {name!r}, whose residual is {largest:.6g}"
+        return ""

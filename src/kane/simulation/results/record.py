@@ -1,0 +1,272 @@
+"""Results of a run as labelled arrays, and the checks that lead to warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane.native.arrays import Vector
+from kane.simulation.integrators.slip_threshold import DIRECTED, begun
+from kane.simulation.projection import LARGE_PROJECTION_MOVE
+from kane.simulation.results.contact_log import JAMS, Story
+from kane.simulation.state_layout import Layout
+
+if TYPE_CHECKING:
+    import xarray
+
+# Warn that slip in space lingers if integration errors decide its direction. In three consecutive records the slip is
+# then slower than LINGERING_SLIP_ERRORS step errors and turns by more than 0.05 rad per record. Errors matter only if
+# NOISY_SLIP_ERRORS times the error exceeds the speed from which slip has its own direction
+# (``simulation.beginning_slip``).
+LINGERING_SLIP_ERRORS, LINGERING_TURN_COSINE, NOISY_SLIP_ERRORS = 30.0, math.cos(0.05), 30.0
+# Marks a dataset, and a file, as a trajectory. The version changes if readers must distinguish formats.
+TRAJECTORY_FORMAT = "kane trajectory"
+FORMAT_VERSION = 1
+
+
+# Dataset attributes that list modes, and the separator of the list.
+MODES, NUMERICAL_MODES, SEPARATOR = "modes", "modes_in_numbers", "; "
+
+# Dimensions (a single one as str), values and attributes, as xarray takes them.
+XarrayVariable = tuple[Any, NDArray[Any], Mapping[str, Any]]
+
+
+# Residuals of the constraints: variables and their attributes, in the order of ``Record.constraints``.
+_OPEN, _MOVING = "m or rad", "m/s or rad/s"
+RESIDUALS: dict[str, dict[str, str]] = {
+    "configuration_residual": {"units": _OPEN, "long_name": "largest residual of the configuration constraints"},
+    "motion_residual": {"units": _MOVING, "long_name": "largest residual of the motion constraints"},
+    "configuration_drift": {"units": _OPEN, "long_name": "residual of the configuration before projection"},
+    "motion_drift": {"units": _MOVING, "long_name": "residual of the motion before projection"},
+    "conditioning": {"units": "1", "long_name": "conditioning of the selection of independent speeds"},
+    "switches": {"units": "1", "long_name": "number of changes of the independent speeds"},
+}
+
+
+class ChartSwitch(NamedTuple):
+    """Change of a joint to other coordinates: time [s], name of the joint, and the new coordinates, such as "zyz"."""
+
+    time: float
+    joint: str
+    chart: str
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Variables of a run by name; the xarray dataset is built on demand.
+
+    Building the dataset takes as long as some seconds of simulated time, and importing xarray takes half a second.
+
+    Attributes:
+        variables: recorded quantities.
+        coordinates: axes of the variables: times, names, units.
+        attributes: settings of the run.
+    """
+
+    variables: Mapping[str, XarrayVariable]
+    coordinates: Mapping[str, XarrayVariable]
+    attributes: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, dataset: xarray.Dataset) -> Labelled:
+        """Wrap an existing dataset, which ``dataset`` then returns."""
+        groups = dataset.data_vars, dataset.coords
+        variables, coordinates = ({str(k): (v.dims, v.to_numpy(), v.attrs) for k, v in g.items()} for g in groups)
+        made = cls(variables, coordinates, dataset.attrs)
+        made.__dict__["dataset"] = dataset
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle or copy without the dataset, which repeats the same data."""
+        return Labelled, (self.variables, self.coordinates, self.attributes)
+
+    def __contains__(self, name: str) -> bool:
+        """Check whether a variable or a coordinate has this name."""
+        return name in self.variables or name in self.coordinates
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Return the values of a variable or a coordinate."""
+        group = self.variables if name in self.variables else self.coordinates
+        return group[name][1]
+
+    @cached_property
+    def dataset(self) -> xarray.Dataset:
+        """All data as an xarray dataset."""
+        import xarray
+
+        return xarray.Dataset(self.variables, self.coordinates, self.attributes)
+
+
+@dataclass(frozen=True)
+class Record:
+    """Numerical results of a run.
+
+    Attributes:
+        layout: names and units.
+        states: [t, q, u], (times, 1 + nq + n).
+        inputs: (times, inputs).
+        energy: kinetic and potential energy [J], (times, 2).
+        parameters: values.
+        events: names, and the located events as rows [index of the name, t, q, u].
+        constraints: largest residuals of configuration and motion, both before projection, conditioning, and switches,
+            (times, 6); (times, 0) without constraints.
+        switches: switches of charts.
+        story: log of the intermittent constraints; None if there are none.
+        slips: slip velocity of each of them in space, NaN unless it slides with friction, (times, candidates, 2).
+        modes: names of the speed selections that the run encountered.
+        in_numbers: the modes among them without compiled equations, in a run that has compiled modes.
+    """
+
+    layout: Layout
+    states: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+    energy: NDArray[np.float64]
+    parameters: Vector
+    events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
+    constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    switches: tuple[ChartSwitch, ...] = ()
+    story: Story | None = None
+    slips: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 2)))
+    modes: tuple[str, ...] = ()
+    in_numbers: tuple[str, ...] = ()
+
+    def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
+        """Return all data by name, with units; ``attributes`` are the settings of the run."""
+        layout, states = self.layout, self.states
+        nq = len(layout.coordinates)
+        joules = {"units": "J"}
+        met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (NUMERICAL_MODES, self.in_numbers)) if x}
+        told = ({}, {}) if self.story is None else (self.story.variables(), self.story.coordinates())
+        return Labelled(
+            variables=self._events()
+            | self._constraints()
+            | self._switches()
+            | told[0]
+            | {
+                "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
+                "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
+                "inputs": (("time", "input"), self.inputs, {"long_name": "inputs"}),
+                "kinetic_energy": ("time", self.energy[:, 0], joules),
+                "potential_energy": ("time", self.energy[:, 1], joules),
+                "parameters": ("parameter", self.parameters, {"long_name": "parameter values"}),
+            },
+            coordinates={
+                "time": ("time", states[:, 0], {"units": "s"}),
+                "coordinate": ("coordinate", _words(layout.coordinates), {}),
+                "speed": ("speed", _words(layout.speeds), {}),
+                "input": ("input", _words(layout.inputs), {}),
+                "parameter": ("parameter", _words(layout.parameters), {}),
+                "coordinate_units": ("coordinate", _words(layout.coordinate_units), {}),
+                "speed_units": ("speed", _words(layout.speed_units), {}),
+                **told[1],
+            },
+            attributes={
+                "format": TRAJECTORY_FORMAT,
+                "format_version": FORMAT_VERSION,
+                "model": layout.model,
+                **met,
+                **attributes,
+            },
+        )
+
+    def doubt(self, rtol: float, atol: float) -> str:
+        """Describe states that projection moved much farther than the tolerances allow, or slip that lingered.
+
+        The text is empty if neither happened.
+        """
+        return self._lost(rtol, atol) or self._lingers(rtol, atol)
+
+    def jammed(self) -> str:
+        """Describe the first dynamic jam of a contact; an empty text if there is none."""
+        if self.story is None or JAMS not in self.story.kinds:
+            return ""
+        first = self.story.kinds.index(JAMS)
+        name, t = self.story.candidates[self.story.causes[first]], self.story.times[first]
+        return (
+            f"{name!r} of {self.layout.model!r} jams at t = {t:.9g} s: its friction cancels the response to its "
+            "normal force, so that rigid bodies have no unique motion from there on (Painleve), and an impulse stops "
+            "its slip. Give less friction, or end the run before"
+        )
+
+    def _lingers(self, rtol: float, atol: float) -> str:
+        """Describe slip in space that stayed within integration errors, so that its direction is noise."""
+        if self.story is None:
+            return ""
+        errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
+        noise = np.where(NOISY_SLIP_ERRORS * errors > begun(atol), LINGERING_SLIP_ERRORS * errors, 0.0)
+        speeds = np.hypot(*self.slips.T).T
+        turns = (self.slips[1:] * self.slips[:-1]).sum(axis=2) < LINGERING_TURN_COSINE * speeds[1:] * speeds[:-1]
+        slow = speeds < noise[:, None]
+        rows, found = np.nonzero(slow[2:] & slow[1:-1] & slow[:-2] & turns[1:] & turns[:-1])
+        if not len(rows):
+            return ""
+        first, name = rows[0], self.story.candidates[found[0]]
+        enough = rtol * begun(atol) / (DIRECTED * errors[first])
+        return (
+            f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than steps err "
+            f"(atol + rtol |u| = {errors[first]:.2g}), and remains as slow: the direction of its friction is noise and "
+            f"may hold it back; give rtol={enough:.0e} or less, or a few per cent more static than "
+            "kinetic friction"
+        )
+
+    def _lost(self, rtol: float, atol: float) -> str:
+        """Describe a state that projection moved much farther than the tolerances allow.
+
+        Projection moves a state with residual r by up to r divided by the conditioning.
+        """
+        if not self.constraints.size:
+            return ""
+        drift, conditioning = self.constraints[:, 2:4].max(axis=1), self.constraints[:, 4]
+        allowed = atol + rtol * np.maximum(1.0, np.abs(self.states[:, 1:]).max(axis=1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.where(drift > 0.0, drift / conditioning, 0.0)
+        worst = int(np.argmax(moved / allowed))
+        if not moved[worst] > LARGE_PROJECTION_MOVE * allowed[worst]:
+            return ""
+        return (
+            f"the state of {self.layout.model!r} recorded at t = {self.states[worst, 0]:.9g} s may err by "
+            f"{moved[worst]:.2g}, but the tolerances allow {allowed[worst]:.2g}: the constraints are nearly dependent "
+            f"there, and the residual before projection was {drift[worst]:.2g}; limit the steps "
+            "(max_step), relax rtol and atol, or avoid such states"
+        )
+
+    def _events(self) -> dict[str, XarrayVariable]:
+        """Return the variables of the events; empty without events."""
+        names, found = self.events
+        if not len(found):
+            return {}
+        nq = len(self.layout.coordinates)
+        return {
+            "event_name": ("event", _words(tuple(names[int(number)] for number in found[:, 0])), {}),
+            "event_time": ("event", found[:, 1], {"units": "s"}),
+            "event_q": (("event", "coordinate"), found[:, 2 : 2 + nq], {"long_name": "coordinates at events"}),
+            "event_u": (("event", "speed"), found[:, 2 + nq :], {"long_name": "generalized speeds at events"}),
+        }
+
+    def _switches(self) -> dict[str, XarrayVariable]:
+        """Return the variables of the chart switches; empty without switches."""
+        if not self.switches:
+            return {}
+        times, joints, charts = zip(*self.switches, strict=True)
+        return {
+            "chart_switch_time": ("chart_switch", np.array(times), {"units": "s"}),
+            "chart_switch_joint": ("chart_switch", _words(joints), {"long_name": "joint that changed its coordinates"}),
+            "chart_switch_to": ("chart_switch", _words(charts), {"long_name": "the new coordinates"}),
+        }
+
+    def _constraints(self) -> dict[str, XarrayVariable]:
+        """Return the variables of the constraint residuals; empty without constraints."""
+        if not self.constraints.size:
+            return {}
+        columns = zip(RESIDUALS.items(), self.constraints.T, strict=True)
+        return {name: ("time", values, dict(attributes)) for (name, attributes), values in columns}
+
+
+def _words(words: tuple[str, ...]) -> NDArray[np.object_]:
+    return np.array(words, dtype=object)

@@ -1,0 +1,280 @@
+"""``Trajectory``, the result of ``simulate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kane.dynamics.compiled_modes import statuses_in_words
+from kane.errors import ModelError
+from kane.model.named_vector import index_of_name
+from kane.native.arrays import Vector
+from kane.simulation.events.event import Occurrence
+from kane.simulation.results.contact_log import ForcesByName, occurrences, places_named, table
+from kane.simulation.results.record import (
+    MODES,
+    NUMERICAL_MODES,
+    RESIDUALS,
+    SEPARATOR,
+    ChartSwitch,
+    Labelled,
+)
+from kane.simulation.results.replayed import Replayed
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from kane.dynamics.dynamics import Dynamics
+    from kane.simulation.integrators.integrator import Integrator
+    from kane.simulation.results.audit import Audit
+
+DIMENSIONS = {"q": "coordinate", "u": "speed", "inputs": "input"}
+ENERGIES = ("kinetic_energy", "potential_energy")
+
+
+class State(NamedTuple):
+    """State at one time; ``simulate(dyn, start=time, q=q, u=u, until=...)`` continues from it."""
+
+    time: float
+    q: Vector
+    u: Vector
+
+
+class Trajectory(Replayed):
+    """Motion over time: coordinates, speeds, inputs and energies, with names and units.
+
+    ``trajectory["q1"]`` is one coordinate, speed, input, energy or residual over time, by its name.
+    """
+
+    def __init__(self, run: Labelled, dyn: Dynamics | None = None, method: Integrator | None = None) -> None:
+        """Wrap a record of ``simulate`` or of a file; ``dyn`` and ``method`` are dynamics and integrator of the run."""
+        self._run = run
+        self._dyn = dyn
+        self._method = method
+        self._form = ""
+
+    @property
+    def time(self) -> Vector:
+        """Times of the recorded states [s], (times,)."""
+        return self._values("time")
+
+    @property
+    def q(self) -> NDArray[Any]:
+        """Coordinates, (times, nq); their units are in ``to_xarray().coordinate_units``."""
+        return self._values("q")
+
+    @property
+    def u(self) -> NDArray[Any]:
+        """Generalized speeds, (times, n)."""
+        return self._values("u")
+
+    @property
+    def inputs(self) -> NDArray[Any]:
+        """Inputs in effect from each time on, (times, inputs)."""
+        return self._values("inputs")
+
+    @property
+    def energy(self) -> Vector:
+        """Kinetic plus potential energy [J], (times,)."""
+        return self._values("kinetic_energy") + self._values("potential_energy")
+
+    @property
+    def final(self) -> State:
+        """The last recorded state."""
+        return State(float(self.time[-1]), self.q[-1].copy(), self.u[-1].copy())
+
+    @property
+    def residuals(self) -> xarray.Dataset:
+        """Largest residuals of the configuration and motion constraints at the recorded times.
+
+        ``to_xarray()`` also contains the residuals before projection (``configuration_drift``, ``motion_drift``), the
+        ``conditioning`` of the selection of independent speeds, and the number of its changes (``switches``).
+
+        Raises:
+            ModelError: the model has no constraints.
+        """
+        if not all(name in self._run for name in RESIDUALS):
+            raise ModelError(f"{self._run.attributes.get('model')!r} has no constraints, and so no residuals")
+        found = self.to_xarray()[[name for name in RESIDUALS if name.endswith("_residual")]]
+        found.attrs.clear()  # the attributes mark a complete trajectory
+        return found
+
+    @property
+    def events(self) -> tuple[Occurrence, ...]:
+        """Events and transitions of intermittent constraints, in the order of the run."""
+        found: list[Occurrence] = []
+        if "event_time" in self._run:
+            parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
+            found += (Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
+        if "change_time" in self._run:
+            found += occurrences(self._values)
+            found.sort(key=lambda event: event.time)  # runs with intermittent constraints go forwards
+        return tuple(found)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Names of the modes that the run encountered, for example "left held, right sliding": the active constraints.
+
+        Without intermittent constraints, the speed selections of closed loops, such as "u2, u3 dependent", at the first
+        record and at each record before which the selection changed.
+
+        Raises:
+            ModelError: the model has neither intermittent constraints nor closed loops with several selections.
+        """
+        if MODES in self._run.attributes:
+            return tuple(str(self._run.attributes[MODES]).split(SEPARATOR))
+        self._require_story()
+        met = [*self._values("status")[:1], *(self._values("change_status") if "change_time" in self._run else [])]
+        names = self._values("candidate").tolist()
+        return tuple(dict.fromkeys(statuses_in_words(statuses.tolist(), names) for statuses in met))
+
+    @property
+    def reactions(self) -> dict[str, NDArray[Any]]:
+        """Forces of intermittent constraints by name, along the normal and then the tangents, (times, rows).
+
+        In N, or N m for joints that turn; zero while a constraint is inactive, kinetic friction while it slides. The
+        name of a constraint with several parts, such as the two ends of a stop, raises an error that lists the parts.
+
+        Raises:
+            ModelError: the model has no intermittent constraints, or none of the requested name.
+        """
+        self._require_story()
+        forces, of = self._values("reaction"), self._values("contact_row_of")
+        return ForcesByName((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
+
+    def active(self, name: str) -> NDArray[Any]:
+        """Return whether an intermittent constraint, or any of its parts, is active at each recorded time, (times,).
+
+        Raises:
+            ModelError: the name is unknown.
+        """
+        self._require_story()
+        places = places_named(name, [str(word) for word in self._values("candidate")])
+        return np.asarray((self._values("status")[:, places] > 0).any(axis=1))
+
+    def _require_story(self) -> None:
+        if "status" not in self._run:
+            raise ModelError(f"{self._run.attributes.get('model')!r} has no intermittent constraints in this run")
+
+    @property
+    def chart_switches(self) -> tuple[ChartSwitch, ...]:
+        """Switches of gimbals to other angles, in the order of the run; see ``Charts``."""
+        if "chart_switch_time" not in self._run:
+            return ()
+        parts = (self._values(f"chart_switch_{word}") for word in ("time", "joint", "to"))
+        return tuple(ChartSwitch(float(t), str(joint), str(to)) for t, joint, to in zip(*parts, strict=True))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the run early."""
+        return bool(self._run.attributes.get("interrupted", 0))
+
+    def __getitem__(self, name: str) -> Vector:
+        """Return the coordinate, speed, input or energy of this name over time, (times,).
+
+        Under constraints also the residual variables of ``to_xarray``: "configuration_residual", "conditioning", ...
+
+        Raises:
+            ModelError: the name is unknown.
+        """
+        courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
+        courses["energy"] = self.energy
+        for variable, dimension in DIMENSIONS.items():
+            courses |= zip(map(str, self._values(dimension)), self._values(variable).T, strict=True)
+        names = list(courses)
+        return courses[names[index_of_name(name, names, "coordinate, speed, input, energy or residual")]]
+
+    def __len__(self) -> int:
+        """Number of recorded states."""
+        return len(self.time)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return a copy as an xarray dataset, for selection by name, statistics and plots."""
+        return self._run.dataset.copy(deep=True)
+
+    def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
+        """Plot over time: quantities of one unit and similar size share axes; events are vertical lines.
+
+        Args:
+            names: names of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy" (their sum);
+                by default all except inputs. By default quantities that are zero up to rounding are omitted; the figure
+                lists them.
+            inputs: also plot all inputs; their units are known only to the author of the model.
+            events: mark the events.
+
+        Raises:
+            ModelError: an unknown name.
+        """
+        from kane.simulation.results.trajectory_plot import picture  # imported late: needs matplotlib
+
+        return picture(self, names, inputs=inputs, events=events)
+
+    def audit(self, dyn: Dynamics | None = None) -> Audit:
+        """Find constants of motion from the equations, and measure how well this run conserved them.
+
+        Contacts, stops, sticks, latches and switches change energy and momentum. The result therefore covers only the
+        times when none of them is active.
+
+        Args:
+            dyn: dynamics of the run; needed only if the trajectory was loaded from a file.
+
+        Raises:
+            ModelError: the trajectory was loaded and ``dyn`` is not given.
+        """
+        from kane.simulation.results.audit import audit
+
+        known = self._dyn if dyn is None else dyn
+        if known is None:
+            raise ModelError("a trajectory from a file does not hold its equations; use run.audit(dyn)")
+        return audit(self, known)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a NetCDF file, readable by ``Trajectory.load`` and by all programs that read HDF5.
+
+        Args:
+            path: path of the file, with suffix .nc, .nc4, .h5 or .hdf5; an existing file is replaced.
+
+        Raises:
+            FileError: another suffix, or the file cannot be written; the message names the file and the cure.
+        """
+        from kane.simulation.results.trajectory_file import save  # imported late: needs xarray
+
+        save(self._run.dataset, path, form=self._model_form())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Trajectory:
+        """Read a file written by ``save``.
+
+        Raises:
+            FileError: the file does not exist, or cannot be read.
+            ImportFileError: the file is not a trajectory; the message gives the reason.
+        """
+        from kane.simulation.results.trajectory_file import load
+
+        dataset, form = load(path)
+        run = cls(Labelled.of(dataset))
+        run._form = form
+        return run
+
+    def _values(self, name: str) -> NDArray[Any]:
+        return self._run.values(name)
+
+    def __str__(self) -> str:
+        lines, slow = [repr(self)], self._run.attributes.get(NUMERICAL_MODES)
+        lines += [f"modes that are not compiled, embedded numerically: {slow}"] if slow else []
+        if self.events:
+            forces = self._values("reaction") if "reaction" in self._run else np.zeros(0)
+            push, speed = (float(np.abs(values).max(initial=0.0)) for values in (forces, self.u))
+            lines.append(table(self.events, float(np.ptp(self.time)), push, speed))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        times, sizes = self.time, {"state": len(self), "coordinate": self.q.shape[1], "speed": self.u.shape[1]}
+        states, *rest = (f"{n} {word}{'s' * (n != 1)}" for word, n in sizes.items())
+        span = f"{states} from {times[0]:.6g} s to {times[-1]:.6g} s"
+        return f"<{type(self).__name__} of {self._run.attributes.get('model')!r}: {', '.join([span, *rest])}>"

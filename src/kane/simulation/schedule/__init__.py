@@ -1,0 +1,1 @@
+"""Time span of a run: steps, times at which steps end, and times of records."""
