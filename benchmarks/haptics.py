@@ -168,7 +168,7 @@ HITS = {
 
 def works(session):
     """What the ticks of a session worked [s], of those in which the mode changed and of the others."""
-    store = session._loop.march.store
+    store = session._loop.integration.store
     times = store.changes[: store.counts[CHANGED], CHANGE_TIME]
     work, changed = session.log[:, WORKED], np.zeros(len(session.log), bool)
     changed[np.clip(np.ceil(times / PERIOD - 1e-9).astype(int) - 1, 0, len(work) - 1)] = True

@@ -28,10 +28,10 @@ class FootFall(kane.Intermittent):
     apart: Any
     title = "foot fall"
 
-    def candidates(self, name: str) -> list[kane.Candidate]:
+    def intermittents(self, name: str) -> list[kane.IntermittentConstraint]:
         """Return the contact with a gap that is open while the legs are close."""
         far = kane.maximum(self.apart - 0.2, 0)
-        return [replace(c, gap=kane.select(far, c.gap, 0.1)) for c in self.contact.candidates(name)]
+        return [replace(c, gap=kane.select(far, c.gap, 0.1)) for c in self.contact.intermittents(name)]
 
 
 def walker() -> kane.Model:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 import kane
 from kane.expression.node import Expr
 from kane.model.constraints import Row
-from kane.model.contacts import Candidate, Intermittent
+from kane.model.contacts import Intermittent, IntermittentConstraint
 
 OUT = Path("out")
 PLAY, HALF, RADIUS = 0.0006, 0.0058, 0.0031  # play, half length and radius of the sleeve [m]
@@ -32,10 +32,12 @@ class Touching(Intermittent):
     restitution: float
     title: str = "contact"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         """Return one contact with Newton's impact law."""
         normal, slip = Row("normal", configuration=self.gap), Row("slip", motion=self.slip)
-        return [Candidate(name, self.gap, normal, (slip,), kane.Coulomb(0.3), kane.Newton(self.restitution))]
+        return [
+            IntermittentConstraint(name, self.gap, normal, (slip,), kane.Coulomb(0.3), kane.Newton(self.restitution))
+        ]
 
 
 def toy() -> kane.Model:

@@ -21,7 +21,7 @@ from benchmarks.report import Table
 from benchmarks.robots import PANDA
 from benchmarks.states import layout
 from benchmarks.timing import Figure, interleaved
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.schedule.course import free_course
 
 TITLE = "Ten seconds of the Panda to 1e-8"
@@ -159,15 +159,18 @@ def _ours(dynamics: kane.Dynamics, order: npt.NDArray[np.intp]) -> dict[str, Pro
         done = kane.simulate(dynamics, until=SPAN, dt=SPAN / steps, q=np.array(START), every=RARELY)
         return np.concatenate([done.q[-1][order], done.u[-1][order]])
 
-    problem = Problem.of(dynamics, None, None, ())
+    problem = InitialValueProblem.of(dynamics, None, None, ())
     course = free_course(0.0, SPAN, RARELY, None, problem.plan.tables())
     begin = problem.layout.initial_state(np.array(START), None)
 
     def loop(tolerance: float) -> Array:
-        march, advance = problem.march(course, begin), problem.advance(kane.RK8(rtol=tolerance, atol=tolerance))
-        while not march.finished:
-            advance(march, RARELY)
-        return np.concatenate([march.x[: len(order)][order], march.x[len(order) :][order]])
+        integration, advance = (
+            problem.integration(course, begin),
+            problem.advance(kane.RK8(rtol=tolerance, atol=tolerance)),
+        )
+        while not integration.finished:
+            advance(integration, RARELY)
+        return np.concatenate([integration.x[: len(order)][order], integration.x[len(order) :][order]])
 
     return {
         OURS: _by_tolerance(partial(simulated, kane.RK8, RARELY)),

@@ -163,7 +163,7 @@ def _calls(dyn: kane.Dynamics, run: kane.Trajectory, mode: str) -> dict[str, Cal
     """One call of each program at the middle of what a run does in a mode."""
     functions = contact_functions(dyn)
     assert functions is not None
-    names = [c.name for c in functions.equations.candidates]
+    names = [c.name for c in functions.equations.intermittents]
     wanted = statuses_of(mode, names)
     found = run.to_xarray()["status"].to_numpy()
     rows = np.flatnonzero((found == np.array(wanted)).all(axis=1))

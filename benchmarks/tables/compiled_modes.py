@@ -14,7 +14,7 @@ from benchmarks.report import Table, nanoseconds
 from benchmarks.tables.loops import MECHANISMS, runs_of
 from benchmarks.timing import Figure, interleaved
 from kane import library
-from kane.dynamics.embedded.compiled_selections import ChoiceFunction
+from kane.dynamics.embedded.compiled_selections import SelectionFunction
 
 TITLE = "Closed loops: modes compiled ahead"
 COLUMNS = (
@@ -72,7 +72,7 @@ def table(mode: Mode) -> Table:
 def _in_lanes(fast: kane.Dynamics, state: kane.Assembly) -> dict[str, Callable[[int], None]]:
     """The right-hand side of the first choice at as many states as there are lanes, one call counted for each."""
     settle = fast.settle
-    assert isinstance(settle, ChoiceFunction)
+    assert isinstance(settle, SelectionFunction)
     program = settle.parts.choices[0].programs[0]
     code = program.lanes()
     if code is None:

@@ -122,7 +122,7 @@ def steps(mode: Mode) -> Table:
     standing = ", ".join(f"c{k} held" for k in STANDING)
     machines = {"six rows in force": dyn, "six rows in force, mode compiled": kane.compile_modes(dyn, [standing])}
     machines["without contacts"] = free
-    runs = {name: partial(_march, each) for name, each in machines.items()}
+    runs = {name: partial(_integration, each) for name, each in machines.items()}
     for run in runs.values():
         run(1)
     figures = interleaved(runs, batches=mode.batches)
@@ -138,7 +138,7 @@ def steps(mode: Mode) -> Table:
     return result
 
 
-def _march(dyn: kane.Dynamics, runs: int) -> None:
+def _integration(dyn: kane.Dynamics, runs: int) -> None:
     """Standing on two points: turned about the line through them, limbs aside."""
     turn, corner = math.sin(LEAN / 2) * LINE, np.array([-0.1, -0.1, -0.1])
     beside = corner - LINE * (LINE @ corner)
@@ -216,7 +216,7 @@ def _warm(scene: Scene) -> None:
 
 def _timed(scene: Scene, given: Array, count: int) -> Array:
     f = scene.functions
-    parts = (f.change, f.settle_end, f.guards, f.rhs)
+    parts = (f.change, f.project_step_end, f.guards, f.rhs)
     x, stage, work = np.zeros(len(given)), scene.stage.copy(), np.zeros(max(p.n_work for p in parts))
     out, rest = np.zeros(max(p.n_out for p in parts)), np.zeros(1)
     addresses = np.array([p.address for p in parts])

@@ -8,8 +8,8 @@ from kane.analysis.certificate.certificate import Certificate as Certificate
 from kane.analysis.certificate.certificate import certify as certify
 from kane.analysis.identification.excitation import Excitation as Excitation
 from kane.analysis.identification.excitation import excitation as excitation
-from kane.analysis.identification.identification import Combination as Combination
 from kane.analysis.identification.identification import Identification as Identification
+from kane.analysis.identification.identification import ParameterCombination as ParameterCombination
 from kane.analysis.identification.identification import Undetermined as Undetermined
 from kane.analysis.identification.identification import Unidentifiable as Unidentifiable
 from kane.analysis.identification.identify import identify as identify

@@ -230,7 +230,7 @@ def test_a_row_of_other_charts_is_used_again():
     stepper = kane.Stepper(dyn, **start(SPEEDS[0]))
     for _ in range(40):
         stepper.step(0.05)
-    assert len(stepper._march.system.automaton.table) == 2
+    assert len(stepper._integration.system.automaton.table) == 2
 
 
 def test_derivatives_through_both_are_refused():

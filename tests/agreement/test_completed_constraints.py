@@ -49,7 +49,7 @@ def test_coordinates_are_settled_by_the_joints_own_speeds(in_one_speed):
     """No motion of the one speed takes a gap away, once there is one; settling takes it away to round-off."""
     state = kane.assemble(in_one_speed, u=START)
     apart = np.add(state.q, [0.0, 1e-4, 0.0])
-    settle = in_one_speed.settle
+    settle = in_one_speed.project
     out = settle(
         np.concatenate([[0.0], apart, state.u]), np.zeros(settle.n_rest), settle.stage(in_one_speed.parameters)
     )

@@ -23,7 +23,7 @@ def inputs_of(dyn):
 
 def settled(dyn, q, u, t=0.0):
     """The state put onto the constraints."""
-    x = dyn.settle(np.concatenate([[t], q, u]), inputs_of(dyn), dyn.settle.stage(dyn.parameters))
+    x = dyn.project(np.concatenate([[t], q, u]), inputs_of(dyn), dyn.project.stage(dyn.parameters))
     nq, n = len(q), len(u)
     # Metres and radians of mechanisms of some metres: rounding of a few operations.
     residuals = dyn.constraint_residuals(x[:nq], x[nq : nq + n], t)
@@ -143,9 +143,9 @@ def test_power_of_what_is_not_conserved_changes_the_energy(case):
 
 def test_the_kept_choice_gives_the_same_accelerations_as_one_afresh(case):
     dyn, q, u, _ = case
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     x, inputs = np.concatenate([[0.0], q, u]), inputs_of(dyn)
-    dyn.settle(x, inputs, stage)
+    dyn.project(x, inputs, stage)
     kept = dyn.function("rhs")(x, inputs, stage)
     expected = dyn.rhs(0.0, x[1:], inputs)
     assert np.allclose(kept, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())

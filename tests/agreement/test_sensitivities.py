@@ -205,7 +205,7 @@ def test_the_length_of_a_rod_moves_the_loop_that_it_closes():
     def end(moved):
         given = values + moved * (np.array(names) == "b")
         x = np.concatenate([[0.0], start.q, start.u])
-        put = dyn.settle(x, np.zeros(1), dyn.settle.stage(given))[:6]
+        put = dyn.project(x, np.zeros(1), dyn.project.stage(given))[:6]
         run = kane.simulate(dyn, until=0.5, q=put[:3], u=put[3:], inputs=[0.3], parameters=given, integrator=FINE)
         return of_end(run)
 

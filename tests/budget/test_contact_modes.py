@@ -32,7 +32,7 @@ COUNTS = {
 
 @cache
 def equations():
-    return kane.formulate(ten_speeds()).with_candidates
+    return kane.formulate(ten_speeds()).with_intermittent_rows
 
 
 @pytest.mark.parametrize("statuses", COUNTS)
@@ -47,8 +47,8 @@ def test_programs_of_any_mode_take_as_many_operations_as_before():
     """The factor of M; of a contact of the trunk and of one of a limb the rows held, the normal row with friction, and
     the velocities; the solution for six rows.
     """
-    eqs = kane.formulate(ten_speeds()).with_candidates  # nodes made by others may come in another order
-    responses, (trunk, limb) = Responses(eqs), eqs.candidates[1:4:2]
+    eqs = kane.formulate(ten_speeds()).with_intermittent_rows  # nodes made by others may come in another order
+    responses, (trunk, limb) = Responses(eqs), eqs.intermittents[1:4:2]
     programs = [responses.factor()]
     for c in (trunk, limb):
         programs += [responses.held("held", c.rows), responses.sliding("slides", c), responses.velocities("v", c.rows)]

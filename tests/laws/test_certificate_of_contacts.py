@@ -86,8 +86,8 @@ def test_what_is_wrong_in_the_fifth_digit_is_found_by_the_claims_that_it_concern
     (words, broken), told = WRONG[kind], ContactSwitching._story
 
     def exaggerated(self, *args):
-        story = told(self, *args)
-        return replace(story, **{word: getattr(story, word) * (1.0 + 1e-5) for word in words})
+        contact_log = told(self, *args)
+        return replace(contact_log, **{word: getattr(contact_log, word) * (1.0 + 1e-5) for word in words})
 
     monkeypatch.setattr(ContactSwitching, "_story", exaggerated)
     assert {finding.claim for finding in kane.certify(crate(), states=2) if not finding.holds} == broken
@@ -97,8 +97,8 @@ def test_contacts_that_pull_and_friction_beyond_its_bounds_are_found(monkeypatch
     told = ContactSwitching._story
 
     def turned(self, *args):
-        story = told(self, *args)
-        return replace(story, reactions=-story.reactions)
+        contact_log = told(self, *args)
+        return replace(contact_log, reactions=-contact_log.reactions)
 
     monkeypatch.setattr(ContactSwitching, "_story", turned)
     found = {finding.claim: finding for finding in kane.certify(ball(), states=2)}

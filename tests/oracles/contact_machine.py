@@ -40,14 +40,14 @@ class ContactMachine:
         self.dyn = kane.build(self.equations)
         self.functions = contact_functions(self.dyn)
         e = self.functions.equations
-        self.candidates, self.n, self.nq, self.m = e.candidates, len(e.u), len(e.q), len(e.constraints)
-        self.places = change_places(len(self.candidates), self.m, self.n, self.nq)
+        self.intermittents, self.n, self.nq, self.m = e.intermittents, len(e.u), len(e.q), len(e.constraints)
+        self.places = change_places(len(self.intermittents), self.m, self.n, self.nq)
         self.stage = self.functions.rhs.stage(self.dyn.parameters)
         changing = self.stage[self.functions.changing].reshape(-1, CHANGING)
         self.status, self.along = changing.view(np.int64)[:, 0], changing[:, ALONG:BEGUN]
-        first = self.m - sum(len(c.rows) for c in self.candidates)
+        first = self.m - sum(len(c.rows) for c in self.intermittents)
         self.permanent, self.rows = list(range(first)), []
-        for c in self.candidates:
+        for c in self.intermittents:
             self.rows.append(list(range(first, first + len(c.rows))))
             first += len(c.rows)
         self._free, self.inputs = kane.build(e), np.zeros(len(e.inputs))
@@ -63,7 +63,7 @@ class ContactMachine:
 
     def guards(self, q: Any, u: Any, t: float = 0.0) -> np.ndarray:
         """Return two guards for each intermittent constraint."""
-        return self.call("guards", q, u, t)[: 2 * len(self.candidates)]
+        return self.call("guards", q, u, t)[: 2 * len(self.intermittents)]
 
     def change(self, q: Any, u: Any, t: float = 0.0) -> Changed:
         """Compute the transition at a state."""
@@ -88,7 +88,7 @@ class ContactMachine:
     def in_force(self) -> list[int]:
         """Return the indices of the active rows."""
         found = list(self.permanent)
-        for c, rows, status in zip(self.candidates, self.rows, self.status, strict=True):
+        for c, rows, status in zip(self.intermittents, self.rows, self.status, strict=True):
             normal = rows[: 1 if c.normal is not None else 0]
             found += rows if status == HELD else normal if status == SLIDING else []
         return found
@@ -102,7 +102,7 @@ class ContactMachine:
         h, n, k = T.h.copy(), self.n, len(rows)
         K = np.zeros((n + k, n + k))
         K[:n, :n], K[n:, :n], K[:n, n:] = T.M, T.A[rows], -T.A[rows].T
-        for i, c in enumerate(self.candidates):
+        for i, c in enumerate(self.intermittents):
             if self.status[i] != SLIDING:
                 continue
             tangents = self.rows[i][-len(c.tangents) :]
@@ -114,7 +114,7 @@ class ContactMachine:
                 share *= across @ across / (across @ across + (BLURRED * missing) ** 2 + SLOW**2)  # except rounding
                 d = share * across + max(slip @ d, least) * d
                 d /= np.linalg.norm(d)
-            friction = -float(c.candidate.friction.kinetic) * T.A[tangents].T @ d
+            friction = -float(c.constraint.friction.kinetic) * T.A[tangents].T @ d
             if c.normal is None:
                 h -= friction
             else:
@@ -145,7 +145,7 @@ def broken(machine: ContactMachine, q: Any, before: Any, found: Changed, t: floa
     ask(found.energy_lost > -1e-10, "energy made")
     ask(np.abs(v[machine.in_force()]).max(initial=0.0) < 1e-11, "rows in force")
     ask(machine.guards(q, u, t).min() >= 0.0, "guards")
-    for k, c in enumerate(machine.candidates):
+    for k, c in enumerate(machine.intermittents):
         rows, status, tangents = machine.rows[k], machine.status[k], machine.rows[k][-len(c.tangents) or None :]
         N = 1.0
         if c.normal is not None:
@@ -155,8 +155,8 @@ def broken(machine: ContactMachine, q: Any, before: Any, found: Changed, t: floa
             if status == OPEN and gaps[rows[0]] < 1e-11:
                 ask(v[rows[0]] >= -1e-11, f"{c.name} approaches")
                 ask(v[rows[0]] > 1e-12 or a[rows[0]] >= -1e-9, f"{c.name} accelerates inwards")
-        if c.candidate.friction is not None and status != OPEN and c.tangents:
-            bound = float(c.candidate.friction.static) * N
+        if c.constraint.friction is not None and status != OPEN and c.tangents:
+            bound = float(c.constraint.friction.static) * N
             ask(np.linalg.norm(f[tangents]) <= bound + 1e-10 * scale, f"{c.name} leaves its cone")
             d = machine.along[k][: len(tangents)]
             if status == SLIDING:

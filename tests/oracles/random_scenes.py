@@ -117,7 +117,7 @@ class Told:
 def told(model: kane.Model, q: Mapping[str, float], rtol: float = RTOL) -> Told:
     """Run a scene and return its outcome."""
     dyn = kane.build(kane.formulate(model))
-    contacts = len({c.name.split(":")[0] for c in model.candidates if c.normal is not None})
+    contacts = len({c.name.split(":")[0] for c in model.intermittents if c.normal is not None})
     try:
         q = kane.assemble(dyn, q=q).q
         run = kane.simulate(dyn, until=UNTIL, q=q, integrator=kane.RK8(rtol=rtol))
@@ -135,4 +135,4 @@ def gaps_of(dyn: kane.Dynamics, run: kane.Trajectory) -> np.ndarray:
     gaps = functions.parts.gaps
     states = np.column_stack([run.time, run.q, run.u])
     found = gaps(states, np.zeros(gaps.n_rest), gaps.stage(dyn.parameters)).reshape(len(states), -1, NUMBERS)
-    return found[:, [c.candidate.gap is not None for c in functions.equations.candidates], GAP]
+    return found[:, [c.constraint.gap is not None for c in functions.equations.intermittents], GAP]

@@ -389,7 +389,7 @@ def test_a_leaning_disk_rolls_as_one_that_rolls_for_good_until_friction_reaches_
     slips = next(e for e in run.events if e.cause == "slips")
     assert 0.1 < slips.time < d["UNTIL"]
     m = d["disk"]()
-    m.candidates.clear()
+    m.intermittents.clear()
     body = next(b for b in m.bodies if b.name == "disk")
     m.constrain(kane.Rolling(kane.Disk(body.point(), body.y, d["R"]), kane.Plane(m.ground.point(), m.ground.z)))
     dyn = built(m)

@@ -27,12 +27,12 @@ def numbers(eqs, rows):
 @pytest.mark.parametrize("name", ["corner", "tip"])
 def test_rows_along_the_axes_of_a_body_say_the_same_off_the_rows_too(name):
     """Each row along the ground is its direction times these; between two settlings a step is off both alike."""
-    eqs = kane.formulate(tumbler()).with_candidates
-    candidate = next(c for c in eqs.candidates if c.name == name)
-    turned = in_body_axes(candidate, eqs.system)
+    eqs = kane.formulate(tumbler()).with_intermittent_rows
+    constraint = next(c for c in eqs.intermittents if c.name == name)
+    turned = in_body_axes(constraint, eqs.system)
     lift = eqs.t.arena.lift
     D = probe_of(eqs.model).anywhere([lift(x) for d in turned.directions for x in d])
-    found, expected = np.reshape(D, (3, 3)) @ numbers(eqs, turned.rows), numbers(eqs, candidate.rows)
+    found, expected = np.reshape(D, (3, 3)) @ numbers(eqs, turned.rows), numbers(eqs, constraint.rows)
     assert np.abs(found - expected).max() < ROUNDING * np.abs(expected).max()
 
 
@@ -42,6 +42,6 @@ def test_directions_that_are_not_at_right_angles_stay_as_they_are(third, turns):
     m = tumbler()
     v, N = m.bodies[1].point((0.1, 0.2, -0.1)).velocity, m.ground
     m.switch([v.dot(N.x), v.dot(N.y), v.dot(N.direction(third))], on=m.time - 1, off=m.time - 2, name="pin")
-    eqs = kane.formulate(m).with_candidates
-    pin = next(c for c in eqs.candidates if c.name == "pin")
+    eqs = kane.formulate(m).with_intermittent_rows
+    pin = next(c for c in eqs.intermittents if c.name == "pin")
     assert (in_body_axes(pin, eqs.system) is not None) == turns

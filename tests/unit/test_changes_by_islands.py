@@ -48,7 +48,7 @@ def thrown(machine, rng):
     u[rest], u[slide, [2, 3, 4]] = 0.0, 0.0
     machine.fresh()
     for box, status in ((slide, SLIDING), (rest, HELD)):
-        of = [k for k, c in enumerate(machine.candidates) if c.name.startswith(f"c{box}")]
+        of = [k for k, c in enumerate(machine.intermittents) if c.name.startswith(f"c{box}")]
         machine.status[of] = status
     return u.ravel()
 

@@ -98,7 +98,7 @@ def in_mode(functions, dyn, statuses, along, state):
     changing(functions, stage).view(np.float64)[:, ALONG:BEGUN] = along
     inputs = np.full(len(dyn.equations.inputs), 0.3)
     for _ in range(12):
-        settled = functions.settle(state, inputs, stage)
+        settled = functions.project(state, inputs, stage)
         state = np.concatenate([state[:1], settled[: len(state) - 1]])
     return stage, state, inputs
 
@@ -119,14 +119,14 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
             q[start : start + 4] = [1.0, *(0.3 * rng.normal(size=3))]
             q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
         along = rng.normal(size=(len(statuses), 2))
-        for c, way in zip(dyn.equations.candidates, along, strict=True):
+        for c, way in zip(dyn.equations.intermittents, along, strict=True):
             way[len(c.tangents) :] = 0.0
             way /= max(np.linalg.norm(way), 1e-300)
         state = np.concatenate([[1.0], q, u])
         stages, states, inputs = zip(*(in_mode(f, dyn, statuses, along, state) for f in (numeric, own)), strict=True)
         if (
             stages[1].view(np.int64)[place] == NONE
-            or np.abs(numeric.settle(states[0], inputs[0], stages[0])[len(state) - 1]) > 1e-9
+            or np.abs(numeric.project(states[0], inputs[0], stages[0])[len(state) - 1]) > 1e-9
         ):
             continue  # digits would be lost there, or the rows contradict each other
         looked_at.add(k)
@@ -145,7 +145,7 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
                     in_programs.add(k)
         again = [s.copy() for s in stages]
         for f, s in zip((numeric, own), again, strict=True):
-            f.settle(states[0], inputs[0], s)
+            f.project(states[0], inputs[0], s)
         ways = [changing(f, s).view(np.float64)[:, ALONG:BEGUN] for f, s in zip((numeric, own), again, strict=True)]
         assert ways[1] == pytest.approx(ways[0], abs=1e-12)
         assert np.array_equal(*(changing(f, s)[:, :ALONG] for f, s in zip((numeric, own), again, strict=True)))
@@ -359,9 +359,9 @@ def test_modes_that_runs_meet_are_compiled_as_they_go():
     fast = kane.compile_modes(dyn)
     first, own = stepped(dyn, how), stepped(fast, how, lambda: fast.derived("met modes", lambda: None).wait())
     assert np.abs(own.q - first.q).max() < 1e-9
-    functions, march = own._problem.switching._at(0).functions, own._march
+    functions, integration = own._problem.switching._at(0).functions, own._integration
     assert {*functions.parts.modes.statuses} >= {(1, 0), (0, 1)}
-    stage = stage_in_force(march.system, SETTLE, functions.settle).view(np.int64)
+    stage = stage_in_force(integration.system, SETTLE, functions.project).view(np.int64)
     assert stage[functions.parts.held.stop + CHOSEN] != NONE
     runs = [kane.simulate(d, **how) for d in (dyn, fast)]
     assert np.abs(runs[1].q - runs[0].q).max() < 1e-9

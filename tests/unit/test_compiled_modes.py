@@ -52,10 +52,10 @@ def moving(name):
 
 def in_force(dyn, start):
     """What settling makes of a state, and the stage with the choice that it made."""
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     state = np.concatenate([[0.0], start.q, start.u])
     inputs = np.zeros(len(dyn.equations.inputs))
-    dyn.settle(state, inputs, stage)
+    dyn.project(state, inputs, stage)
     return state, inputs, stage
 
 
@@ -72,7 +72,7 @@ def test_compiled_settling_and_right_hand_side_are_the_numeric_ones(name):
     n = len(state) - 1
     for off in (0.0, 1e-9, 1e-7):
         there = state + np.concatenate([[0.0], off * random.normal(size=n)])
-        expected, found = dyn.settle(there, inputs, numeric), fast.settle(there, inputs, stage)
+        expected, found = dyn.project(there, inputs, numeric), fast.project(there, inputs, stage)
         size = 1.0 + np.abs(expected).max()
         assert np.abs(found[:n] - expected[:n]).max() < ROUNDING * size
         assert found[n : n + 2] == pytest.approx(expected[n : n + 2], rel=1e-5, abs=1e-15)  # residuals before
@@ -184,29 +184,30 @@ def test_expressions_that_lose_digits_are_left_for_numbers():
     eqs, embedding = dyn.equations, fast.ahead.chosen(dyn.equations)[0].embedding
     own = {"state": (eqs.t, *eqs.q, *eqs.u), "rest": (), "parameters": eqs.parameters}
     divisors = dyn.compile(Program("divisors", embedding.fails_where, **own))
-    values, inputs, stage = divisors.stage(dyn.parameters), np.zeros(len(eqs.inputs)), fast.settle.stage(dyn.parameters)
-    numeric = dyn.settle.stage(dyn.parameters)
+    values, stage = divisors.stage(dyn.parameters), fast.project.stage(dyn.parameters)
+    inputs = np.zeros(len(eqs.inputs))
+    numeric = dyn.project.stage(dyn.parameters)
 
     def at(part):
         state = (1.0 - part) * before + part * behind
-        return np.concatenate([state[:1], dyn.settle(state, inputs, numeric)[: len(before) - 1]])
+        return np.concatenate([state[:1], dyn.project(state, inputs, numeric)[: len(before) - 1]])
 
     states = np.column_stack([run.time, run.q, run.u])
     changes = np.diff(np.sign(divisors(states, np.zeros(0), values)), axis=0)
     k, j = np.argwhere(changes)[0]
     before, behind = states[k - 1], states[k + 2]  # those next to the root may have lost digits already
     for state in states[:k]:
-        dyn.settle(state, inputs, numeric)
+        dyn.project(state, inputs, numeric)
     root = brentq(lambda part: divisors(at(part), np.zeros(0), values)[j], 0.0, 1.0, xtol=1e-15)
     for state in states[:k]:
-        fast.settle(state, inputs, stage)
+        fast.project(state, inputs, stage)
     assert stage.view(np.int64)[CHOSEN] == 0
     there = at(root)
-    assert np.abs(fast.settle(there, inputs, stage) - dyn.settle(there, inputs, numeric)).max() < ROUNDING
+    assert np.abs(fast.project(there, inputs, stage) - dyn.project(there, inputs, numeric)).max() < ROUNDING
     assert stage.view(np.int64)[CHOSEN] == NONE
     slope = dyn.function("rhs")(there, inputs, numeric)
     assert np.array_equal(fast.function("rhs")(there, inputs, stage), slope)
-    fast.settle(behind, inputs, stage)
+    fast.project(behind, inputs, stage)
     assert stage.view(np.int64)[CHOSEN] == 0  # and back
 
 
@@ -299,20 +300,20 @@ def test_calls_that_stand_alone_and_copies_are_those_of_the_dynamics():
     assert np.array_equal(fast.forward(q, u, [1.0]), dyn.forward(q, u, [1.0]))
     x = np.concatenate([q, u])
     assert np.array_equal(fast.rhs(0.0, np.stack([x] * 3), [1.0]), dyn.rhs(0.0, np.stack([x] * 3), [1.0]))
-    assert len(copy.copy(fast).settle.parts.choices) == 2
+    assert len(copy.copy(fast).project.parts.choices) == 2
 
 
 def test_a_stage_of_another_function_is_refused():
     _, fast, start = moving("four-bar")
     state, inputs, stage = in_force(fast, start)
     with pytest.raises(ModelError, match="was not made for it"):
-        fast.settle(state, inputs, np.zeros_like(stage))
+        fast.project(state, inputs, np.zeros_like(stage))
     wrong = stage.copy()
     wrong.view(np.int64)[CHOSEN] = 1  # there is one choice, number 0
     with pytest.raises(ModelError, match="was not made for it"):
-        fast.settle(state, inputs, wrong)
+        fast.project(state, inputs, wrong)
     wrong.view(np.int64)[CHOSEN] = NONE
-    fast.settle(state, inputs, wrong)
+    fast.project(state, inputs, wrong)
 
 
 def test_modes_are_saved_with_the_run(tmp_path):
@@ -360,7 +361,7 @@ def test_choices_that_runs_meet_are_compiled_as_they_go():
         if k % 100 == 0:
             wait_for_met(fast)
     assert np.abs(steppers[1].q - steppers[0].q).max() < 1e-12
-    stage = stage_in_force(steppers[1]._march.system, SETTLE, steppers[1]._problem.switching._functions.pair[1])
+    stage = stage_in_force(steppers[1]._integration.system, SETTLE, steppers[1]._problem.switching._functions.pair[1])
     assert stage.view(np.int64)[CHOSEN] != NONE
     runs = [kane.simulate(d, dt=1e-3, **how) for d in (dyn, fast)]
     wait_for_met(fast)

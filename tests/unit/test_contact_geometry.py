@@ -32,11 +32,11 @@ class Stated(Constraint):
 
     title = "stated"
 
-    def __init__(self, candidate):
-        self.candidate = candidate
+    def __init__(self, constraint):
+        self.constraint = constraint
 
     def rows(self):
-        return self.candidate.rows
+        return self.constraint.rows
 
 
 def skew(body):
@@ -90,18 +90,18 @@ def pair(feature, surface):
     """The machine with the rows of one contact, by candidate."""
     s = machine()
     feature, surface = FEATURES[feature](s), SURFACES[surface](s)
-    candidates = s.m.contact(feature, surface, friction=kane.Coulomb(0.5), name="c")
-    s.m.candidates.clear()
-    for candidate in candidates:
-        s.m.constrain(Stated(candidate), name=candidate.name)
+    intermittents = s.m.contact(feature, surface, friction=kane.Coulomb(0.5), name="c")
+    s.m.intermittents.clear()
+    for constraint in intermittents:
+        s.m.constrain(Stated(constraint), name=constraint.name)
     equations = kane.formulate(s.m)
     rows = {e.name: e for e in equations.constraints}
     return SimpleNamespace(
         feature=feature,
         surface=surface,
-        candidates=candidates,
+        intermittents=intermittents,
         equations=equations,
-        rows=[[rows[f"{c.name}: {row.name}"] for row in c.rows] for c in candidates],
+        rows=[[rows[f"{c.name}: {row.name}"] for row in c.rows] for c in intermittents],
     )
 
 
@@ -113,7 +113,7 @@ def touching(feature, surface, seed):
 def counted(x):
     """Which candidates count in the state of x: where some are beyond their ends, the nearest."""
     gaps = x.state.values(x.equations, [rows[0].configuration for rows in x.rows])
-    return [c.off is None or gap == gaps.min() for c, gap in zip(x.candidates, gaps, strict=True)]
+    return [c.off is None or gap == gaps.min() for c, gap in zip(x.intermittents, gaps, strict=True)]
 
 
 def in_N(state, body, vector):

@@ -32,7 +32,7 @@ def declared():
 
 
 def test_candidates_are_named_after_what_declared_them():
-    names = [c.name for c in declared().candidates]
+    names = [c.name for c in declared().intermittents]
     corners = [f"box: {x}{y}{z}" for x in "-+" for y in "-+" for z in "-+"]
     ends = ["stop of q1: lower", "stop of q1: upper"]
     assert names == ["left", *corners, *ends, "friction of q1", "catch", "latch"]
@@ -42,7 +42,7 @@ def test_a_second_contact_without_a_name_is_numbered():
     m, body, _, floor = crate()
     for x in (-0.1, 0.1):
         m.contact(body.point((x, 0, 0)), floor)
-    assert [c.name for c in m.candidates] == ["contact of crate with ground", "contact of crate with ground (2)"]
+    assert [c.name for c in m.intermittents] == ["contact of crate with ground", "contact of crate with ground (2)"]
 
 
 def test_a_contact_without_friction_has_no_rows_along_the_surface():
@@ -70,7 +70,7 @@ def test_gaps_of_stops_are_the_ways_that_are_left():
 def test_a_switch_imposes_the_motion_of_a_constraint_and_keeps_its_configuration_as_it_is_found():
     m, body, hinge, _ = crate()
     (geared,) = m.switch(kane.Gear(hinge, m.connections[0]["th"], 2.0), on=m.time - 1, name="gear")
-    (row,) = kane.formulate(m).candidates[-1].rows
+    (row,) = kane.formulate(m).intermittents[-1].rows
     assert row.configuration is None
     assert row.integral is geared.rows[0].configuration
     with pytest.raises(ModelError, match="contains no velocity"):
@@ -83,19 +83,19 @@ def test_a_model_with_candidates_is_written_and_read_without_loss(tmp_path):
     m = declared()
     kane.save_model(m, tmp_path / "crate.json")
     read = kane.load_model(tmp_path / "crate.json")
-    assert [repr(c) for c in read.candidates] == [repr(c) for c in m.candidates]
-    for a, b in zip(read.candidates, m.candidates, strict=True):
+    assert [repr(c) for c in read.intermittents] == [repr(c) for c in m.intermittents]
+    for a, b in zip(read.intermittents, m.intermittents, strict=True):
         assert a.bilateral is b.bilateral
         assert (type(a.restitution), type(a.friction)) == (type(b.restitution), type(b.friction))
         assert [repr(x) for x in (a.gap, a.on, a.off)] == [repr(x) for x in (b.gap, b.on, b.off)]
-    assert kane.evaluate(read.candidates[0].friction.kinetic, {"mu": 0.5}) == 0.4
+    assert kane.evaluate(read.intermittents[0].friction.kinetic, {"mu": 0.5}) == 0.4
 
 
 def test_a_copied_model_has_its_candidates():
     import copy
 
     m = declared()
-    assert [repr(c) for c in copy.deepcopy(m).candidates] == [repr(c) for c in m.candidates]
+    assert [repr(c) for c in copy.deepcopy(m).intermittents] == [repr(c) for c in m.intermittents]
 
 
 def test_what_comes_and_goes_is_told_of_a_model():
@@ -303,9 +303,9 @@ def an_intermittent_of_ones_own_by_an_input(m, body, hinge, floor):
     class Magnet(kane.Intermittent):
         title = "magnet"
 
-        def candidates(self, name):
+        def intermittents(self, name):
             gap = m.input("far") - hinge.q
-            return [kane.Candidate(name, gap, kane.Row("normal", configuration=gap))]
+            return [kane.IntermittentConstraint(name, gap, kane.Row("normal", configuration=gap))]
 
     m.intermittent(Magnet())
 
@@ -315,7 +315,7 @@ def test_what_cannot_be_meant_is_refused_by_name_and_leaves_nothing_behind(act, 
     m, body, hinge, floor = crate()
     with pytest.raises(ModelError, match=said):
         act(m, body, hinge, floor)
-    assert [c.name for c in m.candidates] in ([], ["left"])
+    assert [c.name for c in m.intermittents] in ([], ["left"])
     assert m.constraints == []
 
 
@@ -328,7 +328,7 @@ def test_a_contact_whose_gap_no_speed_changes_is_left_out_and_said_to_be():
     m.contact(base.point(), floor, name="base on floor")
     m.contact(arm.point((1, 0, 0)), floor, name="hand")
     equations = kane.formulate(m)
-    assert [c.name for c in equations.candidates] == ["hand"]
+    assert [c.name for c in equations.intermittents] == ["hand"]
     assert equations.notes == ("'base on floor' left out: no speed changes the gap, so it can neither open nor close",)
     run = kane.simulate(kane.build(equations), until=1.0, q={"a": 0.5}, u={"a_dot": -1.0})
     assert {e.name for e in run.events} == {"hand"}

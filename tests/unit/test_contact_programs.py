@@ -76,9 +76,9 @@ def random_state(machine, rng):
 def randomise(machine, rng):
     """A mode by lot."""
     machine.fresh()
-    for k, c in enumerate(machine.candidates):
-        statuses = [HELD] if c.candidate.gap is None and c.candidate.on is None else [OPEN, HELD]
-        machine.status[k] = rng.choice([*statuses, SLIDING] if c.candidate.friction is not None else statuses)
+    for k, c in enumerate(machine.intermittents):
+        statuses = [HELD] if c.constraint.gap is None and c.constraint.on is None else [OPEN, HELD]
+        machine.status[k] = rng.choice([*statuses, SLIDING] if c.constraint.friction is not None else statuses)
         d = rng.normal(size=len(c.tangents))
         machine.along[k, : len(d)] = d / np.linalg.norm(d) if len(d) else 0.0
 
@@ -292,7 +292,7 @@ def test_restitution_of_newton_that_would_make_energy_is_an_error_that_names_the
         found = machine.change(q, u)
         if found.status == ENERGY_GAINED:
             gained.append(slip)
-            assert machine.candidates[found.cause].name == "end"
+            assert machine.intermittents[found.cause].name == "end"
             assert found.u.tolist() == u
         assert rod(0.9).change(q, u).status == ADOPTED
     assert gained
@@ -367,7 +367,7 @@ def test_many_rows_in_islands_move_as_all_equations_at_once_say():
         randomise(machine, rng)
         if trial < 2:
             machine.status[:] = [HELD, SLIDING][trial]
-            machine.status[[c.candidate.friction is None for c in machine.candidates]] = [HELD, OPEN][trial]
+            machine.status[[c.constraint.friction is None for c in machine.intermittents]] = [HELD, OPEN][trial]
         of_pairs = machine.status.reshape(-1, 3)  # two carts and their rod
         of_pairs[(of_pairs[:, :2] == HELD).all(axis=1), 2] = OPEN  # else forces would not be unique
         q = 0.1 * rng.normal(size=machine.nq)
@@ -428,9 +428,9 @@ def test_guards_say_the_same_with_rows_and_without(machine):
         f, T = machine.call("reactions", q, u), machine.terms(q, u)
         scale = np.abs(f).max(initial=0.0) + np.abs(T.h).max()
         phi = dict(zip(T.closing, T.phi, strict=True))
-        for k, c in enumerate(machine.candidates):
+        for k, c in enumerate(machine.intermittents):
             rows, status = machine.rows[k], machine.status[k]
-            if c.normal is None or c.candidate.bilateral:
+            if c.normal is None or c.constraint.bilateral:
                 continue
             if status == OPEN and phi[rows[0]] >= 0.0:
                 assert found[2 * k] == pytest.approx(phi[rows[0]], rel=1e-12, abs=1e-14)
@@ -454,7 +454,7 @@ def test_guards_come_with_the_slope_that_the_right_hand_side_gives(machine):
         T, rows = machine.terms(q, u), machine.in_force()
         if np.linalg.matrix_rank(T.A[rows], tol=1e-6) < len(rows):
             continue  # both stops, which contradict each other
-        slope = machine.call("guards", q, u)[2 * len(machine.candidates) :]
+        slope = machine.call("guards", q, u)[2 * len(machine.intermittents) :]
         expected = machine.call("rhs", q, u)
         assert slope == pytest.approx(expected, abs=1e-10 * (1.0 + np.abs(expected).max()))
         looked_at += 1
@@ -496,7 +496,7 @@ def test_settling_finds_where_all_that_slides_slips(machine):
         machine.along[:] = 0.0
         machine.settled(q, u)
         motion = machine.terms(q, u).motion
-        for k, c in enumerate(machine.candidates):
+        for k, c in enumerate(machine.intermittents):
             slip = motion[machine.rows[k][-len(c.tangents) or None :]]
             if machine.status[k] == SLIDING and np.linalg.norm(slip) > 1e-6:
                 assert machine.along[k, : len(slip)] == pytest.approx(slip / np.linalg.norm(slip), abs=1e-9)

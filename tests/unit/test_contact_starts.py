@@ -89,11 +89,11 @@ def test_a_gap_that_is_no_number_is_said_to_be_none():
 def test_a_refusal_names_what_touches_or_is_in_force_and_nothing_else():
     """Of eight corners two are named."""
     dyn, _ = crate()
-    equations = dyn.equations.with_candidates
-    nc, m, n, nq = (len(x) for x in (equations.candidates, equations.constraints, equations.u, equations.q))
+    equations = dyn.equations.with_intermittent_rows
+    nc, m, n, nq = (len(x) for x in (equations.intermittents, equations.constraints, equations.u, equations.q))
     at = change_places(nc, m, n, nq)
     out = np.zeros(at.end)
     out[at.status], out[at.cause], out[at.statuses + 2] = NO_MODE, 2, HELD
-    names = [c.name for c in equations.candidates]
+    names = [c.name for c in equations.intermittents]
     said = refusal(equations, out, [names[2], names[5]])
     assert [name for name in names if repr(name) in said] == [names[2], names[5]]

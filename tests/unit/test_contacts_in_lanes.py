@@ -8,7 +8,7 @@ import pytest
 
 import kane
 from kane.ensembles.one_by_one import OneByOne
-from kane.ensembles.projected_lanes import SettledLanes
+from kane.ensembles.projected_lanes import ProjectedLanes
 from tests.unit.test_compiled_contacts import crate, slider
 
 LANES = kane.LLVM(threads=1)
@@ -181,8 +181,8 @@ def test_threads_change_no_bit():
 def test_lanes_are_what_carries_them(monkeypatch):
     """The other tests would pass if all trajectories were made alone without OneByOne being asked."""
     asked = []
-    made = SettledLanes.lanes
-    monkeypatch.setattr(SettledLanes, "lanes", lambda self, system: asked.append(1) or made(self, system))
+    made = ProjectedLanes.lanes
+    monkeypatch.setattr(ProjectedLanes, "lanes", lambda self, system: asked.append(1) or made(self, system))
     fast = compiled(rod(), ("free", "tip sliding"))
     kane.simulate_many(fast, until=0.1, q=[[0.0, 1.0, 0.3]] * 3)
     assert asked

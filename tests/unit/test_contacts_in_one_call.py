@@ -20,13 +20,13 @@ def test_a_hundred_changes_of_ten_speeds_and_six_contacts_take_a_few_native_call
     which refuses all but some functions of the C library.
     """
     dyn, seen = kane.build(kane.formulate(ten_speeds())), []
-    march = module.run_march
+    integration = module.advance_to_end
 
     def counted(*arguments, **named):
         seen.clear()
         sys.setprofile(lambda frame, event, what: seen.append(frame.f_code.co_name) if event == "call" else None)
         try:
-            return march(*arguments, **named)
+            return integration(*arguments, **named)
         finally:
             sys.setprofile(None)
 

@@ -74,16 +74,20 @@ def test_in_lanes_boxes_slide_and_end_as_alone(box):
 
 def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_hardly_begun():
     """Two candidates behind the guard of a chart: the first slips, the second has hardly begun."""
-    candidates, guards = 2, 5
+    intermittents, guards = 2, 5
     head = np.zeros(HEADER, np.int64)
     head[SPEEDS] = 6
-    first = int(changing_at(head, candidates))
+    first = int(changing_at(head, intermittents))
     assert first > block_at(head)
-    stages = np.zeros(first + CHANGING * candidates)
+    stages = np.zeros(first + CHANGING * intermittents)
     headers = stages.view(np.int64)
     headers[:HEADER] = head
-    along = [first + k * CHANGING + ALONG for k in range(candidates)]
-    clock, looks, least = np.zeros(CLOCK + PASSED * (1 + guards) + 2 * candidates + 3), np.zeros(7 * guards), np.ones(3)
+    along = [first + k * CHANGING + ALONG for k in range(intermittents)]
+    clock, looks, least = (
+        np.zeros(CLOCK + PASSED * (1 + guards) + 2 * intermittents + 3),
+        np.zeros(7 * guards),
+        np.ones(3),
+    )
     system = SimpleNamespace(
         mode=np.zeros(MODE, np.int64),
         stages=stages,

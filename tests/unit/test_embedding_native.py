@@ -355,8 +355,8 @@ def window_state(n, angle, rate=1.0):
 
 
 def settle(dyn, x, stage=None):
-    stage = dyn.settle.stage(dyn.parameters) if stage is None else stage
-    return dyn.settle(x, np.zeros(len(dyn.equations.inputs)), stage)
+    stage = dyn.project.stage(dyn.parameters) if stage is None else stage
+    return dyn.project(x, np.zeros(len(dyn.equations.inputs)), stage)
 
 
 def rank_in(stage):
@@ -367,7 +367,7 @@ def rank_in(stage):
 def test_freedoms_rise_where_all_rods_lie_along_a_line_and_fall_again_behind(n):
     """Gonzalez et al. 2006: from 1 to n + 1; the choice kept in the stage follows."""
     dyn = windows(n)
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     for angle, freedoms in ((1.0, 1), (np.pi / 2, n + 1), (2.0, 1)):
         x = window_state(n, angle)
         found = settle(dyn, x, stage)
@@ -384,7 +384,7 @@ def test_freedoms_rise_where_all_rods_lie_along_a_line_and_fall_again_behind(n):
 def test_speeds_are_projected_when_the_rank_rises_again():
     n = 3
     dyn = windows(n)
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     settle(dyn, window_state(n, np.pi / 2), stage)
     x = window_state(n, np.pi / 2 + 0.1)
     x[1 + 2 * n + 1 :] += 0.01 * np.arange(2 * n + 1)
@@ -439,7 +439,7 @@ def test_settling_moves_coordinates_by_the_least_speeds():
 
 def test_settling_loop_by_loop_moves_coordinates_by_the_least_speeds_too():
     dyn, n = windows(6), 13
-    assert dyn.settle.parts.plan.number == 6
+    assert dyn.project.parts.plan.number == 6
     q = window_state(6, 0.7)[1 : n + 1]
     shift = 1e-5 * np.cos(np.arange(n))
     moved = settle(dyn, np.concatenate([[0.0], q + shift, np.zeros(n)]))[:n]
@@ -509,7 +509,7 @@ def test_a_newton_step_that_overshoots_is_halved_until_it_gains():
 def test_coordinates_are_moved_by_the_joints_own_speeds_whatever_speeds_are_chosen(speeds):
     """By the least change of the joints' rates, as NumPy finds it; speeds of choice are weighed otherwise."""
     dyn = sliding_four_bar(speeds)
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     for q, t, expected, _ in scattered(10):
         found = settle(dyn, np.concatenate([[t], q, np.full(speeds, 0.5)]), stage)
         np.testing.assert_allclose(found[:3], expected, rtol=0, atol=1e-9)
@@ -559,7 +559,7 @@ def test_a_step_that_gains_nothing_however_often_it_is_halved_is_taken_back():
 
 def test_independent_speeds_are_kept_to_the_last_bit():
     dyn = four_bar()
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     found = settle(dyn, GUESS, stage)
     head = stage[: HEADER + 3].view(np.int64)
     independent = head[HEADER + rank_in(stage) :]
@@ -570,7 +570,7 @@ def test_independent_speeds_are_kept_to_the_last_bit():
 def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before():
     """The crank turns all round while the choice of dependent speeds must change, seldom."""
     dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     x, choices, worst = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), [], 1.0
     for angle in np.linspace(0.1, 20.0, 400):
         x[1] = angle
@@ -586,11 +586,11 @@ def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_bef
 def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_best():
     """Pivots by NumPy's QR, the best choice that of a stage in which nothing is chosen; speeds close either way."""
     dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     x, seen = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), []
     order = None
     for angle in np.linspace(0.1, 20.0, 400):
-        x[1], x[4:], fresh = angle, (1.0, -2.0, 0.5), dyn.settle.stage(dyn.parameters)
+        x[1], x[4:], fresh = angle, (1.0, -2.0, 0.5), dyn.project.stage(dyn.parameters)
         best, found = settle(dyn, x, fresh), settle(dyn, x, stage)
         x[1:4] = found[:3]
         A = dyn.evaluate(dyn.function("constraints"), x[1:4], np.zeros(3), t=0.0)[:6].reshape(2, 3)
@@ -615,7 +615,7 @@ def test_a_choice_made_for_good_stays_however_bad_it_is():
     model = slider_crank()
     model.speeds(dependent=["u2", "u3"])
     dyn = kane.build(kane.formulate(model))
-    stage = dyn.settle.stage(dyn.parameters)
+    stage = dyn.project.stage(dyn.parameters)
     for angle in (0.2, 1.5, 1.6, 4.0):
         found = settle(dyn, np.array([0.0, angle, -angle - 0.3, 1.2, 1.0, 0.3, 0.2]), stage)
         A = dyn.evaluate(dyn.function("constraints"), found[:3], np.zeros(3), t=0.0)[:6].reshape(2, 3)
@@ -751,7 +751,7 @@ def test_shapes_are_checked_as_of_any_compiled_function():
 
 
 def test_without_constraints_there_is_nothing_to_settle():
-    assert kane.build(kane.formulate(kane.library.stanford_arm())).settle is None
+    assert kane.build(kane.formulate(kane.library.stanford_arm())).project is None
 
 
 def correction(rows, counted, held, entries):

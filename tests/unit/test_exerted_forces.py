@@ -67,7 +67,7 @@ def run_of(model, **given):
 
 
 def of_run(run, name):
-    contacts = run.reactions if run.dynamics().equations.candidates else None
+    contacts = run.reactions if run.dynamics().equations.intermittents else None
     states = StatesOfArrows(run.q, run.u, run.inputs, run.time, {}, contacts)
     return acting(run.dynamics(), name, states)
 

@@ -238,13 +238,13 @@ def test_a_law_of_friction_keeps_its_own_fields():
     block = m.body("B", mass=1.0, inertia=(1, 1, 1))
     m.connect(m.ground, block, kane.Free("b"))
     floor = kane.Plane(m.ground.point(), m.ground.z)
-    (candidate,) = m.contact(block.point(), floor, friction=Rubber(hardness=70.0), name="c")
-    assert candidate.friction == Rubber(hardness=70.0)
-    assert candidate.friction.hardness == 70.0
+    (constraint,) = m.contact(block.point(), floor, friction=Rubber(hardness=70.0), name="c")
+    assert constraint.friction == Rubber(hardness=70.0)
+    assert constraint.friction.hardness == 70.0
     run = kane.simulate(kane.build(kane.formulate(m)), until=0.1, u={"b_vx": 2.0})
     assert run.u[-1, 3] == pytest.approx(2.0 - 0.9 * 0.5 * 9.81 * 0.1, rel=1e-6)
     for again in (copy.deepcopy(m), pickle.loads(pickle.dumps(m))):
-        assert again.candidates[0].friction == Rubber(hardness=70.0)
+        assert again.intermittents[0].friction == Rubber(hardness=70.0)
 
 
 def test_a_law_of_restitution_keeps_its_own_fields():
@@ -256,8 +256,8 @@ def test_a_law_of_restitution_keeps_its_own_fields():
     ball = m.body("B", mass=1.0, inertia=(1, 1, 1))
     m.connect(m.ground, ball, kane.Prismatic("z", axis="z"))
     floor = kane.Plane(m.ground.point(), m.ground.z)
-    (candidate,) = m.contact(ball.point(), floor, restitution=Rated(0.5, "measured"), name="c")
-    assert candidate.restitution.note == "measured"
+    (constraint,) = m.contact(ball.point(), floor, restitution=Rated(0.5, "measured"), name="c")
+    assert constraint.restitution.note == "measured"
 
 
 @pytest.mark.parametrize("made", [Crank("q"), Table("desk")])

@@ -57,8 +57,8 @@ def heights(run, kind):
 
 class Evaluated:
     def __init__(self, m):
-        self.equations = kane.formulate(m).with_candidates
-        self.candidates = self.equations.candidates
+        self.equations = kane.formulate(m).with_intermittent_rows
+        self.intermittents = self.equations.intermittents
 
     def values(self, expressions, tilt, u):
         at = tilted(tilt, b_z=0.7)
@@ -81,7 +81,7 @@ GROUNDS = [(kind, ground) for kind in ("coin", "can") for ground in ("plane", "f
 def test_the_least_gap_of_a_rim_is_that_of_its_lowest_place_at_every_tilt(kind, ground, tilt):
     """Who vouches: the circle's lowest place in closed form."""
     e = evaluated(kind, ground)
-    gaps = e.values([c.numbers[0] for c in e.candidates], tilt, np.zeros(6))
+    gaps = e.values([c.numbers[0] for c in e.intermittents], tilt, np.zeros(6))
     assert gaps.min() == pytest.approx(
         0.7 - standing(kind, tilt), abs=1.01 * RIM_LIFT * R if 0 < tilt < 0.01 else 1e-13
     )
@@ -93,14 +93,14 @@ def test_each_row_of_a_rim_is_the_rate_of_its_gap_and_the_velocity_of_a_place_of
     """Who vouches: the derivative of the graph of the gap; v_P = v_C + w x p, |p| no more than the radius."""
     e, u = evaluated(kind, ground), np.array([0.3, -0.2, 0.5, 0.4, -0.7, 0.6])
     rates = dict(zip(e.equations.q, e.equations.unconstrained.kinematics, strict=True))
-    motions = [c.rows[0].motion for c in e.candidates]
+    motions = [c.rows[0].motion for c in e.intermittents]
     found = e.values(motions, tilt, u)
-    derived = e.values(total_time_derivative([c.numbers[0] for c in e.candidates], rates), tilt, u)
+    derived = e.values(total_time_derivative([c.numbers[0] for c in e.intermittents], rates), tilt, u)
     assert found == pytest.approx(derived, abs=1e-8)
     columns = np.array([e.values(motions, tilt, axis) for axis in np.eye(6)])  # p x n and n along the body's axes
     assert np.linalg.norm(columns[3:], axis=0) == pytest.approx(np.ones(len(motions)), abs=1e-12)
     assert (np.linalg.norm(columns[:3], axis=0) <= np.hypot(R, half(kind)) * (1 + 1.1 * RIM_LIFT / LIFT_TILT)).all()
-    remainders = e.values([row.remainder for c in e.candidates for row in c.rows], tilt, np.zeros(6))
+    remainders = e.values([row.remainder for c in e.intermittents for row in c.rows], tilt, np.zeros(6))
     assert np.isfinite(remainders).all()
 
 

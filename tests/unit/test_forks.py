@@ -11,7 +11,7 @@ import pytest
 from oracles.waiting import ENOUGH, until
 
 import kane
-from kane.dynamics.mode_cache import MetModes
+from kane.dynamics.mode_cache import ModeCache
 from kane.haptics import Coupler, Session, Simulated
 from kane.machine import forks
 
@@ -52,7 +52,7 @@ class Slow:
 
 def test_a_fork_waits_for_the_thread_that_compiles_and_the_child_compiles_what_was_left():
     functions = Slow()
-    met = MetModes(functions)
+    met = ModeCache(functions)
     met.meet(["one", "two"])
     assert functions.begun.wait(ENOUGH)
     threading.Timer(0.1, functions.go.set).start()

@@ -89,7 +89,7 @@ def test_random_systems_are_solved_as_their_multipliers_say(seed, kind):
     M += (0.1 + np.abs(M).sum(axis=1)) * np.eye(n)
     r = -A @ random.normal(size=n)
     t = arrays_for(A.copy(), plan_of(fronts(rows, ties, n), ties))
-    t.candidates[:] = 1
+    t.intermittents[:] = 1
     e, z, udot = np.zeros(n), np.zeros(n), np.zeros(n)
     rank = factor_fronts(t, t.A)
     assert rank == np.linalg.matrix_rank(A, tol=2.0**-26 * np.linalg.norm(A, axis=0).max()) or kind == "weak"
@@ -110,7 +110,7 @@ def test_weak_pivots_are_left_to_later_fronts_and_not_taken():
     plan = plan_of([Front([0], [2], [0], last), last], [(i, i) for i in range(3)])
     for weak, chosen in ((1.0, 1), (1e-6, 0)):
         t = arrays_for(np.array([[weak, 0.0, 1.0], [0.0, 1.0, 0.5]]), plan)
-        t.candidates[:] = 1
+        t.intermittents[:] = 1
         assert factor_fronts(t, t.A) == 2
         assert smallest_pivot(t) > 0.5
         assert t.sizes[PIVOTS] == chosen
@@ -132,7 +132,7 @@ def mechanisms():
             dyn = kane.build(kane.formulate(make()))
             made[name] = dyn, kane.assemble(dyn, **guess)
             assert dyn.function("rhs").parts.plan.number > 0
-            assert dyn.settle.parts.plan.number > 0
+            assert dyn.project.parts.plan.number > 0
         return made
 
 
@@ -146,7 +146,7 @@ def called(function, address, state, stage):
 def test_accelerations_are_those_of_the_dense_route_with_the_choice_kept(mechanisms, name):
     dyn, start = mechanisms[name]
     random, n, nq = np.random.default_rng(3), len(dyn.equations.u), len(dyn.equations.q)
-    settle, rhs = dyn.settle, dyn.function("rhs")
+    settle, rhs = dyn.project, dyn.function("rhs")
     for _ in range(10):
         stage = settle.stage(dyn.parameters)
         state = np.concatenate([[0.0], start.q + 0.02 * random.normal(size=nq), random.normal(size=n)])
@@ -183,9 +183,9 @@ def test_settling_moves_coordinates_and_speeds_as_the_dense_route_does(mechanism
     """The least change of coordinates does not depend on a choice; speeds follow from the independent ones."""
     dyn, start = mechanisms[name]
     random, n, nq = np.random.default_rng(5), len(dyn.equations.u), len(dyn.equations.q)
-    dense = kane.build(dyn.equations).settle  # made without the patch
+    dense = kane.build(dyn.equations).project  # made without the patch
     state = np.concatenate([[0.0], start.q + 1e-3 * random.normal(size=nq), random.normal(size=n)])
-    found = [settle(state, np.zeros(settle.n_rest), settle.stage(dyn.parameters)) for settle in (dyn.settle, dense)]
+    found = [settle(state, np.zeros(settle.n_rest), settle.stage(dyn.parameters)) for settle in (dyn.project, dense)]
     if name != "Bricard's chain":  # off its loop all six rows count, nearly dependent, which leads anywhere
         np.testing.assert_allclose(found[0][:nq], found[1][:nq], rtol=0, atol=1e-11)
     for values in found:

@@ -42,8 +42,8 @@ def nearest(c):
 
 class Evaluated:
     def __init__(self, m):
-        self.equations = kane.formulate(m).with_candidates
-        self.candidate = self.equations.candidates[0]  # of a rim its lowest place; test_flat_rims.py has the feet
+        self.equations = kane.formulate(m).with_intermittent_rows
+        self.constraint = self.equations.intermittents[0]  # of a rim its lowest place; test_flat_rims.py has the feet
 
     def values(self, expressions, c, u):
         q = [1.0, 0.0, 0.0, 0.0, *c]
@@ -57,7 +57,7 @@ class Evaluated:
             z = 0.5 * (low + high)
             if z in (low, high):
                 break
-            above = self.values(self.candidate.numbers[:1], (x, y, z), np.zeros(6))[0] > 0.0
+            above = self.values(self.constraint.numbers[:1], (x, y, z), np.zeros(6))[0] > 0.0
             low, high = (low, z) if above else (z, high)
         return np.array([x, y, high])
 
@@ -71,9 +71,9 @@ def test_a_ball_that_touches_is_as_far_from_the_ground_as_its_radius(radius, pla
     distance, foot = nearest(c)
     assert distance == pytest.approx(radius, abs=1e-8)
     rates = dict(zip(e.equations.q, e.equations.unconstrained.kinematics, strict=True))
-    motions = [row.motion for row in e.candidate.rows]
+    motions = [row.motion for row in e.constraint.rows]
     found = e.values(motions, c, u)
-    (derived,) = total_time_derivative(e.candidate.numbers[:1], rates)
+    (derived,) = total_time_derivative(e.constraint.numbers[:1], rates)
     assert found[:1] == pytest.approx(e.values([derived], c, u), abs=1e-9)
     n = np.array([e.values(motions[:1], c, axis)[0] for axis in np.eye(6)[3:]])
     assert np.linalg.norm(n) == pytest.approx(1.0, rel=1e-12)
@@ -155,8 +155,8 @@ def test_the_rim_of_a_disk_touches_in_one_place_and_is_above_the_ground_everywhe
     # Of the places the one next to where it touches is half of R 2 pi / 10,000 off, and above it by 1e-8 m.
     assert -1e-10 < above.min() < 2e-8
     rates = dict(zip(e.equations.q, e.equations.unconstrained.kinematics, strict=True))
-    (derived,) = total_time_derivative(e.candidate.numbers[:1], rates)
-    found = e.values([e.candidate.rows[0].motion], c, u)
+    (derived,) = total_time_derivative(e.constraint.numbers[:1], rates)
+    found = e.values([e.constraint.rows[0].motion], c, u)
     assert found == pytest.approx(e.values([derived], c, u), abs=1e-8)
 
 
@@ -167,5 +167,5 @@ def test_a_wheel_that_rolls_over_hills_keeps_its_energy_and_a_cylinder_has_two_r
     assert run.modes[-1] == "ground held"
     lost = sum(event.energy_lost for event in run.events)  # what does not roll at first
     assert run.energy[-1] == pytest.approx(run.energy[0] - lost, abs=1e-8)
-    names = [c.name for c in wheel((0, 1, 0), kane.Cylinder, length=0.2).candidates]
+    names = [c.name for c in wheel((0, 1, 0), kane.Cylinder, length=0.2).intermittents]
     assert names == ["ground: start", "ground: end", *(f"ground: foot {k}" for k in range(1, 5))]

@@ -144,7 +144,7 @@ def test_what_has_no_integral_holds_the_motion_alone():
     m.switch(kane.NoSkid(blade.point((0.1, 0, 0)), blade.y), on=m.time - AT, name="edge")
     m.switch(blade.point().velocity.dot(m.ground.x), on=m.time - AT, name="rail")
     eqs = kane.formulate(m)
-    assert [row.name for row in eqs.with_candidates.held] == ["rail: rate"]
+    assert [row.name for row in eqs.with_intermittent_rows.held] == ["rail: rate"]
     run = kane.simulate(kane.build(eqs), until=2.0, u={"x_dot": 0.5, "th_dot": 1.0})
     assert (
         np.abs(np.cos(run["th"]) * run["y_dot"] - np.sin(run["th"]) * run["x_dot"] + 0.1 * run["th_dot"])[
@@ -157,7 +157,7 @@ def test_what_has_no_integral_holds_the_motion_alone():
     s.connect(s.ground, top, kane.Free("top"))
     s.switch(top.angular_velocity.dot(top.x), on=s.time - AT, name="bearing")
     s.switch(top.point((0.1, 0, 0)).velocity.dot(s.ground.x), on=s.time - AT, name="rail")
-    assert [row.name for row in kane.formulate(s).with_candidates.held] == ["rail: rate"]
+    assert [row.name for row in kane.formulate(s).with_intermittent_rows.held] == ["rail: rate"]
 
 
 def test_speeds_are_zero_where_everything_rests():
@@ -175,12 +175,12 @@ def test_speeds_are_zero_where_everything_rests():
 def test_a_mode_taken_by_itself_restricts_no_more_than_its_constraints():
     """Sensitivities take the equations of a mode as those of a model: nothing there is held as it was found."""
     dyn = arm(lambda m, a, b, P: m.switch(P.velocity.dot(m.ground.x), on=m.time - AT, name="hold"))
-    eqs = dyn.equations.with_candidates
+    eqs = dyn.equations.with_intermittent_rows
     assert len(eqs.held) == 1
     whole = kane.build(eqs)
     assert whole.function("configuration").n_out == 0
     q, u = np.array([0.3, -0.5]), np.array([-0.4, 2.0])
-    assert (whole.settle(np.array([0.0, *q, *u]), [], whole.settle.stage(whole.parameters))[:2] == q).all()
+    assert (whole.project(np.array([0.0, *q, *u]), [], whole.project.stage(whole.parameters))[:2] == q).all()
 
 
 class Several:

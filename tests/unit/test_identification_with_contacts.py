@@ -166,7 +166,7 @@ def test_derivatives_of_a_stretch_are_those_of_runs_with_the_same_events(kind):
     made, names = KINDS[kind]
     dyn, start = made()
     known, t = [leaf.name for leaf in dyn.equations.parameters], np.linspace(0.0, 0.8, 9)
-    closed = tuple(c.normal for c in dyn.equations.candidates if c.normal is not None and kind == "block")
+    closed = tuple(c.normal for c in dyn.equations.intermittents if c.normal is not None and kind == "block")
     motion = ContactVariational.among(dyn, None, dyn.parameters, names, {0.0: closed})
     x0 = np.concatenate([start["q"], start["u"]])
     x0[-1 if kind == "ball" else len(start["q"])] = -0.3  # what slips does so from the start

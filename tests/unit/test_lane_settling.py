@@ -9,20 +9,20 @@ import pytest
 
 import kane
 from kane import library
-from kane.ensembles.projected_lanes import SettledLanes
+from kane.ensembles.projected_lanes import ProjectedLanes
 
 
 @pytest.fixture
 def lanes(monkeypatch):
     """What lanes have of their own in the runs that follow."""
-    found, made = [], SettledLanes.lanes
+    found, made = [], ProjectedLanes.lanes
 
     def noted(self, system):
         single, choices = made(self, system)
         found.append(choices)
         return single, choices
 
-    monkeypatch.setattr(SettledLanes, "lanes", noted)
+    monkeypatch.setattr(ProjectedLanes, "lanes", noted)
     return found
 
 

@@ -444,9 +444,9 @@ def test_evaluations_are_counted(name):
     """A slope at the start, and as many a step as the method has: the last one is the first of the next step."""
     counts, advance = [], Explicit.advance
 
-    def counted(self, march, steps):
-        status = advance(self, march, steps)
-        counts.append(march.store.counts.copy())
+    def counted(self, integration, steps):
+        status = advance(self, integration, steps)
+        counts.append(integration.store.counts.copy())
         return status
 
     method, step = (kane.RK4(), {"dt": 0.1}) if name == "RK4" else (FREE["RK8"], {})

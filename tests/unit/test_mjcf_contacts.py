@@ -35,7 +35,7 @@ SHAPES = """<mujoco model="shapes">
 def test_what_touches_is_as_far_from_the_floor_as_mujoco_has_it():
     model = kane.load_mjcf(SHAPES, floor=0.2, friction=kane.Coulomb(0.5))
     dyn = kane.build(kane.formulate(model))
-    names = [c.name for c in dyn.equations.candidates]
+    names = [c.name for c in dyn.equations.intermittents]
     assert {name.split(":")[0] for name in names} == {"box", "ball", "rod", "egg", "inner"}
     m = mujoco.MjModel.from_xml_string(SHAPES)
     data, floor = mujoco.MjData(m), m.geom("floor").id
@@ -80,7 +80,7 @@ NAMELESS = """<mujoco><worldbody>
 
 
 def test_geoms_without_names_are_called_by_their_bodies_and_none_twice():
-    names = [c.name.split(":")[0] for c in kane.load_mjcf(NAMELESS, floor=0.0).candidates]
+    names = [c.name.split(":")[0] for c in kane.load_mjcf(NAMELESS, floor=0.0).intermittents]
     assert list(dict.fromkeys(names)) == ["foot 1", "foot", "arm 2", "arm 3", "arm 4", "arm 5"]
 
 
@@ -88,7 +88,7 @@ def test_what_comes_to_rest_touches_where_mujoco_finds_contacts():
     dyn = kane.build(kane.formulate(kane.load_mjcf(STOOL, floor=0.0, friction=kane.Coulomb(0.6))))
     run = kane.simulate(dyn, until=2.0, q={"seat_x": 0.1, "seat_z": 0.5}, u={"seat_vx": 0.2})
     assert np.abs(run.u[-1]).max() < 1e-9
-    active = {c.name for c in dyn.equations.candidates if run.active(c.name)[-1]}
+    active = {c.name for c in dyn.equations.intermittents if run.active(c.name)[-1]}
     m = mujoco.MjModel.from_xml_string(STOOL)
     data = mujoco.MjData(m)
     data.qpos[:] = [run[f"seat_{name}"][-1] for name in ("x", "y", "z", "qw", "qx", "qy", "qz")]
@@ -102,7 +102,7 @@ def test_what_comes_to_rest_touches_where_mujoco_finds_contacts():
 
 def test_limits_become_stops_where_they_are_asked_for():
     model = kane.load_mjcf(SHAPES, stops=True)
-    assert [c.name for c in model.candidates] == ["stop of q2: lower", "stop of q2: upper"]
+    assert [c.name for c in model.intermittents] == ["stop of q2: lower", "stop of q2: upper"]
     dyn = kane.build(kane.formulate(model))
     low, high = (_gaps(dyn, [1, 0, 0, 0, 0, 0, 3, x]) for x in (math.radians(-30), math.radians(45)))
     assert low == pytest.approx([0.0, math.radians(75)], abs=1e-15)
@@ -120,7 +120,7 @@ def test_contacts_that_are_left_out_are_told():
         floor = kane.load_mjcf(SHAPES, floor=0.0)
     assert any("each other and through the floor; floor=0" in note for note in without.notes)
     assert any(note.endswith("bodies pass through each other") for note in floor.notes)
-    assert not without.candidates
+    assert not without.intermittents
 
 
 def test_hulls_of_meshes_touch_where_they_are_asked_for(tmp_path):

@@ -15,8 +15,8 @@ import kane
 from kane.codegen.programs.program import Program
 from kane.native import modes
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
-from kane.simulation.driver import Outcome, run_march
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.schedule.course import fixed_course, free_course
 
 G, HEIGHT, KEPT = 10.0, 1.0, 0.5
@@ -56,7 +56,7 @@ def problem(dyn, *, guard=None, speed=None, key=0.0, events=()):
         arrays = {"state": (e.t, y, v), "rest": e.inputs, "parameters": e.parameters}
         return dyn.compile(Program(name, outputs, **arrays))
 
-    posed = Problem.of(dyn, None, None, events)
+    posed = InitialValueProblem.of(dyn, None, None, events)
     return dataclasses.replace(
         posed, guards=compiled("guards", [guard]), change=compiled("change", [y, speed, v * 0.0 + key, v])
     )
@@ -69,19 +69,19 @@ def course(method, posed, until=UNTIL):
 
 
 def ended(posed, method, until=UNTIL, x=(HEIGHT, 0.0)):
-    march = posed.march(course(method, posed, until), np.array(x))
-    return march, run_march(march, posed.advance(method), lambda fraction: None)
+    integration = posed.integration(course(method, posed, until), np.array(x))
+    return integration, advance_to_end(integration, posed.advance(method), lambda fraction: None)
 
 
-def changes(march):
+def changes(integration):
     """Without the first one, at the start, which leaves everything as it is."""
-    return march.store.changes[1 : march.store.counts[CHANGED]]
+    return integration.store.changes[1 : integration.store.counts[CHANGED]]
 
 
 @pytest.mark.parametrize(("method", "within"), [(m, 1e-13) for m in METHODS] + [(m, 1e-8) for m in EXTERNAL], ids=repr)
 def test_every_method_ends_its_steps_where_the_guard_does_and_begins_anew(dyn, method, within):
-    march, outcome = ended(problem(dyn), method)
-    found = changes(march)
+    integration, outcome = ended(problem(dyn), method)
+    found = changes(integration)
     assert outcome is Outcome.FINISHED
     # A parabola is integrated without error, so that what is left is rounding.
     assert found[:, CHANGE_TIME] == pytest.approx(bounces(), abs=within)
@@ -90,17 +90,17 @@ def test_every_method_ends_its_steps_where_the_guard_does_and_begins_anew(dyn, m
     assert (v_after == -KEPT * v).all()
     assert (y_after == y).all()
     assert (noted == v).all()
-    height = march.states()[:, 1]
+    height = integration.states()[:, 1]
     assert height.min() > -10 * within
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m.fixed], ids=repr)
 def test_fixed_steps_go_on_on_their_grid_behind_a_change(dyn, method):
-    march, _ = ended(problem(dyn), method)
-    times = march.states()[:, 0]
-    assert march.store.counts[DONE] == 133
+    integration, _ = ended(problem(dyn), method)
+    times = integration.states()[:, 0]
+    assert integration.store.counts[DONE] == 133
     assert (times[:-1] == np.arange(133) * 0.01).all()
-    rows = changes(march)[:, CHANGE_ROWS].astype(int)
+    rows = changes(integration)[:, CHANGE_ROWS].astype(int)
     assert (times[rows - 1] <= bounces()).all()
     assert (times[rows] >= bounces()).all()
 
@@ -109,27 +109,27 @@ def test_fixed_steps_go_on_on_their_grid_behind_a_change(dyn, method):
 def test_a_run_cut_into_single_steps_is_the_whole_run(dyn, method):
     posed = problem(dyn)
     whole, _ = ended(posed, method)
-    march = posed.march(course(method, posed), np.array([HEIGHT, 0.0]))
-    while not march.finished:
-        method.advance(march, 1)
-    assert (march.states() == whole.states()).all()
-    assert (changes(march) == changes(whole)).all()
+    integration = posed.integration(course(method, posed), np.array([HEIGHT, 0.0]))
+    while not integration.finished:
+        method.advance(integration, 1)
+    assert (integration.states() == whole.states()).all()
+    assert (changes(integration) == changes(whole)).all()
 
 
 def test_a_step_after_a_change_is_as_long_as_was_wanted_before_it_was_cut(dyn):
     posed = problem(dyn)
-    march, steps = posed.march(course(kane.RK8(), posed), np.array([HEIGHT, 0.0])), []
-    while march.store.counts[CHANGED] < 3:
-        kane.RK8().advance(march, 1)
-        steps.append(march.store.clock[NEXT_STEP])
+    integration, steps = posed.integration(course(kane.RK8(), posed), np.array([HEIGHT, 0.0])), []
+    while integration.store.counts[CHANGED] < 3:
+        kane.RK8().advance(integration, 1)
+        steps.append(integration.store.clock[NEXT_STEP])
     assert min(steps[len(steps) // 2 :]) > 1e-3
 
 
 def test_events_and_changes_of_one_step_are_both_found(dyn):
     (v,) = dyn.equations.u
-    march, _ = ended(problem(dyn, events=[kane.Event(v, name="turns")]), kane.RK8())
+    integration, _ = ended(problem(dyn, events=[kane.Event(v, name="turns")]), kane.RK8())
     tops = (bounces()[1:] + bounces()[:-1]) / 2.0
-    found = march.occurrences()[:, 1]
+    found = integration.occurrences()[:, 1]
     # The speed changes its sign at each bounce, and at the top of each flight.
     assert found[0::2] == pytest.approx(bounces(), abs=1e-12)
     assert found[1::2][: len(tops)] == pytest.approx(tops, abs=1e-12)
@@ -147,11 +147,11 @@ def test_events_and_changes_of_one_step_are_both_found(dyn):
 )
 def test_a_run_without_a_next_mode_says_so_and_keeps_what_it_has(dyn, method, options, outcome):
     posed = problem(dyn, **options)
-    march, found = ended(posed, method)
+    integration, found = ended(posed, method)
     assert found is outcome
-    assert np.isfinite(march.states()).all()
-    assert march.store.counts[ROWS] >= 1
-    assert "cannot go on from t =" in str(posed.failure(march, found))
+    assert np.isfinite(integration.states()).all()
+    assert integration.store.counts[ROWS] >= 1
+    assert "cannot go on from t =" in str(posed.failure(integration, found))
 
 
 SLOWLY = [pytest.param(method, marks=pytest.mark.slow) for method in EXTERNAL]  # a step of theirs is one of Python
@@ -164,9 +164,9 @@ def test_bounces_without_end_are_an_error_with_the_time(dyn, method):
         with pytest.raises(kane.SimulationError, match=r"changes again and again at t = 1\.3416"):
             ended(posed, method, until=2.0)
         return
-    march, found = ended(posed, method, until=2.0)
+    integration, found = ended(posed, method, until=2.0)
     assert found in (Outcome.STALLED, Outcome.ENDLESS)  # steps that got nowhere, or changes that left no time for them
-    assert re.search(r"from t = 1\.3416.*changes ever faster", str(posed.failure(march, found)))
+    assert re.search(r"from t = 1\.3416.*changes ever faster", str(posed.failure(integration, found)))
 
 
 def test_what_is_said_of_bounces_and_events_without_end_is_the_same_wherever_the_run_pauses(dyn):
@@ -175,12 +175,12 @@ def test_what_is_said_of_bounces_and_events_without_end_is_the_same_wherever_the
 
     def said(steps, events):
         posed = problem(dyn, events=events)
-        march = posed.march(course(method, posed, 2.0), np.array([HEIGHT, 0.0]))
+        integration = posed.integration(course(method, posed, 2.0), np.array([HEIGHT, 0.0]))
         advance = posed.advance(method)
 
         def go_on():
             for _ in range(10**4):
-                advance(march, steps)
+                advance(integration, steps)
 
         with pytest.raises(kane.SimulationError) as caught:
             go_on()

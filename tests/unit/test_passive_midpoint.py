@@ -20,14 +20,14 @@ def free(model, handle, q, u, dt):
     session = Session(
         dyn, Simulated(rate=1 / dt), Coupler(handle, stiffness=1.0), q=q, u=u, integrator=PassiveMidpoint()
     )
-    march, passive = session._loop.march, session._loop.passive.arrays
+    integration, passive = session._loop.integration, session._loop.passive.arrays
 
     def go(steps):
-        march.go(Course(0.0, steps * dt, dt, steps, 1, np.zeros(0), np.array([steps * dt])))
-        march.make_room(steps + 1, 2)
-        given = march.system, march.tables, march.course, march.watch, march.store
+        integration.go(Course(0.0, steps * dt, dt, steps, 1, np.zeros(0), np.array([steps * dt])))
+        integration.make_room(steps + 1, 2)
+        given = integration.system, integration.tables, integration.course, integration.watch, integration.store
         assert march_passive(*given, passive, steps) == 0
-        return march.states()
+        return integration.states()
 
     session.close()
     return session, go

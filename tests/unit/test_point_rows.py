@@ -59,9 +59,9 @@ def numbers(eqs, *equations):
     ("model", "names"), [(arm_on_a_turntable, ["tip", "ball", "on a pipe"]), (chosen_speeds, ["tip"])]
 )
 def test_rows_of_one_link_say_what_the_chain_rule_says_off_the_rows_too(model, names):
-    eqs = kane.formulate(model()).with_candidates
+    eqs = kane.formulate(model()).with_intermittent_rows
     made = PointRows(eqs.system)
-    for c in eqs.model.candidates:
+    for c in eqs.model.intermittents:
         for row in c.rows if c.name in names else ():
             found, expected = made.equation(row, row.name), row_equation(row, row.name, eqs.system)
             assert found.remainder is not expected.remainder
@@ -73,7 +73,7 @@ def test_rows_of_two_links_or_of_other_rates_stay_as_they_are():
     m = arm_on_a_turntable()
     tip = m.bodies[-1].point((0.1, 0, 0))
     m.switch(tip.velocity.dot(m.ground.x) - 0.2 * m.rate("x"), on=m.time - 1, off=m.time - 2, name="geared")
-    eqs = kane.formulate(m).with_candidates
+    eqs = kane.formulate(m).with_intermittent_rows
     made = PointRows(eqs.system)
-    for row in (row for c in eqs.model.candidates if c.name in ("on the table", "geared") for row in c.rows):
+    for row in (row for c in eqs.model.intermittents if c.name in ("on the table", "geared") for row in c.rows):
         assert made.equation(row, row.name).remainder is row_equation(row, row.name, eqs.system).remainder

@@ -117,7 +117,7 @@ def test_points_that_make_no_polyhedron_are_refused(points, words):
 def test_a_convex_mesh_touches_as_the_polyhedron_that_it_is(tmp_path):
     path = written(tmp_path, trimesh.creation.box((0.2, 0.3, 0.4)))
     m = falling(lambda body: body.shape(kane.Mesh(path, scale=0.5)))
-    assert [c.name for c in m.candidates] == [f"floor: corner {k}" for k in range(1, 5)]
+    assert [c.name for c in m.intermittents] == [f"floor: corner {k}" for k in range(1, 5)]
     dyn = kane.build(kane.formulate(m))
     run = kane.simulate(dyn, until=0.4, q={"part_z": 0.2})
     assert run["part_z"][-1] == pytest.approx(0.1, abs=1e-7)  # 0.4 * 0.5 / 2 in single precision
@@ -130,9 +130,9 @@ def test_a_mesh_that_is_not_convex_is_refused_by_its_name_and_its_hull_is_not(tm
     ):
         falling(lambda body: body.shape(kane.Mesh(path)))
     m = falling(lambda body: body.shape(kane.Mesh(path)).hull())
-    assert len(m.candidates) == 12
+    assert len(m.intermittents) == 12
     small = falling(lambda body: body.shape(kane.Mesh(path)).hull(corners=8))
-    assert len(small.candidates) < 12
+    assert len(small.intermittents) < 12
     for corners in (3, 2.5):
         with pytest.raises(kane.ModelError, match="corners="):
             kane.Mesh(path).hull(corners=corners)

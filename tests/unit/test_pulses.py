@@ -178,7 +178,7 @@ def test_runs_whose_equations_do_not_depend_on_time_take_the_steps_that_they_too
     (stops,) = {
         tuple(
             kane.simulation.schedule.step_ends.Stops(
-                kane.simulation.initial_value_problem.Problem.of(dyn, None, None, ())
+                kane.simulation.initial_value_problem.InitialValueProblem.of(dyn, None, None, ())
             ).bends(0, 9)
         )
     }

@@ -34,7 +34,7 @@ def free():
 @pytest.fixture
 def held_back(monkeypatch):
     """What lets the worker formulate."""
-    gate, formulate = threading.Event(), revisions.with_other_candidates
+    gate, formulate = threading.Event(), revisions.with_other_intermittent
     monkeypatch.setattr(revisions, "with_other_candidates", lambda *args: gate.wait(60) and formulate(*args))
     return gate
 
@@ -134,7 +134,7 @@ def test_what_is_deleted_moves_as_if_it_had_never_been(free):
     alone = kane.Stepper(dyn, q=q, u=u)
     alone.step(0.3)
     assert state(stepper) == pytest.approx(state(alone), rel=1e-13)
-    assert stepper.equations.candidates == ()
+    assert stepper.equations.intermittents == ()
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_a_floor_that_is_deleted_lets_fall_what_lay_on_it(crate):
     stepper.delete("crate").wait()
     events = stepper.step(0.2)
     assert {event.cause for event in events} == {"deleted"}
-    assert {event.name for event in events} == {c.name for c in dyn.equations.candidates if c.name != "bearing"}
+    assert {event.name for event in events} == {c.name for c in dyn.equations.intermittents if c.name != "bearing"}
     assert stepper.q[:2] == pytest.approx([0.5 * 3.0 * 0.04, 0.1 - 0.5 * 10.0 * 0.04], rel=1e-9)
 
 

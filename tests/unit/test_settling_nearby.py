@@ -38,7 +38,7 @@ class Calls:
 
     def __init__(self, machine):
         self._machine, f = machine, machine.functions
-        self.work = np.zeros(max(p.n_work for p in (f.rhs, f.settle, f.settle_end)))
+        self.work = np.zeros(max(p.n_work for p in (f.rhs, f.project, f.project_step_end)))
 
     def __call__(self, name, q, u):
         f, rest = getattr(self._machine.functions, name), np.zeros((1, 0))

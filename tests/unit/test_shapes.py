@@ -113,7 +113,7 @@ def test_a_contact_holds_the_body_of_its_point_and_a_stop_that_of_its_joint():
     hinge = m.connect(b, c, kane.Revolute("q2", axis="x"))
     m.contact(b.point((0, 0, 1)), kane.Plane(m.ground.point(), m.ground.z), name="touch")
     m.stop(hinge, lower=-1, upper=1)
-    assert [bodies_of(m, candidate) for candidate in m.candidates] == [[1], [2], [2]]
+    assert [bodies_of(m, constraint) for constraint in m.intermittents] == [[1], [2], [2]]
 
 
 def test_parameters_that_were_substituted_are_known():

@@ -7,8 +7,8 @@ import pytest
 
 import kane
 from kane.native.arrays import FOUND
-from kane.simulation.driver import Outcome, run_march
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.schedule.course import free_course
 
 INTEGRATORS = {
@@ -182,15 +182,15 @@ def test_looking_for_events_settles_no_state_until_one_is_near(model, dyn, start
     """What looks aside has a choice of its own, which is made by the first state that it settles."""
     crank = model.connections[0].q
 
-    def march(value):
-        posed = Problem.of(dyn, None, None, (kane.Event(crank - value, name="there"),))
-        made = posed.march(free_course(0.0, 1.0, 1, None), posed.initial_state(0.0, start["q"], start["u"]))
-        assert run_march(made, posed.advance(method), lambda _: None) is Outcome.FINISHED
+    def integration(value):
+        posed = InitialValueProblem.of(dyn, None, None, (kane.Event(crank - value, name="there"),))
+        made = posed.integration(free_course(0.0, 1.0, 1, None), posed.initial_state(0.0, start["q"], start["u"]))
+        assert advance_to_end(made, posed.advance(method), lambda _: None) is Outcome.FINISHED
         return made
 
-    far = march(100.0)
+    far = integration(100.0)
     assert not far.system.aside.out.any()
-    near = march(float(far.states()[-1, 1:][0] + start["q"][0]) / 2)
+    near = integration(float(far.states()[-1, 1:][0] + start["q"][0]) / 2)
     assert near.system.aside.out.any()
     assert near.store.counts[FOUND] == 1
 

@@ -385,11 +385,11 @@ def test_a_run_whose_arrays_are_replaced_goes_on_with_the_new_ones():
     ]
     for stepper in steppers:
         stepper.step(0.01)
-    one, other = (stepper._march for stepper in steppers)
+    one, other = (stepper._integration for stepper in steppers)
     one.store = one.store._replace(x=np.array([0.5, 0.0, 0.0, 0.0]))
     other.store.x[:] = 0.5, 0.0, 0.0, 0.0
     for stepper in steppers:
-        stepper._march.store.counts[arrays.KNOWN] = 0
+        stepper._integration.store.counts[arrays.KNOWN] = 0
         stepper.step(0.01)
     assert np.array_equal(one.x, other.x)
     assert abs(one.x[0] - 0.5) < 1e-2
@@ -398,17 +398,17 @@ def test_a_run_whose_arrays_are_replaced_goes_on_with_the_new_ones():
 def test_a_loop_leaves_the_interpreter_to_other_threads():
     """While one thread is in a single long call, this one goes on; it could not if the lock were held."""
     dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
-    problem = kane.simulation.initial_value_problem.Problem.of(dyn, None, None, ())
+    problem = kane.simulation.initial_value_problem.InitialValueProblem.of(dyn, None, None, ())
     nx = len(dyn.equations.q) + len(dyn.equations.u)
     course = kane.simulation.schedule.course.grid_course(0.0, 1e-6, 400_000)
-    march, method = problem.march(course, np.full(nx, 0.1)), kane.RK4()
-    method.advance(march, 1)
-    thread, turns = threading.Thread(target=method.advance, args=(march, 400_000)), 0
+    integration, method = problem.integration(course, np.full(nx, 0.1)), kane.RK4()
+    method.advance(integration, 1)
+    thread, turns = threading.Thread(target=method.advance, args=(integration, 400_000)), 0
     thread.start()
     while thread.is_alive():
         thread.join(0.005)
         turns += 1
-    assert march.finished
+    assert integration.finished
     assert turns > 3
 
 
@@ -454,7 +454,7 @@ def test_loops_compiled_ahead_give_the_bits_that_numba_gives(loop, runs):
 @pytest.mark.parametrize("name", ["rhs", "settle"])
 def test_programs_compiled_ahead_give_the_bits_that_numba_gives(name):
     dyn = kane.build(kane.formulate(kane.library.n_four_bar(3)))
-    function = dyn.settle if name == "settle" else dyn.function("rhs")
+    function = dyn.project if name == "settle" else dyn.function("rhs")
     states = 0.3 * np.random.default_rng(1).normal(size=(50, function.n_state))
     stage, rest = (
         function.stage([dyn.equations.defaults[p.name] for p in dyn.equations.parameters]),

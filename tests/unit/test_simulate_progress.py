@@ -11,11 +11,11 @@ import pytest
 import kane
 from kane import progress
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
-from kane.simulation.driver import Outcome, run_march
+from kane.simulation.driver import Outcome, advance_to_end
 from kane.simulation.events.zeno import ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, first_of_many
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Status
-from kane.simulation.monitors.stall_detection import WINDOW_STEPS, Pace
+from kane.simulation.monitors.stall_detection import WINDOW_STEPS, StallDetector
 from kane.simulation.schedule.course import free_course
 
 FREE = [kane.RK8(), kane.RK5(rtol=1e-9, atol=1e-11), kane.BDF()]
@@ -39,10 +39,10 @@ def rubbing():
 
 def outcome_of(dyn, method, until, start=0.0, inputs=None, **state):
     """How a run ends, and its march, which has the counts."""
-    problem = Problem.of(dyn, inputs, None, ())
+    problem = InitialValueProblem.of(dyn, inputs, None, ())
     x = problem.initial_state(start, state.get("q"), state.get("u"))
-    march = problem.march(free_course(start, until, None, None), x)
-    return run_march(march, problem.advance(method), lambda _: None), march
+    integration = problem.integration(free_course(start, until, None, None), x)
+    return advance_to_end(integration, problem.advance(method), lambda _: None), integration
 
 
 @pytest.mark.parametrize("method", FREE, ids=lambda m: m.name)
@@ -56,9 +56,9 @@ def test_chattering_ends_in_an_error_that_names_the_expression_the_time_and_the_
     assert "dt=" in said
     found = float(said.split("from t = ")[1].split(" s")[0])
     assert found == pytest.approx(when, abs=1e-4)
-    outcome, march = outcome_of(rubbing, method, 0.21, inputs=[push], u=[u])
+    outcome, integration = outcome_of(rubbing, method, 0.21, inputs=[push], u=[u])
     assert outcome is Outcome.STALLED
-    assert march.store.counts[EVALUATIONS] < MILLION
+    assert integration.store.counts[EVALUATIONS] < MILLION
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_implicit_methods_that_do_not_converge_at_a_jump_name_it(rubbing, method
 )
 def test_only_a_jump_that_attracts_from_both_sides_is_chattering(force, chatters):
     """At u = 1e-9 m/s; how fast the argument is driven back does not fade with its distance from the jump."""
-    problem = Problem.of(block(force), None, None, ())
-    march = problem.march(free_course(0.0, 1.0, None, None), np.array([0.0, 1e-9]))
-    assert problem.chatters(march) is chatters
+    problem = InitialValueProblem.of(block(force), None, None, ())
+    integration = problem.integration(free_course(0.0, 1.0, None, None), np.array([0.0, 1e-9]))
+    assert problem.chatters(integration) is chatters
 
 
 def test_fixed_steps_pass_where_others_chatter(rubbing):
@@ -183,9 +183,9 @@ def test_a_wheel_that_comes_to_lie_flat_ends_the_run_by_the_name_of_its_constrai
     assert re.search(r"makes no progress from t = (2\.857|4\.07)" if rtol == 1e-9 else r"from t = 2\.857", said)
     assert "the constraint 'rear wheel on the road: no slip'" in said
     assert re.search(r"cannot be solved where cos\(roll\) = 0, and at t = (2\.85|4\.07)", said)
-    outcome, march = outcome_of(dyn, method, 5.0, **start)
+    outcome, integration = outcome_of(dyn, method, 5.0, **start)
     assert outcome is Outcome.STALLED
-    assert march.store.counts[EVALUATIONS] < (2 if rtol == 1e-9 else 1) * MILLION
+    assert integration.store.counts[EVALUATIONS] < (2 if rtol == 1e-9 else 1) * MILLION
 
 
 def parallelograms(n):
@@ -269,17 +269,17 @@ def test_a_flat_position_between_two_records_is_warned_of_by_time_and_constraint
 def test_runs_of_many_short_steps_are_not_given_up():
     """Stiff and damped: stability holds the method to steps of some 7e-5 s, 70,000 of them, whatever the motion."""
     dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
-    outcome, march = outcome_of(dyn, kane.RK5(), 5.0, q=[1.0])
+    outcome, integration = outcome_of(dyn, kane.RK5(), 5.0, q=[1.0])
     assert outcome is Outcome.FINISHED
-    assert march.store.counts[DONE] > 3 * WINDOW_STEPS
+    assert integration.store.counts[DONE] > 3 * WINDOW_STEPS
 
 
 def test_looking_at_the_pace_changes_no_bit():
     """The counts and states of a long run are those that the method alone makes of it."""
     dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
     _, watched = outcome_of(dyn, kane.RK5(), 2.0, q=[1.0])
-    problem = Problem.of(dyn, None, None, ())
-    alone = problem.march(free_course(0.0, 2.0, None, None), problem.initial_state(0.0, [1.0], None))
+    problem = InitialValueProblem.of(dyn, None, None, ())
+    alone = problem.integration(free_course(0.0, 2.0, None, None), problem.initial_state(0.0, [1.0], None))
     assert kane.RK5().advance(alone, 10**6) is Status.GOING
     assert alone.finished
     np.testing.assert_array_equal(watched.states(), alone.states())
@@ -308,20 +308,20 @@ def looks(pace, clock, counts, covered, each, times, chatters=False):
 )
 def test_a_run_is_given_up_by_what_it_would_still_take(until, covered, chatters, given_up):
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
-    pace = Pace(free_course(0.0, until, None, None), 0.0)
+    pace = StallDetector(free_course(0.0, until, None, None), 0.0)
     assert looks(pace, clock, counts, covered, WINDOW_STEPS, 10, chatters) == (1 if chatters else given_up)
 
 
 def test_a_run_whose_steps_collapse_is_given_up_after_two_whole_windows():
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
-    pace = Pace(free_course(0.0, 1.0, None, None), 0.0)
+    pace = StallDetector(free_course(0.0, 1.0, None, None), 0.0)
     assert looks(pace, clock, counts, 0.1, WINDOW_STEPS, 1) is None
     assert looks(pace, clock, counts, 1e-9, WINDOW_STEPS, 10) == 2
 
 
 def test_rejected_steps_count_as_tried():
     clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
-    pace = Pace(free_course(0.0, 1.0, None, None), 0.0)
+    pace = StallDetector(free_course(0.0, 1.0, None, None), 0.0)
     counts[REJECTED] = 3 * WINDOW_STEPS
     assert not pace.is_lost(clock, counts, lambda: False)
     counts[REJECTED] += WINDOW_STEPS
@@ -365,31 +365,31 @@ def test_changes_of_the_mode_are_too_many_wherever_in_the_run_they_are():
 def test_chunks_that_end_early_do_not_make_those_behind_them_longer():
     """A loop that leaves after each step, in no time: chunks that grow eightfold would want room for 2^40 steps."""
     dyn = block(lambda slide: -slide.q)
-    problem = Problem.of(dyn, None, None, ())
-    march = problem.march(free_course(0.0, 1.0, None, None), problem.initial_state(0.0, None, {"u1": 1.0}))
+    problem = InitialValueProblem.of(dyn, None, None, ())
+    integration = problem.integration(free_course(0.0, 1.0, None, None), problem.initial_state(0.0, None, {"u1": 1.0}))
     step, asked = problem.advance(kane.RK8(max_step=0.02)), []
 
-    def one_step(march, steps):
+    def one_step(integration, steps):
         asked.append(steps)
-        return step(march, 1)
+        return step(integration, 1)
 
-    assert run_march(march, one_step, lambda _: None) is Outcome.FINISHED
+    assert advance_to_end(integration, one_step, lambda _: None) is Outcome.FINISHED
     assert len(asked) >= 50
     assert max(asked[1:]) <= 8  # once more eightfold what one step took
 
 
 def test_chunks_grow_while_their_steps_are_tried():
     dyn = block(lambda slide: -slide.q)
-    problem = Problem.of(dyn, None, None, ())
-    march = problem.march(free_course(0.0, 40.0, None, None), problem.initial_state(0.0, None, {"u1": 1.0}))
+    problem = InitialValueProblem.of(dyn, None, None, ())
+    integration = problem.integration(free_course(0.0, 40.0, None, None), problem.initial_state(0.0, None, {"u1": 1.0}))
     step, asked = problem.advance(kane.RK8(max_step=0.002)), []
 
-    def counted(march, steps):
+    def counted(integration, steps):
         asked.append(steps)
-        return step(march, steps)
+        return step(integration, steps)
 
-    assert run_march(march, counted, lambda _: None) is Outcome.FINISHED
-    assert march.tried >= 20_000
+    assert advance_to_end(integration, counted, lambda _: None) is Outcome.FINISHED
+    assert integration.tried >= 20_000
     assert len(asked) < 200  # 64 steps at first, and so many more than that as fit into 50 ms
 
 

@@ -61,9 +61,9 @@ class Two:
         ]
         self.peers = [peer(shape) for shape in made]
         m.contact(*made, friction=kane.Coulomb(0.5), name="c")
-        self.equations = kane.formulate(m).with_candidates
-        self.candidates = self.equations.candidates
-        self.gaps = [c.numbers[0] for c in self.candidates]
+        self.equations = kane.formulate(m).with_intermittent_rows
+        self.intermittents = self.equations.intermittents
+        self.gaps = [c.numbers[0] for c in self.intermittents]
         self.bare = kane.build(kane.formulate(m))
 
     def values(self, expressions, q, u=None):
@@ -136,7 +136,7 @@ def test_they_touch_where_coal_says_and_nothing_touches_before(two, seed):
 
 
 def test_corners_of_both_and_edges_across_edges_are_met(two):
-    met = {two.candidates[two.touching(seed)[3]].name.removeprefix("c: ").partition(" ")[0] for seed in range(16)}
+    met = {two.intermittents[two.touching(seed)[3]].name.removeprefix("c: ").partition(" ")[0] for seed in range(16)}
     assert met == {"corner", "surface's", "edge"}
 
 
@@ -144,7 +144,7 @@ def test_corners_of_both_and_edges_across_edges_are_met(two):
 def test_the_normal_is_the_line_between_nearest_points(two, seed):
     """Who vouches: coal, a little way off, where the nearest points still lie on the same features."""
     q, _, _, k, _ = two.touching(seed)
-    away = np.array([two.values([two.candidates[k].normal.motion], q, e)[0] for e in np.eye(12)[3:6]])
+    away = np.array([two.values([two.intermittents[k].normal.motion], q, e)[0] for e in np.eye(12)[3:6]])
     n = two.pose(q, "A")[0] @ TURNS["A"].as_numpy().T @ away  # speeds of a free body are along its own axes
     assert np.linalg.norm(n) == pytest.approx(1.0, rel=1e-12)
     d, on_feature, on_surface = two.distance(two.moved(q, n, 0.02))
@@ -156,7 +156,7 @@ def test_the_normal_is_the_line_between_nearest_points(two, seed):
 def test_rates_of_what_touches_are_those_of_its_gap_and_tangents_are_unit_vectors_across(two, seed):
     """Who vouches: the derivative of the graph of the gap, and differences of rows along the motion."""
     q, _, u, k, _ = two.touching(seed)
-    e, c = two.equations, two.candidates[k]
+    e, c = two.equations, two.intermittents[k]
     rates = dict(zip(e.q, e.unconstrained.kinematics, strict=True))
     (derived,) = total_time_derivative([two.gaps[k]], rates)
     motions = [row.motion for row in c.rows]

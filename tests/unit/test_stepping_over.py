@@ -23,10 +23,10 @@ def departure(model, status):
     """What takes steps from states of a model whose candidates all have this status; None where there is none."""
     f = contact_functions(kane.build(kane.formulate(model)))
     eqs = f.equations
-    at = change_places(len(eqs.candidates), len(eqs.constraints), len(eqs.u), len(eqs.q))
+    at = change_places(len(eqs.intermittents), len(eqs.constraints), len(eqs.u), len(eqs.q))
 
     def step(t, x, length):
-        stage = f.settle.stage(np.zeros(0))
+        stage = f.project.stage(np.zeros(0))
         stage.view(np.int64)[f.changing].reshape(-1, CHANGING)[:, STATUS] = status
         out = f.step_over(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
         if out[at.status] != ADOPTED:
@@ -118,11 +118,11 @@ def test_a_run_goes_on_behind_such_a_step_and_tells_of_it():
     class Hesitates(kane.RK8):
         """A method that takes no step once, on the way."""
 
-        def advance(self, march, steps):
-            if left and march.time > 0.0:
+        def advance(self, integration, steps):
+            if left and integration.time > 0.0:
                 left.pop()
                 return Status.STUCK
-            return super().advance(march, 1)
+            return super().advance(integration, 1)
 
     dyn = kane.build(kane.formulate(slider(0.5)))
     run = kane.simulate(dyn, until=0.1, u={"x_dot": 1.0}, integrator=Hesitates())
@@ -139,7 +139,7 @@ def test_a_run_goes_on_behind_such_a_step_and_tells_of_it():
 class Never(kane.RK8):
     """A method that takes no step."""
 
-    def advance(self, march, steps):
+    def advance(self, integration, steps):
         return Status.STUCK
 
 

@@ -448,10 +448,10 @@ def collision(geometry: str, origin: str = "") -> str:
 
 def test_limits_become_stops_where_that_is_asked_for():
     text = robot(*map(link, "abc"), joint("j", "a", "b", inside=LIMIT), joint("k", "b", "c", "continuous"))
-    assert load_urdf(text).candidates == []
+    assert load_urdf(text).intermittents == []
     model = load_urdf(text, stops=True)
-    assert [c.name for c in model.candidates] == ["stop of j: lower", "stop of j: upper"]
-    gaps = [interpret([c.gap], {model.connections[0].q: 0.25})[0] for c in model.candidates]
+    assert [c.name for c in model.intermittents] == ["stop of j: lower", "stop of j: upper"]
+    gaps = [interpret([c.gap], {model.connections[0].q: 0.25})[0] for c in model.intermittents]
     assert gaps == pytest.approx([0.75, 1.25], rel=1e-15)
     assert model.notes == []
 
@@ -459,7 +459,7 @@ def test_limits_become_stops_where_that_is_asked_for():
 def test_limits_that_leave_nothing_make_no_stops():
     text = robot(*map(link, "ab"), joint("j", "a", "b", inside='<limit effort="1" velocity="1"/>'))
     model = load_urdf(text, stops=True)
-    assert model.candidates == []
+    assert model.intermittents == []
     assert "its limits 0 and 0 leave no range" in model.notes[0]
 
 
@@ -481,10 +481,10 @@ def test_collision_primitives_come_into_contact_with_a_floor_that_is_asked_for(g
     shape = collision(geometry, f'<origin xyz="0 0 0.5" rpy="{lean} 0 0"/>')
     text = robot(link("a"), link("b", shape), joint("j", "a", "b", "prismatic"))
     model = load_urdf(text, floor=-1.0, friction=Coulomb(0.8))
-    assert len(model.candidates) == number
-    assert {c.name.partition(":")[0] for c in model.candidates} == {"b"}
-    assert all(c.friction == Coulomb(0.8) for c in model.candidates)
-    gaps = known_in_state(formulate(model), {c.name: c.gap for c in model.candidates}, {}, ())
+    assert len(model.intermittents) == number
+    assert {c.name.partition(":")[0] for c in model.intermittents} == {"b"}
+    assert all(c.friction == Coulomb(0.8) for c in model.intermittents)
+    gaps = known_in_state(formulate(model), {c.name: c.gap for c in model.intermittents}, {}, ())
     reach = 0.3 * math.cos(lean) + 0.1 * math.sin(lean)
     assert min(interpret(gaps, {model.connections[0].q: 0.0})) == pytest.approx(1.5 - reach, rel=1e-14)
 
@@ -494,7 +494,7 @@ def test_a_collision_mesh_is_left_out_with_a_warning():
     text = robot(link("a"), link("b", mesh), link("c", ball), joint("j", "a", "b"), joint("k", "b", "c"))
     with pytest.warns(ImportFileWarning, match=r"contacts of meshes with the floor \(hulls=20 adds them\): link 'b'"):
         model = load_urdf(text, floor=0.0)
-    assert [c.name for c in model.candidates] == ["c"]
+    assert [c.name for c in model.intermittents] == ["c"]
     assert any("a collision mesh is left out" in note for note in model.notes)
 
 
@@ -568,13 +568,13 @@ def test_a_collision_mesh_touches_the_floor_by_its_hull_where_that_is_asked_for(
     path = tmp_path / "robot.urdf"
     path.write_text(robot(link("a"), link("b", shape), joint("j", "a", "b", kind="floating")))
     model = load_urdf(path, floor=-1.0, hulls=20, friction=Coulomb(0.5))
-    assert {c.name.partition(":")[0] for c in model.candidates} == {"b"}
+    assert {c.name.partition(":")[0] for c in model.intermittents} == {"b"}
     said = next(note for note in model.notes if "collision mesh" in note)
     assert "a hull of 10 corners" in said
     eqs = formulate(model)
-    gaps = [c.numbers[0] for c in eqs.with_candidates.candidates]
-    values = dict.fromkeys(eqs.with_candidates.u, 0.0) | {eqs.t: 0.0}
-    values |= dict(zip(eqs.with_candidates.q, eqs.neutral, strict=True))
+    gaps = [c.numbers[0] for c in eqs.with_intermittent_rows.intermittents]
+    values = dict.fromkeys(eqs.with_intermittent_rows.u, 0.0) | {eqs.t: 0.0}
+    values |= dict(zip(eqs.with_intermittent_rows.q, eqs.neutral, strict=True))
     assert min(interpret(gaps, values)) == pytest.approx(1.0 + 0.1 - 0.1, abs=1e-6)
     path.write_text(path.read_text().replace("b.stl", "c.stl"))
     assert "c.stl" in refusal(path, floor=-1.0, hulls=20)

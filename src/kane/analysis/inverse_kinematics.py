@@ -132,24 +132,24 @@ class _Search:
 
     def solve(self, target: TargetPose, q: Array, tolerance: float, iterations: int) -> Array:
         """Return the q at which the search ends."""
-        share, error = FIRST_DAMPING_FACTOR, self._error(target, q)
+        ratio, error = FIRST_DAMPING_FACTOR, self._error(target, q)
         for _ in range(iterations):
             small = self._small(target, error, tolerance)
-            trial = self._step(target, q, error, 0.0 if small else share)
+            trial = self._step(target, q, error, 0.0 if small else ratio)
             left = self._error(target, trial)
             better = bool(np.linalg.norm(left) < np.linalg.norm(error))
             if better:
                 q, error = trial, left
-            if small or share > LARGEST_DAMPING_FACTOR:
+            if small or ratio > LARGEST_DAMPING_FACTOR:
                 break  # one extra step, so that the remaining error varies smoothly along a path
-            share = max(share / 10.0, LEAST_DAMPING_FACTOR) if better else share * 10.0
+            ratio = max(ratio / 10.0, LEAST_DAMPING_FACTOR) if better else ratio * 10.0
         return q
 
-    def _step(self, target: TargetPose, q: Array, error: Array, share: float) -> Array:
+    def _step(self, target: TargetPose, q: Array, error: Array, ratio: float) -> Array:
         """Take one damped Newton step, of minimum norm."""
         jacobian = self.dyn.jacobian(self.name, q, at=self.point, **self.options)
         J = target.rows(jacobian.angular, jacobian.linear)
-        damping = share * float(error @ error) * np.eye(len(error))
+        damping = ratio * float(error @ error) * np.eye(len(error))
         return self._moved(q, J.T @ np.linalg.lstsq(J @ J.T + damping, error, rcond=None)[0])
 
     def missing(self, target: TargetPose, q: Array, tolerance: float) -> str:

@@ -90,7 +90,7 @@ def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
         aside[start : start + 4] = q[start : start + 4]
     layout, inputs = Layout.of(equations), [equations.defaults[i.name] for i in equations.inputs]
     for guess in (q, aside):
-        if equations.constraints or equations.candidates:
+        if equations.constraints or equations.intermittents:
             found = kane.assemble(dynamics, q=guess, t=0.0)
             guess, u = found.q, found.u
         x = np.concatenate([guess, u])

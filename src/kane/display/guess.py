@@ -11,7 +11,7 @@ from kane.display.piece import Array, DrawnPiece, Tie
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
 from kane.model.body import POSITION, VELOCITY, Body, Measure, Point
-from kane.model.contacts import Candidate
+from kane.model.contacts import IntermittentConstraint
 from kane.model.model import Model
 from kane.model.shapes.part import BALL_FORM, TUBE_FORM
 
@@ -60,9 +60,9 @@ def named_points(model: Model) -> Iterator[tuple[int, Any]]:
                 yield P.body.index, P.position_in_body
 
 
-def bodies_of(model: Model, candidate: Candidate) -> list[int]:
+def bodies_of(model: Model, constraint: IntermittentConstraint) -> list[int]:
     """Return the bodies of an intermittent constraint: owners of its points, and bodies that its coordinates move."""
-    given = [candidate.gap, *(x for row in candidate.rows for x in (row.configuration, row.motion))]
+    given = [constraint.gap, *(x for row in constraint.rows for x in (row.configuration, row.motion))]
     carried = {name: c.child.index for c in model.connections for name in (*c.coordinate_names, *c.speed_names)}
     found: set[int] = set()
     for leaf in leaves([x for x in given if x is not None]):

@@ -138,9 +138,9 @@ def scene_of(equations: Equations, *, parameters: Mapping[str, float] | None = N
 
 def _surfaces(model: Model) -> Iterable[Shape]:
     """Yield the contact surfaces of bodies, or of the ground, without declared shapes."""
-    said = {shape.origin.body for shape in model.shapes}
-    for shape in dict.fromkeys(shape for c in model.candidates for shape in c.surfaces):
-        if shape.origin.body not in said:
+    message = {shape.origin.body for shape in model.shapes}
+    for shape in dict.fromkeys(shape for c in model.intermittents for shape in c.surfaces):
+        if shape.origin.body not in message:
             yield shape
 
 

@@ -72,8 +72,8 @@ class SolidPicture:
 
     def _on_ground(self, points: Array, height: float) -> Array:
         """Return the shadows of points on the ground."""
-        share = (points @ self.up - height) / (self.sun @ self.up)
-        return points - share[..., None] * self.sun
+        ratio = (points @ self.up - height) / (self.sun @ self.up)
+        return points - ratio[..., None] * self.sun
 
     def draw(self, axes: Axes, pose: tuple[Array, Array], height: float, arrows: Iterable[DrawnArrow] = ()) -> None:
         """Draw one pose, and arrows above it."""

@@ -79,6 +79,6 @@ def _by_ffmpeg(draft: Path, frames: Iterator[Image], fps: float, kind: str) -> N
                 process.stdin.write(frame.tobytes())
         except BrokenPipeError:  # ffmpeg has stopped; its message is read below
             pass
-        said = process.communicate()[1].decode(errors="replace").strip()
+        message = process.communicate()[1].decode(errors="replace").strip()
     if process.returncode:
-        raise FileError(f"ffmpeg could not write the video: {said[-300:]}; try another kind of file, such as .gif")
+        raise FileError(f"ffmpeg could not write the video: {message[-300:]}; try another kind of file, such as .gif")

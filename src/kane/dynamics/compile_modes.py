@@ -8,15 +8,15 @@ from itertools import combinations, product
 from math import comb, prod
 from typing import Any
 
-from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX, FREE_MODE, AheadOfTime, statuses_of
+from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX, FREE_MODE, CompiledModes, statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import require, words
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.equations import Equations
-from kane.formulation.projection_step import SettledChoice
+from kane.formulation.projection_step import ProjectedSelection
 from kane.model.named_vector import index_of_name
 from kane.model.speed_choice import Near
 from kane.native.contacts.header import HELD, OPEN, SLIDING
@@ -70,7 +70,7 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
     require(dyn, Dynamics, "compile_modes needs Dynamics, as kane.build(equations) returns")
     eqs = dyn.equations
     _require_several(eqs)
-    if eqs.candidates:
+    if eqs.intermittents:
         _require_no_state(eqs, near)
         return _of_contacts(dyn, modes)
     at = None if near is None else Near(read_near(eqs.model, near).q, ())
@@ -78,7 +78,7 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
         dependent: Sequence[tuple[str, ...]] = ()
     else:
         dependent = _choices(dyn, at) if modes == ALL_MODES else [_dependent(mode, eqs) for mode in _given(modes, eqs)]
-    fast = Dynamics(eqs, dyn.compile, AheadOfTime(tuple(dict.fromkeys(dependent)), at, met=modes is None))
+    fast = Dynamics(eqs, dyn.compile, CompiledModes(tuple(dict.fromkeys(dependent)), at, met=modes is None))
     with _in_memory(eqs, len(dependent)):
         fast.function("rhs")  # compiles all modes
     return fast
@@ -95,7 +95,7 @@ def _choices(dyn: Dynamics, near: Near | None) -> list[tuple[str, ...]]:
     # With redundant rows, a configuration that does not close the loops may give rank n: then no speed is independent.
     for dependent in combinations(names, rank) if rank < len(names) else ():
         with suppress(ModelError):
-            SettledChoice(eqs, dependent, near).consequences()
+            ProjectedSelection(eqs, dependent, near).consequences()
             found.append(dependent)
     if not found:
         raise ModelError(
@@ -138,8 +138,8 @@ def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
         statuses: Sequence[tuple[int, ...]] = ()
     else:
         statuses = _all(eqs) if modes == ALL_MODES else [_statuses(mode, eqs) for mode in _given(modes, eqs)]
-    names = tuple(c.name for c in eqs.candidates)
-    fast = Dynamics(eqs, dyn.compile, AheadOfTime((), None, tuple(dict.fromkeys(statuses)), names, met=modes is None))
+    names = tuple(c.name for c in eqs.intermittents)
+    fast = Dynamics(eqs, dyn.compile, CompiledModes((), None, tuple(dict.fromkeys(statuses)), names, met=modes is None))
     with _in_memory(eqs, len(statuses)):
         functions = contact_functions(fast)  # compiles all modes
     assert functions is not None
@@ -154,8 +154,8 @@ def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
 def _all(eqs: Equations) -> list[tuple[int, ...]]:
     """Return every combination of constraint statuses."""
     each = [
-        (OPEN, HELD)[c.normal is None and c.candidate.on is None :] + ((SLIDING,) if _slides(c) else ())
-        for c in eqs.candidates
+        (OPEN, HELD)[c.normal is None and c.constraint.on is None :] + ((SLIDING,) if _slides(c) else ())
+        for c in eqs.intermittents
     ]
     _require_few(eqs, prod(map(len, each)))
     return list(product(*each))
@@ -163,7 +163,7 @@ def _all(eqs: Equations) -> list[tuple[int, ...]]:
 
 def _statuses(mode: str, eqs: Equations) -> tuple[int, ...]:
     """Return the constraint statuses that a mode name means."""
-    slides = {c.name: _slides(c) for c in eqs.candidates}
+    slides = {c.name: _slides(c) for c in eqs.intermittents}
     found = statuses_of(mode, list(slides))
     if found is None or any(status == SLIDING and not slides[name] for name, status in zip(slides, found, strict=True)):
         known = [f"'{name} held'" + f" or '{name} sliding'" * may for name, may in slides.items()]
@@ -174,9 +174,9 @@ def _statuses(mode: str, eqs: Equations) -> tuple[int, ...]:
     return found
 
 
-def _slides(c: CandidateEquations) -> bool:
+def _slides(c: IntermittentEquations) -> bool:
     """Check whether a constraint can slide: it has friction and tangents."""
-    return bool(c.tangents) and c.candidate.friction is not None
+    return bool(c.tangents) and c.constraint.friction is not None
 
 
 def _require_no_state(eqs: Equations, near: Any) -> None:
@@ -188,7 +188,7 @@ def _require_no_state(eqs: Equations, near: Any) -> None:
 
 
 def _require_several(eqs: Equations) -> None:
-    if not eqs.candidates and eqs.embedding.choice.in_runs != KEPT:
+    if not eqs.intermittents and eqs.embedding.choice.in_runs != KEPT:
         raise ModelError(
             f"{eqs.name!r} has one mode, which is compiled already ({eqs.notes_on_embedding}); simulate it as it is"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kane.formulation.equations import Equations
-from kane.formulation.projection_step import SettledChoice
+from kane.formulation.projection_step import ProjectedSelection
 from kane.model.speed_choice import Near
 
 DEPENDENT_SUFFIX = " dependent"
@@ -15,7 +15,7 @@ DEPENDENT_SUFFIX = " dependent"
 CONSTRAINT_STATUSES, FREE_MODE = ("open", "held", "sliding"), "free"
 
 
-class AheadOfTime(NamedTuple):
+class CompiledModes(NamedTuple):
     """Modes that have their own compiled equations.
 
     Attributes:
@@ -29,21 +29,21 @@ class AheadOfTime(NamedTuple):
     dependent: tuple[tuple[str, ...], ...] = ()
     near: Near | None = None
     statuses: tuple[tuple[int, ...], ...] = ()
-    candidates: tuple[str, ...] = ()
+    intermittents: tuple[str, ...] = ()
     met: bool = False
 
-    def chosen(self, equations: Equations) -> list[SettledChoice]:
+    def chosen(self, equations: Equations) -> list[ProjectedSelection]:
         """Return the speed selections of the modes of closed loops."""
-        return [SettledChoice(equations, names, self.near) for names in self.dependent]
+        return [ProjectedSelection(equations, names, self.near) for names in self.dependent]
 
     @property
     def words(self) -> tuple[str, ...]:
         """Names of the modes, as in ``Trajectory.modes``."""
-        coming_and_going = (statuses_in_words(each, self.candidates) for each in self.statuses)
+        coming_and_going = (statuses_in_words(each, self.intermittents) for each in self.statuses)
         return (*(in_words(names) for names in self.dependent), *coming_and_going)
 
 
-NO_COMPILED_MODES = AheadOfTime()
+NO_COMPILED_MODES = CompiledModes()
 
 
 def in_words(dependent: Sequence[str]) -> str:

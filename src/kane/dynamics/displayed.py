@@ -63,7 +63,7 @@ class Displayed(ABC):
         from kane.display.thinned_run import trace_form
 
         eqs = self.equations
-        if eqs.candidates:
+        if eqs.intermittents:
             raise ModelError(
                 f"{eqs.name!r} has intermittent constraints, which a live page does not simulate; show a run instead: "
                 "kane.simulate(dyn, ...).save_html(...)"

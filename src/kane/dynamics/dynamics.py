@@ -12,7 +12,7 @@ import numpy as np
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.program import Program
-from kane.dynamics.compiled_modes import NO_COMPILED_MODES, AheadOfTime
+from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
 from kane.dynamics.embedded.embedded_quantity import Embedded
@@ -106,7 +106,7 @@ class Dynamics(Displayed):
     Under constraints every method reads only the independent speeds and computes the dependent ones from them. If
     constraints are embedded numerically, QR with column pivoting selects the dependent speeds at each state and
     determines the rank. Accelerations are NaN where the mass matrix of the independent speeds is singular. q is not
-    corrected; ``settle`` projects it onto the constraints.
+    corrected; ``project`` projects it onto the constraints.
 
     Raises:
         ModelError: from every method, for arguments of a wrong shape, unknown names, quaternions that are not of unit
@@ -119,7 +119,7 @@ class Dynamics(Displayed):
         self,
         equations: Equations,
         compile: Callable[[Any], Any],
-        ahead: AheadOfTime = NO_COMPILED_MODES,
+        ahead: CompiledModes = NO_COMPILED_MODES,
     ) -> None:
         self._equations = equations
         self._compile = compile
@@ -142,7 +142,7 @@ class Dynamics(Displayed):
         return self._equations
 
     @property
-    def ahead(self) -> AheadOfTime:
+    def ahead(self) -> CompiledModes:
         """Modes that ``kane.compile_modes`` compiles in advance."""
         return self._ahead
 
@@ -157,7 +157,7 @@ class Dynamics(Displayed):
         return np.array([self._equations.defaults[p.name] for p in self._equations.parameters])
 
     @cached_property
-    def settle(self) -> ConstrainedFunction | None:
+    def project(self) -> ConstrainedFunction | None:
         """Program that projects states onto the constraints; None without constraints.
 
         It maps [t, q, u] to [q, u, residuals, conditioning], nq + n + 3 numbers. Coordinates move by the minimum-norm
@@ -169,7 +169,7 @@ class Dynamics(Displayed):
         rank changes.
         """
         equations = self._equations
-        return self._embedded_functions.settle() if equations.constraints or equations.closing else None
+        return self._embedded_functions.project() if equations.constraints or equations.closing else None
 
     def compile(self, program: Program | Composed) -> Any:
         """Compile another program that reads the symbols of these equations: returns an ``ArrayFunction``."""

@@ -40,7 +40,7 @@ class Growing(Protocol):
 F = TypeVar("F", bound=Growing)
 
 
-class MetModes(Generic[F]):
+class ModeCache(Generic[F]):
     """Native functions of a model whose compiled modes increase over time."""
 
     def __init__(self, functions: F) -> None:

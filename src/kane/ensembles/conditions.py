@@ -81,7 +81,7 @@ class Conditions:
         rows: Array = getattr(self, word)
         return rows[i if len(rows) > 1 else 0]
 
-    def settle(self, layout: Layout, dyn: Dynamics) -> dict[int, str]:
+    def project(self, layout: Layout, dyn: Dynamics) -> dict[int, str]:
         """Normalize quaternions; return why some trajectories cannot start, by index.
 
         The reasons are those for which ``simulate`` raises an error.

@@ -13,8 +13,8 @@ import numpy as np
 from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
-from kane.simulation.driver import CHUNK_SECONDS, FAILURES, Outcome, run_march
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.driver import CHUNK_SECONDS, FAILURES, Outcome, advance_to_end
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.monitors.failure import passages
 
@@ -34,7 +34,7 @@ class OneByOne:
         met: modes that the trajectories encountered; they are compiled at the end, for later runs.
     """
 
-    problem: Problem
+    problem: InitialValueProblem
     conditions: Conditions
     course: Course
     method: Adaptive
@@ -66,7 +66,7 @@ class OneByOne:
                 stop.set()
         for run in runs:
             run.result()
-        self.problem.switching.meet(dict.fromkeys(self.met))
+        self.problem.mode_source.meet(dict.fromkeys(self.met))
         return True
 
     def _carry(self, i: int, stop: threading.Event) -> None:
@@ -81,19 +81,19 @@ class OneByOne:
         if stop.is_set():
             return
         try:
-            march = own.march(course_of(self.course, found, i), found.starts[i])
-            outcome = run_march(march, own.advance(self.method), go_on)
-            found.steps[i], found.rejected[i] = march.store.counts[DONE], march.store.counts[REJECTED]
+            integration = own.integration(course_of(self.course, found, i), found.starts[i])
+            outcome = advance_to_end(integration, own.advance(self.method), go_on)
+            found.steps[i], found.rejected[i] = integration.store.counts[DONE], integration.store.counts[REJECTED]
             if outcome in FAILURES.values():
-                raise own.failure(march, outcome)
+                raise own.failure(integration, outcome)
             if outcome is Outcome.INTERRUPTED:
                 return
-            record = own.numbers(march)
+            record = own.numbers(integration)
         except (ModelError, SimulationError) as error:
             self.failures[i], found.status[i] = str(error), STUCK
             return
-        self.met.extend(own.switching.met(march, record))
+        self.met.extend(own.mode_source.met(integration, record))
         found.rows[i, :, : record.states.shape[1]], found.status[i] = record.states, FINISHED
-        doubt = next(passages(march), "") or record.doubt(**self.method.settings)
+        doubt = next(passages(integration), "") or record.doubt(**self.method.settings)
         if doubt:
             self.doubts[i] = doubt

@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
 from kane.dynamics.contacts.contact_functions import ContactParts
-from kane.dynamics.embedded.compiled_selections import ChoiceParts
+from kane.dynamics.embedded.compiled_selections import SelectionParts
 from kane.dynamics.lane_modes import GUARD_PROGRAM, SLOPE_PROGRAM, LaneModes
 from kane.ensembles.conditions import Conditions
 from kane.errors import ModelError, SimulationError
@@ -30,7 +30,7 @@ from kane.native.arrays import (
 from kane.native.choices import FOLLOWING, STEPPED
 from kane.native.contacts.ahead import DIGITS
 from kane.native.settled_lanes import NONE, LaneChoices, LanePrograms, LaneSettling
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.projection import ROUNDED_STATE_TOLERANCE, UNSETTLED
 from kane.simulation.results.record import Record
@@ -45,7 +45,7 @@ def aligned(n: int) -> Vector:
     return memory[first : first + n]
 
 
-def nothing_settled() -> LaneChoices:
+def nothing_projected() -> LaneChoices:
     """Return the lane data of problems without projection."""
     none, rows = np.zeros(0), np.zeros((0, 0))
     integers = rows.astype(np.int64)
@@ -73,7 +73,7 @@ def nothing_settled() -> LaneChoices:
 
 
 @dataclass(frozen=True)
-class SettledLanes:
+class ProjectedLanes:
     """Data and checks that lanes need under constraints.
 
     Attributes:
@@ -82,16 +82,16 @@ class SettledLanes:
         codes: programs of ``modes`` in lanes.
     """
 
-    problem: Problem
+    problem: InitialValueProblem
     conditions: Conditions
     modes: LaneModes
     codes: Sequence[Sequence[LaneCode]]
 
     @classmethod
-    def of(cls, problem: Problem, conditions: Conditions) -> SettledLanes | None:
+    def of(cls, problem: InitialValueProblem, conditions: Conditions) -> ProjectedLanes | None:
         """Return the data for a problem with compiled modes; None without compiled modes or without SIMD lanes."""
-        parts = getattr(problem.settle, "parts", None)
-        if not isinstance(parts, ChoiceParts | ContactParts):
+        parts = getattr(problem.project, "parts", None)
+        if not isinstance(parts, SelectionParts | ContactParts):
             return None
         modes = parts.in_lanes
         codes = [[program.lanes(each=True) for program in programs] for programs in modes.programs]
@@ -124,13 +124,13 @@ class SettledLanes:
         starts, parameters = self._starts(start)[places], self.conditions.parameters
         doubted = (self._left(starts[:, None], places) > ROUNDED_STATE_TOLERANCE).any(axis=(1, 2))
         each = parameters if len(parameters) == 1 else parameters[places]
-        doubted |= self.problem.switching.doubted(start, starts[:, 1:], each)
+        doubted |= self.problem.mode_source.doubted(start, starts[:, 1:], each)
         for i in np.flatnonzero(doubted):
             own = self.own(places[i])
             try:
-                own.switching.check(own, course, starts[i, 1:])
+                own.mode_source.check(own, course, starts[i, 1:])
                 if own.constraints is not None:
-                    own.constraints.require_consistent(starts[i])
+                    own.constraints.require_satisfied(starts[i])
             except ModelError as error:
                 found[places[i]] = str(error)
         return found
@@ -142,7 +142,7 @@ class SettledLanes:
             return
         each = [rows if len(rows) == 1 else rows[order] for rows in (conditions.inputs, conditions.parameters)]
         if len(order):
-            trajectories.starts[order] = self.problem.switching.begun(self._starts(start)[order], *each)
+            trajectories.starts[order] = self.problem.mode_source.begun(self._starts(start)[order], *each)
 
     def _starts(self, start: float) -> np.ndarray:
         """Return the initial states [t, q, u] of all trajectories as the user gave them."""
@@ -157,7 +157,7 @@ class SettledLanes:
         found = replace(constraints, parameters=each).residuals(states.reshape(-1, states.shape[2])).largest
         return np.stack(found, axis=-1).reshape(*states.shape[:2], 2)
 
-    def own(self, i: int) -> Problem:
+    def own(self, i: int) -> InitialValueProblem:
         """Return the problem of trajectory i."""
         return self.problem.of_values(self.conditions.row("parameters", i), self.conditions.row("inputs", i))
 
@@ -168,11 +168,11 @@ class SettledLanes:
 
     def lanes(self, system: StateEquation) -> tuple[StateEquation, LaneChoices]:
         """Return the StateEquation of a run with room for the constants of all lanes, and the data of the lanes."""
-        settle, settling, width, modes = self.problem.settle, system.settling, self.slope.width, self.modes
-        assert settle is not None
-        size, n, guards = settle.n_stage, self.problem.rhs.n_out, len(system.automaton.guards.out)
+        project, settling, width, modes = self.problem.project, system.settling, self.slope.width, self.modes
+        assert project is not None
+        size, n, guards = project.n_stage, self.problem.rhs.n_out, len(system.automaton.guards.out)
         own = np.tile(system.mode, (width, 1))
-        for program in (SETTLE, RHS, *self.problem.switching.shares_stage):
+        for program in (SETTLE, RHS, *self.problem.mode_source.shares_stage):
             own[:, program + 1] = 2 * size * np.arange(width)
         own[:, ASIDE + 1] = own[:, SETTLE + 1] + size
         stages = np.zeros(2 * size * width)
@@ -189,7 +189,7 @@ class SettledLanes:
             read=read,
             slopes_of=slopes,
             guards_of=seen,
-            settling=_room_to_settle(steps, consequences, width, n),
+            settling=_room_to_project(steps, consequences, width, n),
             stage=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
             scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARD_PROGRAM])])),
             seen=aligned(width * (guards + n + DIGITS)),
@@ -234,7 +234,7 @@ class SettledLanes:
         return failures, doubts
 
 
-def _room_to_settle(steps: LanePrograms, consequences: LanePrograms, width: int, n: int) -> LaneSettling:
+def _room_to_project(steps: LanePrograms, consequences: LanePrograms, width: int, n: int) -> LaneSettling:
     """Allocate the arrays that project ``width`` lanes of states [q, u] of n numbers."""
     integers = [np.zeros(width, np.int64) for _ in range(4)]
     return LaneSettling(

@@ -14,13 +14,13 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.ensembles.conditions import Conditions, course_of, split_inputs
 from kane.ensembles.ensemble import Ensemble
-from kane.ensembles.projected_lanes import SettledLanes
+from kane.ensembles.projected_lanes import ProjectedLanes
 from kane.errors import ModelError, shown, warn
 from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
@@ -93,25 +93,28 @@ def simulate_many(
     course = free_course(*span)
     with ProgressBar(problem.layout.model) as bar:
         listener = told(progress, bar)
-        failures = conditions.settle(problem.layout, dyn)
+        failures = conditions.project(problem.layout, dyn)
         conditions.u[:] = problem.with_dependent(start, conditions.q, conditions.u, u, conditions.parameters)
         return _run((problem, conditions, course, method), failures, progress=listener)
 
 
 def _run(
-    posed: tuple[Problem, Conditions, Course, Adaptive], failures: dict[int, str], *, progress: Callable[[float], None]
+    posed: tuple[InitialValueProblem, Conditions, Course, Adaptive],
+    failures: dict[int, str],
+    *,
+    progress: Callable[[float], None],
 ) -> Ensemble:
     problem, conditions, course, method = posed
-    settled = SettledLanes.of(problem, conditions) if problem.settle is not None else None
-    if settled is not None:
-        failures.update(settled.refuse(course, [i for i in range(len(conditions)) if i not in failures]))
+    projected = ProjectedLanes.of(problem, conditions) if problem.project is not None else None
+    if projected is not None:
+        failures.update(projected.refuse(course, [i for i in range(len(conditions)) if i not in failures]))
     trajectories = _trajectories(problem, conditions, course, failures)
-    if settled is not None:
-        settled.begin(course.start, trajectories)
-        tolerate(problem.settle, trajectories.stages, method)
+    if projected is not None:
+        projected.begin(course.start, trajectories)
+        tolerate(problem.project, trajectories.stages, method)
     complete = True
     if course.start != course.until and len(trajectories.order):
-        complete = _carried(posed, (trajectories, settled), failures, progress)
+        complete = _carried(posed, (trajectories, projected), failures, progress)
     else:
         nx = trajectories.starts.shape[1]
         trajectories.rows[:, 0, 0], trajectories.rows[:, 0, 1 : 1 + nx] = course.start, trajectories.starts
@@ -140,8 +143,8 @@ def _run(
 
 
 def _carried(
-    posed: tuple[Problem, Conditions, Course, Adaptive],
-    asked: tuple[Trajectories, SettledLanes | None],
+    posed: tuple[InitialValueProblem, Conditions, Course, Adaptive],
+    asked: tuple[Trajectories, ProjectedLanes | None],
     failures: dict[int, str],
     progress: Callable[[float], None],
 ) -> bool:
@@ -149,17 +152,17 @@ def _carried(
     from kane.ensembles.one_by_one import OneByOne
     from kane.ensembles.workers import Workers  # imported late: thread pools take milliseconds to import
 
-    (problem, conditions, course, method), (trajectories, settled) = posed, asked
+    (problem, conditions, course, method), (trajectories, projected) = posed, asked
     single_run = partial(_as_single_run, problem, conditions, course, trajectories)
-    lanes = Workers(problem, course, method, trajectories, len(trajectories.stages) > 1, single_run, settled)
-    if problem.settle is None:
+    lanes = Workers(problem, course, method, trajectories, len(trajectories.stages) > 1, single_run, projected)
+    if problem.project is None:
         return lanes.run(progress)
     complete, left = True, trajectories.order
     lost: dict[int, str] = {}
     doubts: dict[int, str] = {}
-    if settled is not None:
-        complete, left = lanes.run(progress), settled.left(trajectories)
-        lost, doubts = settled.judge(trajectories, method)
+    if projected is not None:
+        complete, left = lanes.run(progress), projected.left(trajectories)
+        lost, doubts = projected.judge(trajectories, method)
     if complete and len(left):
         trajectories.status[left] = WAITING
         each = OneByOne(problem, conditions, course, method, trajectories._replace(order=left))
@@ -173,13 +176,13 @@ def _carried(
 
 
 def _trajectories(
-    problem: Problem, conditions: Conditions, course: Course, failures: Mapping[int, str]
+    problem: InitialValueProblem, conditions: Conditions, course: Course, failures: Mapping[int, str]
 ) -> Trajectories:
     """Allocate the arrays of the native loop; its order excludes trajectories that cannot start."""
     n = len(conditions)
     starts = np.ascontiguousarray(np.concatenate([conditions.q, conditions.u], axis=1))
     try:
-        notes = SWITCHES + 1 if problem.settle is not None else 0
+        notes = SWITCHES + 1 if problem.project is not None else 0
         rows = np.full((n, len(course.times), 1 + starts.shape[1] + notes), math.nan)
     except (MemoryError, ValueError):
         raise ModelError(
@@ -190,7 +193,7 @@ def _trajectories(
         order=np.array([i for i in range(n) if i not in failures], dtype=np.int64),
         starts=starts,
         inputs=conditions.inputs,
-        stages=np.ascontiguousarray((problem.settle or problem.rhs).stage(conditions.parameters)),
+        stages=np.ascontiguousarray((problem.project or problem.rhs).stage(conditions.parameters)),
         stops=_stops(problem, conditions, course),
         rows=rows,
         last=np.zeros((n, 1 + starts.shape[1])),
@@ -200,7 +203,7 @@ def _trajectories(
     )
 
 
-def _stops(problem: Problem, conditions: Conditions, course: Course) -> Matrix:
+def _stops(problem: InitialValueProblem, conditions: Conditions, course: Course) -> Matrix:
     """Return the stops of each trajectory; see ``Trajectories``."""
     eqs, span = problem.dyn.equations, (course.start, course.until)
     given = dict(zip((*eqs.parameters, *eqs.inputs), (*conditions.parameters.T, *conditions.inputs.T), strict=True))
@@ -211,19 +214,21 @@ def _stops(problem: Problem, conditions: Conditions, course: Course) -> Matrix:
     return found
 
 
-def _reason(problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int) -> str:
+def _reason(
+    problem: InitialValueProblem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
+) -> str:
     """Return why trajectory i did not finish, in the words of ``simulate``."""
     if trajectories.status[i] == WAITING:
         return "interrupted"
-    own, march = _as_single_run(problem, conditions, course, trajectories, i)
-    return str(own.failure(march, FAILURES[Status(trajectories.status[i])]))
+    own, integration = _as_single_run(problem, conditions, course, trajectories, i)
+    return str(own.failure(integration, FAILURES[Status(trajectories.status[i])]))
 
 
 def _as_single_run(
-    problem: Problem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
-) -> tuple[Problem, March]:
+    problem: InitialValueProblem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
+) -> tuple[InitialValueProblem, IntegratorState]:
     """Return trajectory i as a single run, at the last state that it reached."""
     own = problem.of_values(conditions.row("parameters", i), conditions.row("inputs", i))
-    march = own.march(course_of(course, trajectories, i), trajectories.last[i, 1:])
-    march.store.clock[TIME] = trajectories.last[i, 0]
-    return own, march
+    integration = own.integration(course_of(course, trajectories, i), trajectories.last[i, 1:])
+    integration.store.clock[TIME] = trajectories.last[i, 0]
+    return own, integration

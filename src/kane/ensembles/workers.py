@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.ensembles.projected_lanes import SettledLanes, aligned, nothing_settled
+from kane.ensembles.projected_lanes import ProjectedLanes, aligned, nothing_projected
 from kane.native.arrays import (
     COUNTS,
     END,
@@ -30,10 +30,10 @@ from kane.native.arrays import (
 )
 from kane.native.lanes import end_lane, march_lanes
 from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.monitors.stall_detection import FIRST_WINDOW_STEPS, WINDOW_STEPS, Pace
+from kane.simulation.monitors.stall_detection import FIRST_WINDOW_STEPS, WINDOW_STEPS, StallDetector
 
 # Trajectories per portion of a thread: many enough to make scheduling cheap, few enough that all threads end together.
 PORTION = 64
@@ -53,13 +53,13 @@ class Workers:
         settled: further data under constraints; None without constraints.
     """
 
-    problem: Problem
+    problem: InitialValueProblem
     course: Course
     method: Explicit
     trajectories: Trajectories
     own_stages: bool
-    single_run: Callable[[int], tuple[Problem, March]]
-    settled: SettledLanes | None = None
+    single_run: Callable[[int], tuple[InitialValueProblem, IntegratorState]]
+    projected: ProjectedLanes | None = None
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.
@@ -68,7 +68,7 @@ class Workers:
             Whether all were computed; Ctrl-C leaves some WAITING.
         """
         n = len(self.trajectories.order)
-        code = self.settled.slope if self.settled else self.problem.rhs.lanes(each=self.own_stages)
+        code = self.projected.slope if self.projected else self.problem.rhs.lanes(each=self.own_stages)
         threads = max(1, min(self.problem.energy.threads, -(-n // (code.width if code else 1))))
         portions, stop = itertools.count(), threading.Event()
         size = max(1, min(PORTION, n // (8 * threads)))
@@ -92,12 +92,12 @@ class Workers:
         arrays, n = scheme(self.method), len(self.trajectories.order)
         single = self._single(len(arrays.nodes))
         block = new_block(self.problem, code, len(arrays.nodes), len(single[3].clock))
-        if self.settled is not None:
-            rest = aligned(len(block.rest) + self.settled.reads * len(block.lanes))
-            work = aligned(self.settled.n_work)
+        if self.projected is not None:
+            rest = aligned(len(block.rest) + self.projected.reads * len(block.lanes))
+            work = aligned(self.projected.n_work)
             block = block._replace(each=0, rest=rest, work=work)
         queue, steps = np.zeros(3, np.int64), FIRST_CHUNK
-        paces: dict[int, Pace] = {}
+        paces: dict[int, StallDetector] = {}
         queue[MORE] = 1
         while not stop.is_set():
             if queue[NEXT] == queue[END] and queue[MORE]:
@@ -116,32 +116,34 @@ class Workers:
             # Adjust the steps per call gradually: a single call time may include loading or compiling the loop.
             steps = max(1, min(int(steps * min(max(CHUNK_SECONDS / took, 0.5), 2.0)), WINDOW_STEPS))
 
-    def _give_up_the_lost(self, block: Block, paces: dict[int, Pace]) -> None:
+    def _give_up_the_lost(self, block: Block, paces: dict[int, StallDetector]) -> None:
         """End stalled trajectories; ``paces`` are the stall detectors of the trajectories in the lanes."""
         carried = {number: lane for lane, number in _carried(block)}
         for number in paces.keys() - carried.keys():
             del paces[number]
         for number, lane in carried.items():
-            pace = paces.setdefault(number, Pace(self.course, self.course.start))
+            pace = paces.setdefault(number, StallDetector(self.course, self.course.start))
             if pace.is_lost(block.clock[lane], block.counts[lane], partial(self._chatters, block, lane, number)):
                 end_lane(block, self.trajectories, lane, STALLED)
 
     def _chatters(self, block: Block, lane: int, number: int) -> bool:
-        if self.settled is not None and self.settled.may_pass:
+        if self.projected is not None and self.projected.may_pass:
             return True  # the contact mode is unknown here; ``simulate`` repeats the run alone and knows it
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
-        problem, march = self.single_run(number)
-        return problem.chatters(march)
+        problem, integration = self.single_run(number)
+        return problem.chatters(integration)
 
     def _single(self, stages: int) -> tuple[Any, ...]:
         """Return the StateEquation, tables, events, a Store for one state, and data of the lanes."""
         first = int(self.trajectories.order[0])
-        x, problem = self.trajectories.starts[first], self.settled.own(first) if self.settled else self.problem
-        march = problem.march(self.course, x)
-        march.make_room(1, stages)
-        system, choices = self.settled.lanes(march.system) if self.settled else (march.system, nothing_settled())
-        return system, march.tables, march.watch, march.store, choices
+        x, problem = self.trajectories.starts[first], self.projected.own(first) if self.projected else self.problem
+        integration = problem.integration(self.course, x)
+        integration.make_room(1, stages)
+        system, choices = (
+            self.projected.lanes(integration.system) if self.projected else (integration.system, nothing_projected())
+        )
+        return system, integration.tables, integration.watch, integration.store, choices
 
 
 def _carried(block: Block) -> Iterator[tuple[int, int]]:
@@ -149,7 +151,7 @@ def _carried(block: Block) -> Iterator[tuple[int, int]]:
     return ((lane, number) for lane, number in enumerate(block.carries.tolist()) if number != IDLE)
 
 
-def new_block(problem: Problem, code: LaneCode | None, stages: int, clock: int) -> Block:
+def new_block(problem: InitialValueProblem, code: LaneCode | None, stages: int, clock: int) -> Block:
     """Allocate a block of idle lanes; a single lane if the machine has no SIMD lanes.
 
     Args:

@@ -53,7 +53,7 @@ def export(
     if not isinstance(exporter, Exporter):
         raise ModelError(f"{shown(exporter)} is not an exporter; give one such as kane.CSource()")
     require(without_contacts, bool, "without_contacts= is True or False")
-    left_out = list(dict.fromkeys(map(declared_name, equations.candidates)))
+    left_out = list(dict.fromkeys(map(declared_name, equations.intermittents)))
     if left_out and not without_contacts:
         raise ModelError(
             f"{equations.name!r} has intermittent constraints, which cannot be exported: {list_names(left_out)}; "

@@ -50,7 +50,7 @@ class LaTeXDocument(Exporter):
         return ("kinematics", "mass_matrix", "bias", *(("input_matrix",) if equations.inputs else ()))
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
-        left_out = list(dict.fromkeys(map(declared_name, equations.candidates)))
+        left_out = list(dict.fromkeys(map(declared_name, equations.intermittents)))
         parts = [without([f"${latex_text(name)}$" for name in left_out]) + "\n"] if left_out else []
         parts += [*_model(equations), *_coordinates(equations)]
         if len(equations.u) <= MOST_SPEEDS:

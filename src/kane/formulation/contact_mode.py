@@ -25,7 +25,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.body_axes import SolvedRows
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
@@ -78,7 +78,7 @@ class ContactMode:
 
         The direction is the one in which its slip began.
         """
-        leaf, names = self.open.t.arena.leaf, [c.name for c, status in self._candidates if status == SLIDING]
+        leaf, names = self.open.t.arena.leaf, [c.name for c, status in self._intermittent if status == SLIDING]
         along = {name: (leaf(INPUT, f"{name} along 1"), leaf(INPUT, f"{name} along 2")) for name in names}
         return {name: (*pair, leaf(INPUT, f"{name} begun")) for name, pair in along.items()}
 
@@ -90,12 +90,12 @@ class ContactMode:
     @property
     def rows(self) -> tuple[Equation, ...]:
         """The active rows."""
-        first = len(self.open.constraints) - sum(len(c.rows) for c in self.open.candidates)
-        return (*self.open.constraints[:first], *(row for c, status in self._candidates for row in _rows(c, status)))
+        first = len(self.open.constraints) - sum(len(c.rows) for c in self.open.intermittents)
+        return (*self.open.constraints[:first], *(row for c, status in self._intermittent for row in _rows(c, status)))
 
     @property
-    def _candidates(self) -> list[tuple[CandidateEquations, int]]:
-        return list(zip(self.open.candidates, self.statuses, strict=True))
+    def _intermittent(self) -> list[tuple[IntermittentEquations, int]]:
+        return list(zip(self.open.intermittents, self.statuses, strict=True))
 
     def require_independent(self) -> None:
         """Raise if the rows leave no freedom, or are redundant in every state: their forces then have no expressions.
@@ -122,13 +122,13 @@ class ContactMode:
         with collector_paused():
             forces, found, first = self._motion.forces, [], len(self.rows) - len(self._counted)
             at = dict(zip(self._counted, forces[first:], strict=True))
-            for c, status in self._candidates:
+            for c, status in self._intermittent:
                 found += [self._normal_guard(c, status, at), self._tangent_guard(c, status, at)]
             found += [*self._slopes, *self._digits]
             return self._quantity("guard", [*found, *forces[:first], *self._reactions(at)])
 
     @property
-    def settles(self) -> bool:
+    def projections(self) -> bool:
         """Whether expressions project states: not if other speeds move the coordinates, or rows hold an integral."""
         return self.open.system.own is None and all(row.integral is None for row in self.rows)
 
@@ -151,7 +151,7 @@ class ContactMode:
             )
             return self._quantity("step", [dependence, *(q + x for q, x in zip(eqs.q, rates, strict=True))])
 
-    def settled(self) -> Quantity:
+    def projected(self) -> Quantity:
         """Return the largest square of a row over its pivot, u projected onto the rows, and the slips.
 
         A projected speed that is round-off becomes zero, as in the numerical projection. A sliding constraint has two
@@ -166,7 +166,7 @@ class ContactMode:
                 found.append(
                     u if is_zero(x) else build_select(build_less(rounding, build_absolute(left)), left, self._lift(0.0))
                 )
-            for c, status in self._candidates:
+            for c, status in self._intermittent:
                 if status == SLIDING:
                     found += [*(row.motion for row in c.tangents), 0.0][:2]
             return self._quantity("settled", found)
@@ -217,7 +217,7 @@ class ContactMode:
     def _solved(self) -> SolvedRows:
         """The active rows in the form in which they are solved."""
         held, place = {}, len(self.rows) - len(self._counted)
-        for c, status in self._candidates:
+        for c, status in self._intermittent:
             if status == HELD:
                 held[place] = c
             place += len(_rows(c, status))
@@ -226,40 +226,40 @@ class ContactMode:
     @property
     def _counted(self) -> list[str]:
         """Names of the active rows of intermittent constraints."""
-        return [row.name for c, status in self._candidates for row in _rows(c, status)]
+        return [row.name for c, status in self._intermittent for row in _rows(c, status)]
 
     def _reactions(self, at: dict[str, Any]) -> list[Any]:
         """Return the forces of the rows of all intermittent constraints, with friction of sliding contacts."""
         found = []
-        for c, status in self._candidates:
+        for c, status in self._intermittent:
             pair = self._slip(c) if status == SLIDING and c.tangents else ()
             bound = c.numbers[KINETIC] * (at[c.normal.name] if pair and c.normal is not None else 1.0)
             sliding = dict(zip((row.name for row in c.tangents), (-bound * x for x in pair), strict=False))
             found += [{**sliding, **at}.get(row.name, 0.0) for row in c.rows]
         return found
 
-    def _normal_guard(self, c: CandidateEquations, status: int, at: dict[str, Any]) -> Any:
+    def _normal_guard(self, c: IntermittentEquations, status: int, at: dict[str, Any]) -> Any:
         gap, on, off = (c.numbers[k] for k in (GAP, ON, OFF))
-        if status == OPEN and c.candidate.on is not None:
+        if status == OPEN and c.constraint.on is not None:
             return -on
         if status == OPEN and c.normal is not None:
             return gap
-        if c.candidate.bilateral:
-            return 1.0 if c.candidate.off is None else -off
+        if c.constraint.bilateral:
+            return 1.0 if c.constraint.off is None else -off
         if c.normal is None:
             return 1.0
         pushes = self._lift(at[c.normal.name])
-        return pushes if c.candidate.off is None else build_minimum(pushes, -off)
+        return pushes if c.constraint.off is None else build_minimum(pushes, -off)
 
-    def _tangent_guard(self, c: CandidateEquations, status: int, at: dict[str, Any]) -> Any:
-        if status == OPEN or not c.tangents or c.candidate.bilateral:
+    def _tangent_guard(self, c: IntermittentEquations, status: int, at: dict[str, Any]) -> Any:
+        if status == OPEN or not c.tangents or c.constraint.bilateral:
             return 1.0
         if status == SLIDING:
             return left_of([row.motion for row in c.tangents], self.directions[c.name][:2])
-        if c.candidate.friction is None:
+        if c.constraint.friction is None:
             return 1.0
         bound, transmitted = c.numbers[STATIC], [self._lift(at[row.name]) for row in c.tangents]
-        if c.normal is not None and isinstance(c.candidate.friction, Coulomb):
+        if c.normal is not None and isinstance(c.constraint.friction, Coulomb):
             bound = bound * build_maximum(self._lift(at[c.normal.name]), self._lift(0.0))
         return bound - (build_absolute(transmitted[0]) if len(transmitted) == 1 else _length(transmitted))
 
@@ -309,7 +309,7 @@ class ContactMode:
         """
         place = len(Y) - len(self._counted)
         X, slides = list(Y[:place]), False
-        for c, status in self._candidates:
+        for c, status in self._intermittent:
             count = len(_rows(c, status))
             own = list(Y[place : place + count])
             if status == SLIDING and c.tangents:
@@ -333,15 +333,15 @@ class ContactMode:
         y = eliminated(self.tree.factors[0], [row.coefficients.get(j, 0.0) for j in range(n)], self.tree.order)
         return {i: x for i, x in enumerate(y) if not is_zero(x)}
 
-    def _friction(self, c: CandidateEquations) -> SparseVector:
+    def _friction(self, c: IntermittentEquations) -> SparseVector:
         """Return L^-T times kinetic friction against the slip; per newton of normal force if friction depends on it."""
         x, y = self._slip(c)
         found: SparseVector = {}
-        for share, row in zip((x, y), c.tangents, strict=False):
-            found = added(found, {i: -c.numbers[KINETIC] * share * a for i, a in self._response(row).items()})
+        for ratio, row in zip((x, y), c.tangents, strict=False):
+            found = added(found, {i: -c.numbers[KINETIC] * ratio * a for i, a in self._response(row).items()})
         return found
 
-    def _slip(self, c: CandidateEquations) -> Sequence[Any]:
+    def _slip(self, c: IntermittentEquations) -> Sequence[Any]:
         """Return the slip direction of a sliding constraint."""
         *before, begun = self.directions[c.name]
         return direction_of([row.motion for row in c.tangents], before, begun) if len(c.tangents) == 2 else before
@@ -354,7 +354,7 @@ class ContactMode:
         return Quantity([f"{word} {k + 1}" for k in range(len(found))], outputs, self.rest)
 
 
-def _rows(c: CandidateEquations, status: int) -> tuple[Equation, ...]:
+def _rows(c: IntermittentEquations, status: int) -> tuple[Equation, ...]:
     """Return the active rows of an intermittent constraint."""
     if status == SLIDING:
         return () if c.normal is None else (c.normal,)

@@ -13,7 +13,7 @@ from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
-from kane.formulation.constraints.intermittent_rows import CandidateEquations, candidate_equations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations, intermittent_equations
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.parameter_bounds import ParameterBounds
@@ -81,7 +81,7 @@ class Equations:
     quaternions: tuple[int, ...]
     constraints: tuple[Equation, ...] = ()
     embedding: Embedding = field(default_factory=NoConstraints)
-    candidates: tuple[CandidateEquations, ...] = ()
+    intermittents: tuple[IntermittentEquations, ...] = ()
     touching: bool = False
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
     controllers: Mapping[Expr, Expr] = field(default_factory=dict)
@@ -243,28 +243,28 @@ class Equations:
         return replace(self, constraints=(), embedding=NoConstraints())
 
     @cached_property
-    def with_candidates(self) -> Equations:
+    def with_intermittent_rows(self) -> Equations:
         """The equations with the rows of all intermittent constraints after the permanent rows, embedded numerically.
 
         Native code selects the active rows, and solves for the motion of all speeds by their mass matrix.
         """
-        rows = (*self.constraints, *(row for c in self.candidates for row in c.rows))
+        rows = (*self.constraints, *(row for c in self.intermittents for row in c.rows))
         system = sharing_inertia(self.system, self.model)
         return replace(self, system=system, constraints=rows, embedding=InNumbers(self.name), touching=True)
 
     @cached_property
     def own(self) -> Equations:
         """The equations in the joints' own speeds, without embedding; projections move coordinates in these speeds."""
-        system, rows, candidates = self.system.own, self.constraints, self.candidates
+        system, rows, intermittents = self.system.own, self.constraints, self.intermittents
         if system is not None:
             probe = probe_of(self.model)
             rows = constraint_equations(self.model.constraints, system, probe)
-            candidates = candidate_equations(self.model.candidates, system, probe)
+            intermittents = intermittent_equations(self.model.intermittents, system, probe)
             if self.touching:
-                rows = (*rows, *(row for c in candidates for row in c.rows))
+                rows = (*rows, *(row for c in intermittents for row in c.rows))
         embedding = InNumbers(self.name) if rows else NoConstraints()
         own = system or self.system
-        return replace(self, system=own, constraints=rows, candidates=candidates, embedding=embedding)
+        return replace(self, system=own, constraints=rows, intermittents=intermittents, embedding=embedding)
 
     @property
     def closing(self) -> tuple[Equation, ...]:

@@ -13,7 +13,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embed import embed
-from kane.formulation.constraints.intermittent_rows import candidate_equations, left_out
+from kane.formulation.constraints.intermittent_rows import intermittent_equations, left_out
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
@@ -31,7 +31,7 @@ from kane.formulation.tree.loads import forces_in
 from kane.formulation.tree.speeds import leaves_of
 from kane.model.checks import near
 from kane.model.constraints import Constraint
-from kane.model.contacts import Candidate
+from kane.model.contacts import IntermittentConstraint
 from kane.model.model import Model
 from kane.model.reaction import reaction_leaves
 from kane.progress import stage
@@ -69,7 +69,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         applied_loads(tree.effects, system)  # raises an error if a load depends on an unknown quantity
         probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
-        candidates = candidate_equations(model.candidates, system, probe)
+        intermittents = intermittent_equations(model.intermittents, system, probe)
         parameters, inputs, t = leaves_of(model)
         embedding = embed(constraints, system, model, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
@@ -92,8 +92,8 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         quaternions=tuple(starts[c] + c.joint.quaternion_at for c in joints if c.joint.quaternion_at is not None),
         constraints=constraints,
         embedding=embedding,
-        candidates=candidates,
-        notes=(*model.notes, *left_out(model.candidates, candidates)),
+        intermittents=intermittents,
+        notes=(*model.notes, *left_out(model.intermittents, intermittents)),
     )
     return with_reaction_loads(found, reactions) if reactions else found
 
@@ -205,17 +205,17 @@ def reformulated(equations: Equations, model: Model) -> Equations:
     )
 
 
-def with_other_candidates(equations: Equations, candidates: Sequence[Candidate]) -> Equations:
+def with_other_intermittent(equations: Equations, intermittents: Sequence[IntermittentConstraint]) -> Equations:
     """Return the equations with other intermittent constraints; the rest of the system is the same.
 
     Raises:
         ModelError: a constraint restricts nothing, or is not linear in the speeds.
     """
     model = snapshot(equations.model)
-    model.candidates = list(candidates)
+    model.intermittents = list(intermittents)
     with collector_paused():
-        known = candidate_equations(candidates, equations.system, probe_of(model))
-    return replace(equations, model=model, candidates=known)
+        known = intermittent_equations(intermittents, equations.system, probe_of(model))
+    return replace(equations, model=model, intermittents=known)
 
 
 def resubstituted(

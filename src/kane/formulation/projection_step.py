@@ -27,7 +27,7 @@ GOLDEN = 0.618033988749895
 
 
 @dataclass(frozen=True)
-class SettledChoice:
+class ProjectedSelection:
     """Equations embedded symbolically by one selection of dependent speeds, with the projection in that selection.
 
     Attributes:

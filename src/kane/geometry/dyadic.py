@@ -9,7 +9,7 @@ from kane.errors import FrameError, shown
 from kane.geometry.frame import Frame
 from kane.geometry.inertia import inertia_matrix, shift_from_mass_centre, six
 from kane.geometry.inertia import of_six as symmetric
-from kane.geometry.scalars import Number, NumberMatrix, dot, scalar, settled, square
+from kane.geometry.scalars import Number, NumberMatrix, dot, folded, scalar, square
 from kane.geometry.vector import Vector
 
 
@@ -29,7 +29,7 @@ class Dyadic:
     entries: NumberMatrix
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", tuple(map(settled, self.entries)))
+        object.__setattr__(self, "entries", tuple(map(folded, self.entries)))
 
     @classmethod
     def of(cls, frame: Frame, rows: Any) -> Dyadic:

@@ -15,7 +15,7 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, is_number, is_zero, negate, scalar, settled, square
+from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, folded, is_number, is_zero, negate, scalar, square
 
 # Relative to the largest entry: rounding of data with ten digits.
 INERTIA_TOLERANCE = 1e-9
@@ -66,7 +66,7 @@ def six(inertia: NumberMatrix) -> Six:
 
 def of_six(values: Sequence[Number]) -> NumberMatrix:
     """Return the symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
-    xx, yy, zz, xy, xz, yz = settled(values)
+    xx, yy, zz, xy, xz, yz = folded(values)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
@@ -189,7 +189,7 @@ def combine(bodies: Sequence[tuple[Number, Triple, NumberMatrix]]) -> tuple[Numb
     moment: Triple = (0.0, 0.0, 0.0)
     for mass, com, _ in bodies:
         total = total + mass
-        moment = settled(h + mass * x for h, x in zip(moment, com, strict=True))
+        moment = folded(h + mass * x for h, x in zip(moment, com, strict=True))
     massless = is_zero(total)
     centre: Triple = (0.0, 0.0, 0.0) if massless else tuple(h if is_zero(h) else h / total for h in moment)
     inertia = of_six((0.0,) * 6)

@@ -71,7 +71,7 @@ def square(rows: Any, what: str) -> NumberMatrix:
     return first, second, third
 
 
-def settled(values: Iterable[Number]) -> tuple[Number, ...]:
+def folded(values: Iterable[Number]) -> tuple[Number, ...]:
     """Return the scalars, with constant expressions as floats."""
     return tuple(x.data if x.__class__ is Expr and x.is_constant else x for x in values)
 

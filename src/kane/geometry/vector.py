@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from kane.errors import FrameError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr
-from kane.geometry.scalars import Number, Triple, cross, dot, negate, scalar, settled
+from kane.geometry.scalars import Number, Triple, cross, dot, folded, negate, scalar
 
 if TYPE_CHECKING:
     from kane.geometry.frame import Frame
@@ -31,7 +31,7 @@ class Vector:
     components: Triple
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "components", settled(self.components))
+        object.__setattr__(self, "components", folded(self.components))
 
     def express(self, frame: Frame) -> Vector:
         """Return the same vector with its components along the axes of another frame.

@@ -27,11 +27,11 @@ from kane.haptics.loop.report import Report, report_of
 from kane.haptics.loop.session_arguments import (
     inputs_by_name,
     method_of,
-    native_problem,
     prepare_tick_steps,
     require_axes_of,
     require_kinds,
     require_room,
+    session_problem,
     warn_of,
 )
 from kane.haptics.loop.snapshot import Coupling, Snapshot, snapshot_of
@@ -95,15 +95,17 @@ class Session:
         held = coupled(dyn, coupler)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
         inputs = inputs_by_name(dyn, self._names, inputs)
-        posed = native_problem(held.dyn, inputs, parameters, (q, u))
-        problem, x = posed.switching.start(posed, 0.0, q, u)
+        posed = session_problem(held.dyn, inputs, parameters, (q, u))
+        problem, x = posed.mode_source.start(posed, 0.0, q, u)
         steps = prepare_tick_steps(method, held, coupler, problem, x)
         self._start, T = x.copy(), hand.traits.period
-        march = problem.march(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
-        self._mode = problem.switching.mode(march)
-        first = np.concatenate([np.zeros(at.STIFFNESS), coupler.settings, march.system.inputs[: len(self._names)]])
+        integration = problem.integration(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
+        self._mode = problem.mode_source.mode(integration)
+        first = np.concatenate(
+            [np.zeros(at.STIFFNESS), coupler.settings, integration.system.inputs[: len(self._names)]]
+        )
         warn_of(hand, coupler, steps)
-        made = (held, problem, march, method, steps), rules_of(hand.traits, coupler, safety, predict), first
+        made = (held, problem, integration, method, steps), rules_of(hand.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(hand, *made, predict=predict)
         self._beginning, self._done = OneAtATime("Session", "make a session for each thread"), threading.Event()
         self._done.set()  # used instead of Thread.join: after Ctrl-C in join, Python 3.11 regards the thread as ended
@@ -300,7 +302,7 @@ class Session:
             ModelError: the loop is running.
         """
         self._require_rest()
-        return self._loop.march.states()
+        return self._loop.integration.states()
 
     def save(self, path: Any) -> None:
         """Write the session to a file that ``kane.haptics.replay`` can run again.

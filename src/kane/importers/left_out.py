@@ -58,5 +58,5 @@ class LeftOut:
         if harmless:
             self.notes.append(what)
         else:
-            said = re.split(r": | (?:is|are) left out", what)[0]
-            self.notes.append(Missing(self._kinds[kind], part or said, what))
+            message = re.split(r": | (?:is|are) left out", what)[0]
+            self.notes.append(Missing(self._kinds[kind], part or message, what))

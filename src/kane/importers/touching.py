@@ -56,15 +56,15 @@ class Wanted:
         return Plane(model.ground.point((0.0, 0.0, self.floor)), model.ground.z)
 
 
-def touching_note(who: str, shape: Shape | None, said: str) -> str:
+def touching_note(who: str, shape: Shape | None, message: str) -> str:
     """Return the note on a collision mesh of a body or link; it counts as missing if no hull replaces it."""
-    note = f"{who}: {said}"
+    note = f"{who}: {message}"
     return Missing("contacts of meshes with the floor (hulls=20 adds them)", who, note) if shape is None else note
 
 
 def require_touching(model: Model, source: str, shapes: str) -> None:
     """Raise ImportFileError if nothing of a file can touch the floor; ``shapes`` names shapes that can."""
-    if not any(c.gap is not None and c.surfaces for c in model.candidates):
+    if not any(c.gap is not None and c.surfaces for c in model.intermittents):
         raise ImportFileError(
             f"{source}: floor= is given, but nothing of the model can touch a floor; add {shapes}, let meshes touch by "
             "hulls=20, or leave floor= out"

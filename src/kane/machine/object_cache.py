@@ -116,8 +116,8 @@ def _entry(origin: Mapping[str, object]) -> str:
 
 def _head(origin: Mapping[str, object], code: bytes) -> bytes:
     # Compared as bytes when an entry is read, so that no parser reads untrusted content of the folder.
-    said = {**origin, "size": len(code), "sha256": hashlib.sha256(code).hexdigest()}
-    return json.dumps(said, sort_keys=True).encode() + b"\n"
+    message = {**origin, "size": len(code), "sha256": hashlib.sha256(code).hexdigest()}
+    return json.dumps(message, sort_keys=True).encode() + b"\n"
 
 
 def _open_folder(path: Path) -> int:

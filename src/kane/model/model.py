@@ -19,8 +19,8 @@ from kane.model.connection import Connection, fixed_pose, title_of
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed, row_from_expression
 from kane.model.constraints.welded import Welded
-from kane.model.contacts import Candidate
-from kane.model.contacts.declarations import Candidates
+from kane.model.contacts import IntermittentConstraint
+from kane.model.contacts.declarations import IntermittentDeclarations
 from kane.model.joint_symbols import joint_symbols
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
@@ -31,7 +31,7 @@ from kane.model.shapes.shape import Shape
 from kane.model.speed_choice import SpeedChoice, checked_choice
 
 
-class Model(Candidates):
+class Model(IntermittentDeclarations):
     """Bodies, joints, loads and constraints, in SI units.
 
     Args:
@@ -64,7 +64,7 @@ class Model(Candidates):
         self.connections: list[Connection] = []
         self.loads: list[Load] = []
         self.constraints: list[Imposed] = []
-        self.candidates: list[Candidate] = []
+        self.intermittents: list[IntermittentConstraint] = []
         self.cuts: list[Connection] = []
         self.speed_choice = SpeedChoice({}, ())
         self.frames: dict[str, BodyFrame] = {}

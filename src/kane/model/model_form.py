@@ -31,7 +31,7 @@ from kane.model import contacts, joints, loads, shapes, speed_choice
 from kane.model.body import VECTOR_KINDS, Body, Direction, Measure, Point
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
-from kane.model.contacts import Candidate, Intermittent
+from kane.model.contacts import Intermittent, IntermittentConstraint
 from kane.model.contacts.friction import Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
@@ -41,13 +41,16 @@ from kane.model.vector_arguments import require_points
 
 MODEL_FORMAT = Format("kane model", 1)
 FAMILIES = (contacts, joints, loads, shapes, speed_choice)
+# Names in files of classes that were renamed, so that older files can be read.
+NAMES_IN_FILES: dict[type, str] = {IntermittentConstraint: "Candidate"}
 MODEL_PART_CLASSES = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row, Thresholds)
 
 
 def known_classes() -> dict[str, type]:
     """Return the classes whose instances files may contain, by name."""
     exported = [x for family in FAMILIES for x in vars(family).values() if isinstance(x, type) and is_dataclass(x)]
-    return {known.__name__: known for known in (*exported, *MODEL_PART_CLASSES) if not isabstract(known)}
+    concrete = [known for known in (*exported, *MODEL_PART_CLASSES) if not isabstract(known)]
+    return {NAMES_IN_FILES.get(known, known.__name__): known for known in concrete}
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
@@ -162,7 +165,7 @@ def described(model: Model, write: Writer) -> dict[str, Any]:
             for name, frame in model.frames.items()
         ],
         "constraints": [[c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints],
-        "candidates": [write(c, f"intermittent constraint {c.name!r}") for c in model.candidates],
+        "candidates": [write(c, f"intermittent constraint {c.name!r}") for c in model.intermittents],
         "speeds": [write(model.speed_choice, "the speed selection")],
         "loads": [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],
         "coordinates": list(model.coordinate_order),
@@ -222,9 +225,9 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         model.constrain(Stated(name, read(rows)), name=name)
     model.impacts = content.get("impacts", model.impacts)  # missing in older files
     for raw in content.get("candidates", ()):  # missing in older files
-        candidate = read(raw)
-        require(candidate, Candidate, "the intermittent constraints of the file are kane.Candidate")
-        model.intermittent(Told(candidate), name=candidate.name)
+        constraint = read(raw)
+        require(constraint, IntermittentConstraint, "the file has an entry that is no intermittent constraint")
+        model.intermittent(Told(constraint), name=constraint.name)
     (choice,) = (read(raw) for raw in taken(content, "speeds", list))
     model.speeds(dependent=choice.dependent, **choice.definitions)  # raises if the speeds are not valid
     model.speed_choice = choice
@@ -286,16 +289,16 @@ class Stated(Constraint):
 class Told(Intermittent):
     """Intermittent constraint as it was written to a file."""
 
-    candidate: Candidate
+    constraint: IntermittentConstraint
 
     @property
     def title(self) -> str:
         """Name of the constraint."""
-        return self.candidate.name
+        return self.constraint.name
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         """Return the constraint."""
-        return [self.candidate]
+        return [self.constraint]
 
 
 def _require_measures(model: Model) -> None:

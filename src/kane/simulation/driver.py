@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from enum import Enum
 
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 
 # Wall time of a chunk [s]: short enough to respond to Ctrl-C, long enough to make the overhead negligible.
 CHUNK_SECONDS = 0.05
 FIRST_CHUNK, LONGEST_CHUNK = 64, 2**40  # steps
 
-Advance = Callable[[March, int], Status]
+Advance = Callable[[IntegratorState, int], Status]
 
 
 class Outcome(Enum):
@@ -38,11 +38,11 @@ FAILURES = {
 }
 
 
-def run_march(march: March, advance: Advance, progress: Callable[[float], None]) -> Outcome:
+def advance_to_end(integration: IntegratorState, advance: Advance, progress: Callable[[float], None]) -> Outcome:
     """Advance to the end of the run.
 
     Args:
-        march: integrator state, advanced in place.
+        integration: integrator state, advanced in place.
         advance: takes up to the given number of steps.
         progress: receives the completed fraction after each chunk.
 
@@ -53,16 +53,16 @@ def run_march(march: March, advance: Advance, progress: Callable[[float], None])
     """
     chunk = FIRST_CHUNK
     try:
-        while not march.finished:
-            began, before = time.perf_counter(), march.tried
-            status = advance(march, chunk)
+        while not integration.finished:
+            began, before = time.perf_counter(), integration.tried
+            status = advance(integration, chunk)
             if status is not Status.GOING:
                 return FAILURES[status]
-            progress(march.fraction)
+            progress(integration.fraction)
             # The first call may compile or load the loop, so limit the change of the chunk length. At transitions a
             # loop ends early: count only the steps that were tried.
             scale = CHUNK_SECONDS / max(time.perf_counter() - began, 1e-9)
-            chunk = min(max(1, int((march.tried - before) * min(max(scale, 0.5), 8.0))), LONGEST_CHUNK)
+            chunk = min(max(1, int((integration.tried - before) * min(max(scale, 0.5), 8.0))), LONGEST_CHUNK)
     except KeyboardInterrupt:
         return Outcome.INTERRUPTED
     return Outcome.FINISHED

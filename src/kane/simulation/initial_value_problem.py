@@ -43,24 +43,24 @@ from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
 from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
 from kane.simulation.inputs.python_inputs import PythonInputs
 from kane.simulation.inputs.sampler import SampledLaw, Sampler, compile_laws, nothing_sampled
-from kane.simulation.integrator_state import March, Status, new_store
+from kane.simulation.integrator_state import IntegratorState, Status, new_store
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.slip_threshold import tolerate
-from kane.simulation.mode_source import ONE_MODE, Switching
+from kane.simulation.mode_source import ONE_MODE, ModeSource
 from kane.simulation.mode_table import Programs, new_row, stage_in_force, with_row
 from kane.simulation.monitors.failure import chattering, explain
-from kane.simulation.monitors.singularity_monitor import Nearness
-from kane.simulation.monitors.stall_detection import Pace
+from kane.simulation.monitors.singularity_monitor import SingularityMonitor
+from kane.simulation.monitors.stall_detection import StallDetector
 from kane.simulation.projection import UNSETTLED, Constraints, new_settling
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
 
-# Failures after which a Moreau-Jean time step may be tried, see ``Switching``.
+# Failures after which a Moreau-Jean time step may be tried, see ``ModeSource``.
 PASSED_OVER = (Status.REFUSED, Status.ENDLESS, Status.STUCK, Status.STALLED, Status.NOT_FINITE)
 
 
 @dataclass(frozen=True)
-class Problem:
+class InitialValueProblem:
     """x' = f(t, x) in one mode, with inputs, events and parameter values.
 
     Attributes:
@@ -77,7 +77,7 @@ class Problem:
         constraints: numerical constraint checks; None without constraints.
         guards: program whose outputs become negative when the mode ends; None if there is only one mode.
         change: program that computes impulses and the next mode.
-        settle_end: program that projects the ends of steps; None if ``settle`` does this.
+        settle_end: program that projects the ends of steps; None if ``project`` does this.
         laws: sampled laws.
         key: key of the mode that these programs describe.
         switching: Python part of transitions between modes.
@@ -89,35 +89,35 @@ class Problem:
     plan: InputPlan
     events: Sequence[Event]
     rhs: ArrayFunction
-    settle: ArrayFunction | None
-    controls: ArrayFunction | None
-    signals: ArrayFunction | None
+    project: ArrayFunction | None
+    input_program: ArrayFunction | None
+    event_program: ArrayFunction | None
     energy: ArrayFunction
     constraints: Constraints | None
     guards: ArrayFunction | None = None
     change: ArrayFunction | None = None
-    settle_end: ArrayFunction | None = None
+    project_step_end: ArrayFunction | None = None
     laws: tuple[SampledLaw, ...] = ()
     key: int = 0
-    switching: Switching = ONE_MODE
+    mode_source: ModeSource = ONE_MODE
 
     @classmethod
-    def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> Problem:
+    def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> InitialValueProblem:
         """Set up the problem from Dynamics, inputs, parameters and events."""
         layout = Layout.of(dyn.equations)
         values = given_parameters(dyn.equations, parameters)
         require_inertia(dyn, values)
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
-        rhs, controls, laws = dyn.function("rhs"), None, {}
-        settle: ArrayFunction | None = dyn.settle
+        rhs, input_program, laws = dyn.function("rhs"), None, {}
+        project: ArrayFunction | None = dyn.project
         if plan.expressions:
             laws = resolve_replacements(dyn.equations, plan.expressions)
-            rhs, settle, controls = close_loop(dyn, plan.expressions)
+            rhs, project, input_program = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
-        signals = compile_events(dyn, events, laws, unknown)
+        event_program = compile_events(dyn, events, laws, unknown)
         sampled = compile_laws(dyn, plan, laws, unknown)
-        constraints = None if settle is None else Constraints(dyn, values)
-        own = rhs, settle, controls, signals, dyn.function("energy")
+        constraints = None if project is None else Constraints(dyn, values)
+        own = rhs, project, input_program, event_program, dyn.function("energy")
         return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
 
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
@@ -157,13 +157,13 @@ class Problem:
         states = np.concatenate([np.full((*q.shape[:-1], 1), t), q, u], axis=-1)
         return function(states, np.zeros(0), function.stage(parameters))
 
-    def of_values(self, parameters: Vector, constants: Vector) -> Problem:
+    def of_values(self, parameters: Vector, constants: Vector) -> InitialValueProblem:
         """Return the same problem with other values of parameters and constant inputs."""
         plan = replace(self.plan, constants=constants)
         constraints = None if self.constraints is None else replace(self.constraints, parameters=parameters)
         return replace(self, parameters=parameters, plan=plan, constraints=constraints)
 
-    def march(self, course: Course, x: Vector) -> March:
+    def integration(self, course: Course, x: Vector) -> IntegratorState:
         """Return the integrator state at the start of the course, at state x.
 
         Raises:
@@ -171,9 +171,9 @@ class Problem:
                 record does not fit in memory, or x does not satisfy the constraints.
         """
         self.plan.require_cover(course.start, course.until)
-        self.switching.check(self, course, x)
+        self.mode_source.check(self, course, x)
         rhs, plan, system = self.rhs, self.plan, self._system()
-        x = self._settled(system, course.start, x)
+        x = self._projected(system, course.start, x)
         slow = None
         if plan.needs_python:
             slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
@@ -185,15 +185,17 @@ class Problem:
         )
         tables = (*plan.tables(), nothing_sampled())
         sampler = self._sampler(course, system)
-        march = March(system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler)
-        march.go(course)
-        return march
+        integration = IntegratorState(
+            system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler
+        )
+        integration.go(course)
+        return integration
 
     def _kept(self, system: StateEquation) -> int:
         """Return how many numbers ``kane.native.memory`` keeps of a step."""
-        parts = getattr(self.settle, "parts", None)
-        candidates = len(parts.equations.candidates) if isinstance(parts, ContactParts) else 0
-        return 2 * candidates + len(system.settling.least)
+        parts = getattr(self.project, "parts", None)
+        intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
+        return 2 * intermittents + len(system.settling.least)
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:
@@ -201,12 +203,17 @@ class Problem:
         plan, layout = self.plan, self.layout
         state = len(layout.coordinates), len(layout.speeds)
         given = plan.constants, plan.tables()[0], self.parameters
-        return Sampler(self.laws, course.start, state, *given, mode=system.mode, switching=self.switching)
+        return Sampler(self.laws, course.start, state, *given, mode=system.mode, mode_source=self.mode_source)
 
     @property
     def programs(self) -> Programs:
         """Programs that native loops call."""
-        found = {RHS: self.rhs, SETTLE: self.settle_end or self.settle, ASIDE: self.settle, EVENTS: self.signals}
+        found = {
+            RHS: self.rhs,
+            SETTLE: self.project_step_end or self.project,
+            ASIDE: self.project,
+            EVENTS: self.event_program,
+        }
         found |= {GUARDS: self.guards, CHANGE: self.change}
         return {program: function for program, function in found.items() if function is not None}
 
@@ -214,14 +221,14 @@ class Problem:
         """Return the row of the mode for native loops, and its constants, which will start at index ``at``."""
         # If the projection selects the speeds for rhs, both programs share the constants with the selection.
         kept = self.dyn.equations.embedding.choice.in_runs == KEPT
-        shared = {RHS, *self.switching.shares_stage} if kept else self.switching.shares_stage
+        shared = {RHS, *self.mode_source.shares_stage} if kept else self.mode_source.shares_stage
         return new_row(self.key, self.programs, self.parameters, shared, at)
 
     def _system(self) -> StateEquation:
         speeds, none = len(self.layout.speeds), np.zeros(0)
         row, stages = self.row(0)
         seen = np.zeros(self.guards.n_out if self.guards else 0)
-        n = len(seen) - self.rhs.n_out if self.switching.slopes_with_guards else len(seen)
+        n = len(seen) - self.rhs.n_out if self.mode_source.slopes_with_guards else len(seen)
         slope = none if self.plan.needs_python else seen[n:]  # Python inputs are evaluated only with the slopes
         guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(len(LOOKS) * n))
         return StateEquation(
@@ -232,105 +239,105 @@ class Problem:
             headers=stages.view(np.int64),
             work=np.zeros(self.n_work),
             quaternions=np.array(self.layout.quaternions, dtype=np.int64),
-            settling=new_settling(SETTLE, self.settle, speeds),
-            aside=new_settling(ASIDE, self.settle, speeds),
+            settling=new_settling(SETTLE, self.project, speeds),
+            aside=new_settling(ASIDE, self.project, speeds),
             automaton=Automaton(row[None, :], guards, slope, np.zeros(self.change.n_out if self.change else 0)),
         )
 
-    def _settled(self, system: StateEquation, t: float, x: Vector) -> Vector:
-        if self.settle is None or self.constraints is None:
+    def _projected(self, system: StateEquation, t: float, x: Vector) -> Vector:
+        if self.project is None or self.constraints is None:
             return x
         state = np.concatenate([[t], x])
-        self.constraints.require_consistent(state)
-        return self.switching.settled(self, system, state)
+        self.constraints.require_satisfied(state)
+        return self.mode_source.projected(self, system, state)
 
     def advance(self, method: Integrator) -> Advance:
         """Return the method's ``advance`` for one run, with stall detection.
 
         It raises exceptions of input functions, and SimulationError if an event repeats without end.
         """
-        pace: Pace | None = None
-        nearness: dict[int, Nearness | None] = {}
+        pace: StallDetector | None = None
+        nearness: dict[int, SingularityMonitor | None] = {}
         names = event_names(self.events)
 
-        def advance(march: March, steps: int) -> Status:
+        def advance(integration: IntegratorState, steps: int) -> Status:
             nonlocal pace
-            status = march_on(march, march.steps_within_plan(steps))
-            if status in PASSED_OVER and march.problem.switching.step_over(march, status):
+            status = march_on(integration, integration.steps_within_plan(steps))
+            if status in PASSED_OVER and integration.problem.mode_source.step_over(integration, status):
                 pace = None
                 return Status.GOING
             return status
 
-        def march_on(march: March, steps: int) -> Status:
+        def march_on(integration: IntegratorState, steps: int) -> Status:
             nonlocal pace
-            clock, counts = march.store.clock, march.store.counts
+            clock, counts = integration.store.clock, integration.store.counts
             before = int(counts[FOUND]), int(counts[CHANGED])
             if pace is None and not method.fixed:
-                pace = Pace(march.course, march.time)
-            if method.fixed and march.problem.key not in nearness:
-                nearness[march.problem.key] = Nearness.of(march.problem)
-            march.problem.tolerate(march, method)
-            near = nearness.get(march.problem.key)
+                pace = StallDetector(integration.course, integration.time)
+            if method.fixed and integration.problem.key not in nearness:
+                nearness[integration.problem.key] = SingularityMonitor.of(integration.problem)
+            integration.problem.tolerate(integration, method)
+            near = nearness.get(integration.problem.key)
             if near is not None:
-                status = near.advance(method, march, steps)
+                status = near.advance(method, integration, steps)
             else:
-                status = method.advance(march, min(steps, pace.left(counts)) if pace else steps)
-            for asked in (march.slow, march.sampler):
+                status = method.advance(integration, min(steps, pace.left(counts)) if pace else steps)
+            for asked in (integration.slow, integration.sampler):
                 if asked is not None:
                     asked.raise_kept()
             if (counts[FOUND], counts[CHANGED]) != before:
-                require_end(march, names, before, fixed=method.fixed, status=status)
+                require_end(integration, names, before, fixed=method.fixed, status=status)
             if status is Status.UNKNOWN_MODE:
-                self._add_mode(march)
+                self._add_mode(integration)
                 return Status.GOING
-            if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(march)):
+            if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(integration)):
                 return Status.STALLED
             return status
 
         return advance
 
-    def tolerate(self, march: March, method: Integrator) -> None:
+    def tolerate(self, integration: IntegratorState, method: Integrator) -> None:
         """Set the smallest slip speed with its own direction according to the method's tolerance."""
-        if self.settle is not None:
-            tolerate(self.settle, stage_in_force(march.system, SETTLE, self.settle), method)
+        if self.project is not None:
+            tolerate(self.project, stage_in_force(integration.system, SETTLE, self.project), method)
 
-    def _add_mode(self, march: March) -> None:
+    def _add_mode(self, integration: IntegratorState) -> None:
         """Add the mode that the run is about to enter."""
-        self.switching.admit(march, int(march.store.counts[WANTED]))
+        self.mode_source.admit(integration, int(integration.store.counts[WANTED]))
 
-    def join(self, march: March) -> None:
+    def join(self, integration: IntegratorState) -> None:
         """Add this mode to the run as the newest row of its table, without activating it."""
-        march.problems[self.key] = self
-        row, stages = self.row(len(march.system.stages))
-        march.system = with_row(march.system, row, stages, self.n_work)
+        integration.problems[self.key] = self
+        row, stages = self.row(len(integration.system.stages))
+        integration.system = with_row(integration.system, row, stages, self.n_work)
 
     @property
     def n_work(self) -> int:
         """Length of scratch memory, in doubles, that the programs need."""
         return max(function.n_work for function in self.programs.values())
 
-    def chatters(self, march: March) -> bool:
+    def chatters(self, integration: IntegratorState) -> bool:
         """Check whether the run is stuck at a jump of the accelerations."""
-        return chattering(march.problem, march) is not None
+        return chattering(integration.problem, integration) is not None
 
-    def failure(self, march: March, outcome: Outcome) -> SimulationError:
+    def failure(self, integration: IntegratorState, outcome: Outcome) -> SimulationError:
         """Return the error that explains why the run cannot take its next step, or makes no progress."""
-        return explain(march.problem, march, outcome)
+        return explain(integration.problem, integration, outcome)
 
-    def record(self, march: March) -> Record:
+    def record(self, integration: IntegratorState) -> Record:
         """Return the records in the user's declared coordinates, with the transitions."""
-        return self.switching.told(march, self.numbers(march))
+        return self.mode_source.told(integration, self.numbers(integration))
 
-    def numbers(self, march: March) -> Record:
+    def numbers(self, integration: IntegratorState) -> Record:
         """Return the records in the coordinates of each mode, with inputs and energies.
 
         These coordinates are regular; near a singularity of the declared coordinates digits would be lost.
         """
-        states, notes, stretches = march.states(), march.notes(), march.stretches()
-        looks = [march.problems[s.key]._look(march, states[s.rows], notes[s.rows]) for s in stretches]
+        states, notes, stretches = integration.states(), integration.notes(), integration.stretches()
+        looks = [integration.problems[s.key]._look(integration, states[s.rows], notes[s.rows]) for s in stretches]
         given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
-        found = (event_names(self.events), march.occurrences())
-        each = [march.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
+        found = (event_names(self.events), integration.occurrences())
+        each = [integration.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
         modes = dict.fromkeys(itertools.chain(*each))
         compiled = self.dyn.modes
         slow = tuple(mode for mode in modes if mode not in compiled) if compiled else ()
@@ -342,17 +349,19 @@ class Problem:
         """Return the names of the speed selections that the run encountered."""
         return self.constraints.modes(states, kept[:, -1]) if self.constraints else ()
 
-    def _look(self, march: March, states: NDArray[Any], notes: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    def _look(
+        self, integration: IntegratorState, states: NDArray[Any], notes: NDArray[Any]
+    ) -> tuple[NDArray[Any], ...]:
         """Return inputs, energies and constraint residuals at the records of this mode."""
-        course, times = march.course, states[:, 0]
+        course, times = integration.course, states[:, 0]
         middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
         given = self.plan.sampled(times, middle)
-        if march.sampler is not None:
-            march.sampler.fill(given, middle)
-        if march.slow is not None:
-            given = march.slow.rows(states, given)
-        if self.controls is not None:
-            given = self.controls(states, given, self.controls.stage(self.parameters))
+        if integration.sampler is not None:
+            integration.sampler.fill(given, middle)
+        if integration.slow is not None:
+            given = integration.slow.rows(states, given)
+        if self.input_program is not None:
+            given = self.input_program(states, given, self.input_program.stage(self.parameters))
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
         return given, energy, self.kept(states, notes)
 
@@ -362,7 +371,7 @@ class Problem:
         Raises:
             SimulationError: the constraints are violated.
         """
-        if self.settle is None or self.constraints is None:
+        if self.project is None or self.constraints is None:
             return np.zeros((len(states), 0))
         open_by = np.column_stack(self.constraints.residuals(states).largest)
         for state in states[(open_by > UNSETTLED).any(axis=1)]:

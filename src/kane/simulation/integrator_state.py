@@ -45,13 +45,13 @@ from kane.native.arrays import (
 from kane.native.state import write_row
 
 if TYPE_CHECKING:
-    from kane.simulation.initial_value_problem import Problem
+    from kane.simulation.initial_value_problem import InitialValueProblem
     from kane.simulation.inputs.python_inputs import PythonInputs
     from kane.simulation.inputs.sampler import Sampler
 
 
 class Status(IntEnum):
-    """Result of a chunk of steps, as native loops return it; only ``Problem`` returns STALLED."""
+    """Result of a chunk of steps, as native loops return it; only ``InitialValueProblem`` returns STALLED."""
 
     GOING = arrays.GOING
     NOT_FINITE = arrays.NOT_FINITE
@@ -74,7 +74,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(slots=True)
-class March:
+class IntegratorState:
     """Integrator state of a run, advanced in chunks of steps.
 
     Attributes:
@@ -95,7 +95,7 @@ class March:
     course: Course
     watch: Watch
     store: Store
-    problems: dict[int, Problem]
+    problems: dict[int, InitialValueProblem]
     slow: PythonInputs | None = None
     sampler: Sampler | None = None
     memory: Any = None
@@ -112,7 +112,7 @@ class March:
         return float(self.store.clock[TIME])
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> InitialValueProblem:
         """Initial value problem of the active mode."""
         return self.problems[int(self.system.mode[KEY])]
 

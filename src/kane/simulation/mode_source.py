@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.native.arrays import Course, StateEquation, Vector
 from kane.simulation.driver import Outcome
-from kane.simulation.projection import settle_once
+from kane.simulation.projection import project_once
 
 if TYPE_CHECKING:
     from kane.simulation.events.event import Occurrence
-    from kane.simulation.initial_value_problem import Problem
-    from kane.simulation.integrator_state import March, Status
+    from kane.simulation.initial_value_problem import InitialValueProblem
+    from kane.simulation.integrator_state import IntegratorState, Status
     from kane.simulation.results.record import Record
 
 
-class Switching:
+class ModeSource:
     """Python part of transitions between modes; this base class serves models with a single mode.
 
-    The native programs ``guards`` and ``change`` of a mode's ``Problem`` find where the mode ends and which mode
-    follows (``native/modes.py``). The methods below do the rest.
+    The native programs ``guards`` and ``change`` of a mode's ``InitialValueProblem`` find where the mode ends and
+    which mode follows (``native/modes.py``). The methods below do the rest.
 
     Attributes:
         attributes: settings for the trajectory.
@@ -36,7 +36,7 @@ class Switching:
     slopes_with_guards = False
 
     @property
-    def candidates(self) -> Sequence[str]:
+    def intermittents(self) -> Sequence[str]:
         """Names of intermittent constraints; their statuses are the last columns of the transition records of a run."""
         return ()
 
@@ -44,31 +44,31 @@ class Switching:
     def attributes(self) -> Mapping[str, Any]:
         return {}
 
-    def problem(self, key: int) -> Problem:
+    def problem(self, key: int) -> InitialValueProblem:
         """Return the problem of the mode with this key, which a run is about to enter for the first time."""
         raise KeyError(key)
 
-    def admit(self, march: March, key: int) -> None:
+    def admit(self, integration: IntegratorState, key: int) -> None:
         """Add the row of the mode with this key to a run that is about to enter the mode for the first time."""
-        self.problem(key).join(march)
+        self.problem(key).join(integration)
 
-    def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
+    def start(self, problem: InitialValueProblem, t: float, q: Any, u: Any) -> tuple[InitialValueProblem, Vector]:
         """Return the problem of the initial mode, and the state x = [q, u] from the user's arguments.
 
         Raises:
-            ModelError: as ``Problem.initial_state``.
+            ModelError: as ``InitialValueProblem.initial_state``.
         """
         return problem, problem.initial_state(t, q, u)
 
-    def settled(self, problem: Problem, system: StateEquation, state: Vector) -> Vector:
+    def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
         """Project the initial state [t, q, u] onto the permanent constraints; return x = [q, u]."""
-        assert problem.settle is not None
-        return settle_once(problem.settle, system, state)
+        assert problem.project is not None
+        return project_once(problem.project, system, state)
 
-    def take_over(self, march: March, before: March) -> None:
+    def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
         """Start a run in the mode of another run whose equations had other intermittent constraints."""
 
-    def check(self, problem: Problem, course: Course, x: Vector) -> None:
+    def check(self, problem: InitialValueProblem, course: Course, x: Vector) -> None:
         """Raise if a run cannot start from the state x = [q, u] in these modes.
 
         Raises:
@@ -86,15 +86,15 @@ class Switching:
         return np.zeros(len(x), bool)
 
     def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
-        """Return the initial states x = [q, u] of runs in lanes, from [t, q, u]; each equals the result of ``settled``.
+        """Return the initial states x = [q, u] of runs in lanes, from [t, q, u], each as ``projected`` returns it.
 
         If lanes project the states in their initial mode, the states are returned unchanged.
         """
         return states[:, 1:]
 
-    def declared(self, march: March, states: Array, found: Array) -> tuple[Array, Array, Vector]:
+    def declared(self, integration: IntegratorState, states: Array, found: Array) -> tuple[Array, Array, Vector]:
         """Return records and events, [t, q, u] each, and the current state, in the user's declared coordinates."""
-        return states, found, march.x
+        return states, found, integration.x
 
     def seen(self, key: int, x: Vector) -> Vector:
         """Return the state x = [q, u] of a mode in declared coordinates, as Python laws see it."""
@@ -104,41 +104,41 @@ class Switching:
         """Evaluate the sampled law of this index, an expression with separate code in each mode, at [t, q, u]."""
         raise KeyError(law)
 
-    def mode(self, march: March) -> NDArray[np.int8]:
+    def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
         """Return the current mode of a run, as ``occurrences`` needs it."""
         return np.zeros(0, np.int8)
 
-    def occurrences(self, march: March, mode: NDArray[np.int8]) -> list[Occurrence]:
+    def occurrences(self, integration: IntegratorState, mode: NDArray[np.int8]) -> list[Occurrence]:
         """Return the transitions since the first record as events; ``mode`` is the mode at the first record."""
         return []
 
-    def met(self, march: March, record: Record) -> Collection[Any]:
+    def met(self, integration: IntegratorState, record: Record) -> Collection[Any]:
         """Return the modes that a run encountered, if a thread compiles new modes."""
         return ()
 
     def meet(self, modes: Iterable[Any]) -> None:
         """Submit modes for compilation, and warn of modes that could not be compiled."""
 
-    def renew(self, march: March) -> None:
+    def renew(self, integration: IntegratorState) -> None:
         """Use the modes compiled since the run began, and submit those that it encountered."""
 
-    def refusal(self, march: March, outcome: Outcome) -> str:
+    def refusal(self, integration: IntegratorState, outcome: Outcome) -> str:
         """Describe why there is no next mode: the transition was REFUSED or ENDLESS, or a guard is NaN (NO_GUARD)."""
         if outcome is Outcome.ENDLESS:
             return "its mode changes again and again, and leads nowhere"
         return "no next mode was found" if outcome is Outcome.REFUSED else "a distance its mode depends on is no number"
 
-    def step_over(self, march: March, status: Status) -> bool:
+    def step_over(self, integration: IntegratorState, status: Status) -> bool:
         """Take a Moreau-Jean time step if the status allows it, and log it; return whether a step was taken."""
         return False
 
-    def stepped_over(self, march: March) -> str:
+    def stepped_over(self, integration: IntegratorState) -> str:
         """Describe an unsuccessful Moreau-Jean time step; an empty text if none was tried."""
         return ""
 
-    def told(self, march: March, record: Record) -> Record:
+    def told(self, integration: IntegratorState, record: Record) -> Record:
         """Add the transitions to the record of a run, and convert it to the user's declared coordinates."""
         return record
 
 
-ONE_MODE = Switching()
+ONE_MODE = ModeSource()

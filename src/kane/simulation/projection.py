@@ -28,21 +28,21 @@ REPORTED_PROJECTION_LOSS = 1e2
 UNSETTLED = 1e-8
 
 
-def new_settling(program: int, settle: ArrayFunction | None, speeds: int) -> Settling:
+def new_settling(program: int, project: ArrayFunction | None, speeds: int) -> Settling:
     """Allocate the projection arrays of a run; the diagnostics are empty if there is no projection."""
-    if settle is None:
+    if project is None:
         return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
     choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
     notes = np.zeros(SWITCHES + 1)
     notes[CONDITIONING] = 1.0  # value before the first speed selection
-    least = np.ones(1 + settle.n_state) if program == SETTLE else NO_NOTES
-    return Settling(program, np.zeros(settle.n_out), choice, notes, least)
+    least = np.ones(1 + project.n_state) if program == SETTLE else NO_NOTES
+    return Settling(program, np.zeros(project.n_out), choice, notes, least)
 
 
-def settle_once(settle: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
+def project_once(project: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
     """Project [t, q, u] onto the constraints; return x = [q, u] and keep the speed selection in ``system``."""
-    stage, settling = stage_in_force(system, SETTLE, settle), system.settling
-    found = settle(state, system.inputs, stage)
+    stage, settling = stage_in_force(system, SETTLE, project), system.settling
+    found = project(state, system.inputs, stage)
     settling.notes[:SWITCHES] = found[len(state) - 1 :]
     settling.kept[:] = stage.view(np.int64)[RANK : RANK + len(settling.kept)]
     return np.array(found[: len(state) - 1])
@@ -73,18 +73,18 @@ class Constraints:
             states: [t, q, u], (states, 1 + nq + n).
             switches: number of changes of the selection before each state.
         """
-        eqs, settle = self.dyn.equations, self.dyn.settle
-        if eqs.candidates or eqs.embedding.choice.in_runs != KEPT or settle is None:
+        eqs, project = self.dyn.equations, self.dyn.project
+        if eqs.intermittents or eqs.embedding.choice.in_runs != KEPT or project is None:
             return ()
-        named, fresh = [], settle.stage(self.parameters)
+        named, fresh = [], project.stage(self.parameters)
         for state in states[np.diff(switches, prepend=-1.0) != 0.0]:
             stage = fresh.copy()
-            settle(state, np.zeros(len(eqs.inputs)), stage)
+            project(state, np.zeros(len(eqs.inputs)), stage)
             rank, *order = stage.view(np.int64)[[RANK, *range(HEADER, HEADER + len(eqs.u))]].tolist()
             named.append(in_words([eqs.u[j].name for j in sorted(order[:rank])]))
         return tuple(dict.fromkeys(named))
 
-    def require_consistent(self, state: Vector) -> None:
+    def require_satisfied(self, state: Vector) -> None:
         """Raise if a state [t, q, u] does not satisfy the constraints.
 
         Raises:

@@ -12,10 +12,10 @@ from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.number_arguments import list_argument
 from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
-from kane.simulation.driver import FAILURES, Outcome, run_march
+from kane.simulation.driver import FAILURES, Outcome, advance_to_end
 from kane.simulation.events.event import Event
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
@@ -98,73 +98,76 @@ def simulate(
         listener = told(progress, bar)
         refuse_start(dyn, span.start, q, u, parameters)
         posed = pose(dyn, inputs, parameters, events, charts)
-        problem, x = posed.switching.start(posed, start, q, u)
-        march = problem.march(_course(method, problem, span, dt), x)
-        bar.detail = lambda: _report(march)
+        problem, x = posed.mode_source.start(posed, start, q, u)
+        integration = problem.integration(_course(method, problem, span, dt), x)
+        bar.detail = lambda: _report(integration)
         try:
-            outcome = run_march(march, problem.advance(method), _told_and_renewed(march, listener))
-            attributes = _attributes((problem, march, outcome), method)
-            record = problem.record(march)
+            outcome = advance_to_end(integration, problem.advance(method), _told_and_renewed(integration, listener))
+            attributes = _attributes((problem, integration, outcome), method)
+            record = problem.record(integration)
         except SimulationError as error:
-            error.trajectory = _so_far(problem, march, method)
+            error.trajectory = _so_far(problem, integration, method)
             raise
-    doubt = "" if method.fixed else _lost(problem, march, method) or record.doubt(**method.settings)
-    for said in filter(None, (*(list(passages(march)) or [march.near]), doubt, record.jammed())):
-        warn(said)
+    doubt = "" if method.fixed else _lost(problem, integration, method) or record.doubt(**method.settings)
+    for message in filter(None, (*(list(passages(integration)) or [integration.near]), doubt, record.jammed())):
+        warn(message)
     return Trajectory(record.labelled(attributes), dyn, method)
 
 
-def _lost(problem: Problem, march: March, method: Integrator) -> str:
+def _lost(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> str:
     """Describe where rounding cost more than the tolerances allow, at recorded or other states; may be empty."""
-    least = march.system.settling.least
+    least = integration.system.settling.least
     return problem.constraints.lost(least, **method.settings) if problem.constraints and least.size else ""
 
 
-def _so_far(problem: Problem, march: March, method: Integrator) -> Trajectory | None:
+def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> Trajectory | None:
     """Return the records of a failed run up to the last one that satisfies the constraints; may be None."""
-    attributes = {"integrator": method.name, **method.settings, **problem.switching.attributes, "interrupted": 1}
-    counts, changes = march.store.counts, march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
+    attributes = {"integrator": method.name, **method.settings, **problem.mode_source.attributes, "interrupted": 1}
+    counts, changes = (
+        integration.store.counts,
+        integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME],
+    )
     found, told, lost = None, 0, int(counts[ROWS]) + 1
     records = lost - 1
     while lost - told > 1:
-        last = march.store.rows[records - 1, 0]
-        counts[ROWS], counts[CHANGED] = records, np.count_nonzero((changes - last) * march.way <= 0.0)
+        last = integration.store.rows[records - 1, 0]
+        counts[ROWS], counts[CHANGED] = records, np.count_nonzero((changes - last) * integration.way <= 0.0)
         try:
-            found, told = Trajectory(problem.record(march).labelled(attributes), problem.dyn), records
+            found, told = Trajectory(problem.record(integration).labelled(attributes), problem.dyn), records
         except SimulationError:
             lost = records
         records = (told + lost) // 2
     return found
 
 
-def _report(march: March) -> str:
+def _report(integration: IntegratorState) -> str:
     """Return time, steps and events of a run so far as text."""
-    counts = march.store.counts
+    counts = integration.store.counts
     found = f"{int(counts[DONE]):,} steps, {int(counts[FOUND] + counts[CHANGED]):,} events"
-    return f"(t = {march.time:.6g} s of {march.course.until:.6g} s, {found})"
+    return f"(t = {integration.time:.6g} s of {integration.course.until:.6g} s, {found})"
 
 
-def _told_and_renewed(march: March, listener: Callable[[float], None]) -> Callable[[float], None]:
+def _told_and_renewed(integration: IntegratorState, listener: Callable[[float], None]) -> Callable[[float], None]:
     """Return the function to call after each chunk of steps."""
 
     def chunk_done(fraction: float) -> None:
-        march.problem.switching.renew(march)
+        integration.problem.mode_source.renew(integration)
         listener(fraction)
 
     return chunk_done
 
 
-def _attributes(ended: tuple[Problem, March, Outcome], method: Integrator) -> dict[str, Any]:
+def _attributes(ended: tuple[InitialValueProblem, IntegratorState, Outcome], method: Integrator) -> dict[str, Any]:
     """Return the settings of the run; raise if it failed, and warn if it was interrupted."""
-    problem, march, outcome = ended
+    problem, integration, outcome = ended
     if outcome in FAILURES.values():
-        raise problem.failure(march, outcome)
-    step = {"dt": abs(march.course.step)} if method.fixed else {}
-    attributes = {"integrator": method.name, **step, **method.settings, **problem.switching.attributes}
+        raise problem.failure(integration, outcome)
+    step = {"dt": abs(integration.course.step)} if method.fixed else {}
+    attributes = {"integrator": method.name, **step, **method.settings, **problem.mode_source.attributes}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)
     if outcome is Outcome.INTERRUPTED:
-        march.record_now()
-        attributes["message"] = f"interrupted at t = {march.time:.9g} s of {march.course.until:.9g} s"
+        integration.record_now()
+        attributes["message"] = f"interrupted at t = {integration.time:.9g} s of {integration.course.until:.9g} s"
         warn(f"the simulation of {problem.layout.model!r} was {attributes['message']}")
     return attributes
 
@@ -178,7 +181,7 @@ def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
     return method
 
 
-def _course(method: Integrator, problem: Problem, span: Span, dt: float | None) -> Course:
+def _course(method: Integrator, problem: InitialValueProblem, span: Span, dt: float | None) -> Course:
     if method.fixed:
         dt = USUAL_STEP if dt is None else dt
         return fixed_course(*span[:2], dt, *span[2:], stops=Stops(problem))

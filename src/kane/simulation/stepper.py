@@ -29,7 +29,7 @@ from kane.native.arrays import (
     Course,
     Vector,
 )
-from kane.simulation.driver import FAILURES, Outcome, run_march
+from kane.simulation.driver import FAILURES, Outcome, advance_to_end
 from kane.simulation.events.event import Event, Occurrence, event_names
 from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.integrator import Integrator
@@ -39,7 +39,7 @@ from kane.simulation.modes.revisions import Revision, Revisions
 from kane.simulation.modes.set_up import pose
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.results.contact_log import places_named
-from kane.simulation.schedule.course import ahead_course, grid_course, step_length
+from kane.simulation.schedule.course import course_between, grid_course, step_length
 from kane.simulation.schedule.step_ends import Stops
 
 
@@ -89,9 +89,12 @@ class Stepper:
         refuse_start(dyn, t, q, u, parameters)
         posed = pose(dyn, inputs, parameters, watched, charts)
         self._revisions = Revisions(posed, lambda revised: pose(revised, inputs, parameters, watched, charts))
-        self._problem, x = posed.switching.start(posed, t, q, u)
+        self._problem, x = posed.mode_source.start(posed, t, q, u)
         self._names = event_names(watched)
-        self._march, self._stops = self._problem.march(ahead_course(t, t), x), Stops(self._problem, inputs_vary=True)
+        self._integration, self._stops = (
+            self._problem.integration(course_between(t, t), x),
+            Stops(self._problem, inputs_vary=True),
+        )
         self._x, self._found = x, np.zeros((0, 2 + len(x)))
         self._tell()
 
@@ -118,7 +121,7 @@ class Stepper:
     @property
     def time(self) -> float:
         """Current time t [s]."""
-        return self._march.time
+        return self._integration.time
 
     @property
     def q(self) -> Vector:
@@ -140,11 +143,11 @@ class Stepper:
         Raises:
             ModelError: an unknown input, a value that is not finite, or an input with another source.
         """
-        return self._march.system.inputs.copy()
+        return self._integration.system.inputs.copy()
 
     @inputs.setter
     def inputs(self, values: Any) -> None:
-        plan, system = self._problem.plan, self._march.system
+        plan, system = self._problem.plan, self._integration.system
         wanted = named_vector(values, plan.names, system.inputs.tolist(), "input")
         sampled = (i for columns in plan.sampled_laws for i in columns)
         given = {*plan.expressions, *(plan.names[i] for i in (*plan.samples, *plan.functions, *sampled))}
@@ -156,7 +159,7 @@ class Stepper:
                 )
         with self._alone:
             system.inputs[:] = wanted
-            self._march.store.counts[KNOWN] = 0
+            self._integration.store.counts[KNOWN] = 0
 
     @property
     def mode(self) -> str:
@@ -165,7 +168,7 @@ class Stepper:
         The first step activates the constraints that touch or are switched on at the start. Before it, the sticks of
         joints (``m.stick``) are held.
         """
-        return statuses_in_words(self._problem.switching.mode(self._march).tolist(), self._candidates)
+        return statuses_in_words(self._problem.mode_source.mode(self._integration).tolist(), self._intermittent)
 
     def active(self, name: str) -> bool:
         """Return whether an intermittent constraint, or any of its parts, is active at ``time``.
@@ -173,12 +176,12 @@ class Stepper:
         Raises:
             ModelError: the name is unknown.
         """
-        places = places_named(name, self._candidates)
-        return bool((self._problem.switching.mode(self._march)[places] > 0).any())
+        places = places_named(name, self._intermittent)
+        return bool((self._problem.mode_source.mode(self._integration)[places] > 0).any())
 
     @property
-    def _candidates(self) -> list[str]:
-        return [c.name for c in self.equations.candidates]
+    def _intermittent(self) -> list[str]:
+        return [c.name for c in self.equations.intermittents]
 
     def impose(self, motion: Expr | Constraint | Sequence[Expr], *, name: str | None = None) -> Revision:
         """Impose a new constraint; a thread formulates its equations while the stepper continues without it.
@@ -252,18 +255,18 @@ class Stepper:
 
     def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
         """Take a step with revised constraints; keep the old ones if the step makes no progress."""
-        problem, march = self._problem, self._march
+        problem, integration = self._problem, self._integration
         t, q, u = self.time, self.q, self.u
         self._problem = due[-1].problem
-        self._march = self._problem.march(ahead_course(t, t), march.x)
-        self._march.x[:], self._march.system.inputs[:] = march.x, march.system.inputs
-        self._march.sampler = march.sampler
-        self._problem.switching.take_over(self._march, march)
+        self._integration = self._problem.integration(course_between(t, t), integration.x)
+        self._integration.x[:], self._integration.system.inputs[:] = integration.x, integration.system.inputs
+        self._integration.sampler = integration.sampler
+        self._problem.mode_source.take_over(self._integration, integration)
         try:
             found = self._step(dt)
         except BaseException as error:
             if self.time == t:
-                self._problem, self._march = problem, march
+                self._problem, self._integration = problem, integration
                 self._tell()
                 if isinstance(error, SimulationError):
                     self._revisions.refused(due)
@@ -274,18 +277,18 @@ class Stepper:
         return *(event for revision in due for event in revision.occurrences(t, q, u)), *found
 
     def _step(self, dt: float) -> tuple[Occurrence, ...]:
-        march = self._march
-        course, mode = self._course(dt), self._problem.switching.mode(march)
-        self._problem.plan.require_cover(march.time, course.until)
-        march.go(course)
-        counts = march.store.counts
+        integration = self._integration
+        course, mode = self._course(dt), self._problem.mode_source.mode(integration)
+        self._problem.plan.require_cover(integration.time, course.until)
+        integration.go(course)
+        counts = integration.store.counts
         if counts[ENDED]:
             counts[[ENDED, STARTED, KNOWN]] = 0
         counts[[FOUND, CHANGED, STOP, REJECTED, EVALUATIONS]] = 0
-        counts[ROWS], march.store.rows[0, : 1 + len(march.x)] = 1, [march.time, *march.x]
+        counts[ROWS], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
         try:
             self._advance()
-            march.problem.kept(march.states()[1:], march.notes()[1:])
+            integration.problem.kept(integration.states()[1:], integration.notes()[1:])
         except BaseException:
             counts[[STARTED, KNOWN]] = 0  # an input function that fails leaves slopes of NaN
             raise
@@ -296,40 +299,40 @@ class Stepper:
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
             for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
         ]
-        changes = self._problem.switching.occurrences(march, mode)
+        changes = self._problem.mode_source.occurrences(integration, mode)
         return tuple(sorted([*found, *changes], key=lambda event: event.time) if changes else found)
 
     def _tell(self) -> None:
         """Store the current state and the located events, in declared coordinates."""
-        march, found = self._march, self._march.occurrences()
-        _, found[:, 1:], self._x = self._problem.switching.declared(march, march.states(), found[:, 1:])
+        integration, found = self._integration, self._integration.occurrences()
+        _, found[:, 1:], self._x = self._problem.mode_source.declared(integration, integration.states(), found[:, 1:])
         self._found = found
 
     def _advance(self) -> None:
         """Advance to the end of the course; raise if it is not reached."""
-        march, advance = self._march, self._problem.advance(self._method)
+        integration, advance = self._integration, self._problem.advance(self._method)
         if self._method.fixed:
             outcome = Outcome.FINISHED
-            while outcome is Outcome.FINISHED and not march.finished:  # transitions divide the step
-                outcome = FAILURES.get(advance(march, 1), Outcome.FINISHED)
+            while outcome is Outcome.FINISHED and not integration.finished:  # transitions divide the step
+                outcome = FAILURES.get(advance(integration, 1), Outcome.FINISHED)
         else:
-            march.store.counts[DONE] = 0
-            outcome = run_march(march, advance, lambda _: None)
-        march.problem.switching.renew(march)
+            integration.store.counts[DONE] = 0
+            outcome = advance_to_end(integration, advance, lambda _: None)
+        integration.problem.mode_source.renew(integration)
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:
-            raise self._problem.failure(march, outcome)
+            raise self._problem.failure(integration, outcome)
 
     def _course(self, dt: float) -> Course:
-        march, t = self._march, self._march.time
+        integration, t = self._integration, self._integration.time
         dt = step_length(dt, t)
         if self._stops.problem is not self._problem:
             self._stops = Stops(self._problem, inputs_vary=True)
         if not self._method.fixed:
-            return ahead_course(t, t + dt, self._stops.between(t, t + dt))
+            return course_between(t, t + dt, self._stops.between(t, t + dt))
         bends = self._stops.within_steps(t, t + dt, dt)
-        if march.course.step != dt or march.store.counts[ENDED]:
-            march.store.counts[DONE] = 0
+        if integration.course.step != dt or integration.store.counts[ENDED]:
+            integration.store.counts[DONE] = 0
             return grid_course(t, dt, 1, bends)
-        return grid_course(march.course.start, dt, int(march.store.counts[DONE]) + 1, bends)
+        return grid_course(integration.course.start, dt, int(integration.store.counts[DONE]) + 1, bends)

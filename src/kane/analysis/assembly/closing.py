@@ -78,22 +78,22 @@ def size(terms: ConstraintTerms, q: Array) -> float:
 def _search(terms: ConstraintTerms, q: Array, held: Collection[int]) -> Closed:
     """Take damped minimum-norm Newton steps J s = -phi, in which held coordinates do not move."""
     at = terms.at(q)
-    share, error = FIRST_DAMPING_FACTOR, _error(at)
+    ratio, error = FIRST_DAMPING_FACTOR, _error(at)
     if not np.isfinite(error):
         return Closed(q, np.inf, int(np.argmin(np.isfinite(at.J).all(axis=1))), -1)
     for _ in range(MAX_CLOSING_ITERATIONS):
-        if not error or share > LARGEST_DAMPING_FACTOR:
+        if not error or ratio > LARGEST_DAMPING_FACTOR:
             break
-        trial = _held_exactly(at.moved(_step(at, held, share)), q, held)
+        trial = _held_exactly(at.moved(_step(at, held, ratio)), q, held)
         there = terms.at(trial)
         left = _error(there)
         if left < error:
             done = left > 0.5 * error and left <= CLOSED_LOOP_TOLERANCE * size(terms, q)  # only round-off remains
-            q, at, error, share = trial, there, left, max(share / 10.0, LEAST_DAMPING_FACTOR)
+            q, at, error, ratio = trial, there, left, max(ratio / 10.0, LEAST_DAMPING_FACTOR)
             if done:
                 break
         else:
-            share *= 10.0
+            ratio *= 10.0
             if error <= 1e-3 * CLOSED_LOOP_TOLERANCE:
                 break
     phi = at.phi
@@ -106,10 +106,10 @@ def _error(at: ConstraintTerms) -> float:
     return float(np.linalg.norm(at.phi)) if np.isfinite(at.J).all() else np.inf
 
 
-def _step(at: ConstraintTerms, held: Collection[int], share: float) -> Array:
+def _step(at: ConstraintTerms, held: Collection[int], ratio: float) -> Array:
     phi, J = at.phi, at.J
     free = null_space(at.Y[sorted(held)], len(at.equations.u))
-    damping = np.sqrt(share) * float(np.linalg.norm(phi))
+    damping = np.sqrt(ratio) * float(np.linalg.norm(phi))
     rows = np.vstack([J @ free, damping * np.eye(free.shape[1])])
     wanted = np.concatenate([-phi, np.zeros(free.shape[1])])
     s = free @ np.linalg.lstsq(rows, wanted, rcond=REDUNDANT_SINGULAR_VALUE)[0]

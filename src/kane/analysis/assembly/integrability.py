@@ -86,7 +86,7 @@ def _integrable(terms: ConstraintTerms, q: Array, motion: Sequence[int], indepen
                 break
             fields = more
         crossed = np.max([_crossed(e, motion, fields, place) for place in places], axis=0)
-    return tuple(e.constraints[i].name for i, share in zip(motion, crossed, strict=True) if share < BRACKET_TOLERANCE)
+    return tuple(e.constraints[i].name for i, ratio in zip(motion, crossed, strict=True) if ratio < BRACKET_TOLERANCE)
 
 
 def _fields(e: Equations, rows: Sequence[int]) -> list[Field]:

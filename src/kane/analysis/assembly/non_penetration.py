@@ -27,7 +27,7 @@ class TermsOutside(ConstraintTerms):
 
     @property
     def names(self) -> tuple[str, ...]:
-        gaps = {c.normal.name: f"gap of {c.name}" for c in self.equations.candidates if c.normal is not None}
+        gaps = {c.normal.name: f"gap of {c.name}" for c in self.equations.intermittents if c.normal is not None}
         return tuple(gaps.get(name, name) for name in super().names)
 
     @property
@@ -51,7 +51,7 @@ class TermsOutside(ConstraintTerms):
     @cached_property
     def _open(self) -> Array:
         """Mask of the closing rows that are gaps >= 0."""
-        rows = sum(len(c.rows) for c in self.equations.candidates)
+        rows = sum(len(c.rows) for c in self.equations.intermittents)
         permanent = len(self.equations.constraints) - rows
         gaps = np.array(self.closing, dtype=int) >= permanent
         return np.asarray(gaps & (super().phi >= 0.0))
@@ -60,9 +60,9 @@ class TermsOutside(ConstraintTerms):
 def terms_with_gaps(terms: ConstraintTerms) -> ConstraintTerms:
     """Return the terms at rest, with gaps of intermittent constraints if the model has any."""
     dyn = terms.dyn
-    if not dyn.equations.candidates:
+    if not dyn.equations.intermittents:
         return terms
-    beside = dyn.derived("with candidates", lambda: build(dyn.equations.with_candidates, target=dyn))
+    beside = dyn.derived("with candidates", lambda: build(dyn.equations.with_intermittent_rows, target=dyn))
     return TermsOutside.of(beside, terms.q, t=terms.t, parameters=terms.parameters)
 
 
@@ -93,7 +93,7 @@ def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str]
         parameters: values by name; None for the defaults.
     """
     e = dyn.equations
-    if not any(c.normal is not None for c in e.candidates):
+    if not any(c.normal is not None for c in e.intermittents):
         return [], np.zeros((*np.shape(q)[:-1], 0))
     names, function = gap_function(dyn)
     inputs = [e.defaults[leaf.name] for leaf in e.inputs]
@@ -102,9 +102,9 @@ def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str]
 
 def not_in_force(dyn: Dynamics) -> str:
     """Return a hint for messages: intermittent constraints that might hold the state; empty if there are none."""
-    if not dyn.equations.candidates:
+    if not dyn.equations.intermittents:
         return ""
-    names = [c.name for c in dyn.equations.candidates]
+    names = [c.name for c in dyn.equations.intermittents]
     return (
         f"; intermittent constraints ({list_names(names, 3)}) are not active here: replace those that should hold by "
         "permanent constraints (kane.Prescribed, kane.Coincidence)"

@@ -152,7 +152,7 @@ def certify(
         claims |= {text: partial(claim, declared) for text, claim in OF_JOINTS.items()}
         if model.constraints:
             claims |= {text: partial(claim, declared) for text, claim in OF_REACTIONS.items()}
-        if model.candidates:
+        if model.intermittents:
             runs = ContactRuns(declared)
             claims |= {text: partial(claim, runs) for text, claim in OF_CONTACTS.items()}
         if directions is not None:

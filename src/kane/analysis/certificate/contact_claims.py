@@ -25,7 +25,7 @@ from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import KaneError, ModelError, SimulationError
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.native.contacts.header import GAP, HELD, KINETIC, NUMBERS, OPEN, SLIDING, STATIC
@@ -97,7 +97,7 @@ class ContactRuns:
     @cached_property
     def whole(self) -> Dynamics:
         """Compiled equations with the rows of all intermittent constraints."""
-        return build(self.equations.with_candidates)
+        return build(self.equations.with_intermittent_rows)
 
     @cached_property
     def energies(self) -> CompiledFunction:
@@ -274,12 +274,12 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
         statuses, row = r.run.to_xarray()["status"].to_numpy(), 0
         first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
         directed = np.arange(len(r.run)) > 0  # the first record precedes the first transition
-        ends = np.cumsum([len(c.rows) for c in runs.whole.equations.candidates])
-        for k, (c, end) in enumerate(zip(runs.whole.equations.candidates, ends, strict=True)):
+        ends = np.cumsum([len(c.rows) for c in runs.whole.equations.intermittents])
+        for k, (c, end) in enumerate(zip(runs.whole.equations.intermittents, ends, strict=True)):
             if len(c.tangents) == 2:
                 slip = terms.motion[:, first + end - 2 : first + end]
                 directed &= (statuses[:, k] != SLIDING) | (np.linalg.norm(slip, axis=1) > LEAST_DIRECTED_SLIP)
-        for k, c in enumerate(runs.whole.equations.candidates):
+        for k, c in enumerate(runs.whole.equations.intermittents):
             end = row + len(c.rows)
             slip = terms.motion[:, first + row : first + end]
             off = _broken(c, statuses[:, k], numbers[:, k], forces[:, row:end], slip)
@@ -292,15 +292,15 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     return worst, f"active {active} times at {sum(len(r.run) for r in runs.runs)} records"
 
 
-def _broken(c: CandidateEquations, status: Array, numbers: Array, force: Array, slip: Array) -> Array:
+def _broken(c: IntermittentEquations, status: Array, numbers: Array, force: Array, slip: Array) -> Array:
     """Return by how much the force of an intermittent constraint violates the contact laws, (states,) [N or N m]."""
-    if c.candidate.bilateral:
+    if c.constraint.bilateral:
         return np.zeros(len(status))
     along = int(c.normal is not None)
     push = force[:, 0] if along else np.ones(len(status))
     f, v = force[:, along:], slip[:, along:]
     speed = np.linalg.norm(v, axis=1)
-    held = (status == HELD) & (c.candidate.friction is not None)
+    held = (status == HELD) & (c.constraint.friction is not None)
     slides = (status == SLIDING) & (speed > LEAST_DIRECTED_SLIP)
     against = f + (numbers[:, KINETIC] * push / np.where(slides, speed, 1.0))[:, None] * v
     off = np.where(held, np.linalg.norm(f, axis=1) - numbers[:, STATIC] * push, 0.0)

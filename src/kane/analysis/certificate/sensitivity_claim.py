@@ -68,7 +68,7 @@ class Directions:
 
     def _runs(self) -> Iterator[Trajectory]:
         """Yield a run for each random state; runs that end early are skipped."""
-        if self.declared.equations.candidates:
+        if self.declared.equations.intermittents:
             yield from (found.run for found in ContactRuns(self.declared).runs if not found.ended)
             return
         for at in self.declared.balances:

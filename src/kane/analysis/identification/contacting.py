@@ -27,7 +27,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.modes.set_up import pose
 
@@ -79,23 +79,25 @@ class ContactVariational(Variational):
         S = [_widened(own.S, own.freedoms, free) for own in found]
         return Stretches(np.concatenate([own.x for own in found]), np.concatenate(S), moves, instead)
 
-    def _marched(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> March:
+    def _integrated(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> IntegratorState:
         try:
-            return super()._marched(x0, times, parameters, method)
+            return super()._integrated(x0, times, parameters, method)
         except ModelError as error:
             raise SimulationError(f"the interval from t = {times[0]:.9g} s on cannot be simulated: {error}") from error
 
     def _stretch(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> _Stretch:
         """Simulate and differentiate one shooting interval."""
-        march = self._marched(x0, times, parameters, method)
-        story = march.problem.record(march).story
-        assert story is not None
-        require_no_step_over(march.problem.layout.model, story.times, story.kinds)
+        integration = self._integrated(x0, times, parameters, method)
+        contact_log = integration.problem.record(integration).contact_log
+        assert contact_log is not None
+        require_no_step_over(integration.problem.layout.model, contact_log.times, contact_log.kinds)
         motion = self._motion(parameters)
-        pieces, jumps = Cutter(motion.dyn, motion.plan, parameters, self.names, method).cut(march.states(), story)
+        pieces, jumps = Cutter(motion.dyn, motion.plan, parameters, self.names, method).cut(
+            integration.states(), contact_log
+        )
         for piece in pieces:
             require_smooth(piece)
-        first = first_statuses(story, times[0])
+        first = first_statuses(contact_log, times[0])
         T = self._begins(motion, first, times[0], x0)
         chosen = self._chosen(motion, T.shape[1])
         S, ends = self._starts(T[None])[0], list[_End]()
@@ -112,11 +114,11 @@ class ContactVariational(Variational):
     def _begins(self, motion: ModeSlopes, statuses: Array, t: float, x: Array) -> Array:
         """Return the changes of an initial state that keep closed gaps closed and contacts sticking, (nx, freedoms)."""
         closed = {row.name for row in self.closed[t]}
-        candidates = motion.dyn.equations.candidates
+        intermittents = motion.dyn.equations.intermittents
         sticking = {
-            row.name for c, status in zip(candidates, statuses, strict=True) if status == HELD for row in c.rows
+            row.name for c, status in zip(intermittents, statuses, strict=True) if status == HELD for row in c.rows
         }
-        rows = [row for c in candidates for row in c.rows if row.name in closed | sticking]
+        rows = [row for c in intermittents for row in c.rows if row.name in closed | sticking]
         there = replace(motion, dyn=held(motion.dyn, rows))
         return tangents(there, np.array([t]), x[None])[0]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.identification.independent_parameters import combinations_of, triangle
+from kane.analysis.identification.independent_parameters import independent_parameters_of, triangle
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression, regressor
@@ -126,10 +126,10 @@ class Design:
         allowed = (self.limits.reach, self.limits.u, self.limits.udot)
         found = fourier(self.duration, times, sines, cosines)
         between = np.cos(np.pi / (SAMPLES * FINE))  # bounds the sum between samples (Ehlich & Zeller)
-        share = (
+        ratio = (
             np.max([np.abs(y).max(axis=-2) / room for y, room in zip(found, allowed, strict=True)], axis=0) / between
         )
-        return sines / share[:, None], cosines / share[:, None]
+        return sines / ratio[:, None], cosines / ratio[:, None]
 
     def costs(self, x: Array) -> Array:
         """Return logarithms of the condition numbers of c designs, (c,)."""
@@ -151,7 +151,7 @@ class Design:
         like = Measurements([0.0, 1.0], np.zeros((2, len(e.q))), still, still, forces=still)
         motion = random_motion(self.dyn, PROBE_STATES, self.dyn.parameters, like)
         found = Regression(self.dyn, self.names, motion).at(self.dyn.parameters)[1]
-        base = combinations_of(found.reshape(-1, len(self.names)))
+        base = independent_parameters_of(found.reshape(-1, len(self.names)))
         if not base.independent:
             raise ModelError(f"none of {', '.join(self.names)} has any effect on the motion; name others")
         return base.independent

@@ -9,7 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.identification.independent_parameters import Combinations, combinations_of, triangle, triangles
+from kane.analysis.identification.independent_parameters import (
+    IndependentParameters,
+    independent_parameters_of,
+    triangle,
+    triangles,
+)
 from kane.analysis.identification.regression import Regression
 from kane.array_types import Array
 from kane.errors import ModelError
@@ -41,16 +46,16 @@ class Estimate(NamedTuple):
     residuals: Array
     J: Array
     noise: Array
-    base: Combinations
+    base: IndependentParameters
 
 
 def estimate_by_forces(
-    fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
+    fitted: Regression, places: list[int], structure: IndependentParameters, values: Array, given: Array | None
 ) -> Estimate:
     """Estimate the independent parameters by least squares, the others fixed; noise is estimated unless given."""
     require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
     start = _factors(fitted, values)
-    base = combinations_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
+    base = independent_parameters_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
     require_some(base, fitted.names)
     sought = [structure.independent[i] for i in base.independent]
     place = _Place(fitted, values, [places[i] for i in sought], sought, start)
@@ -151,7 +156,7 @@ def require_enough(rows: int, unknown: int) -> None:
         raise ModelError(f"{rows} measured numbers are too few for {unknown} unknowns; measure more states")
 
 
-def require_some(base: Combinations, names: Sequence[str]) -> None:
+def require_some(base: IndependentParameters, names: Sequence[str]) -> None:
     """Raise if no parameter has an effect on the data.
 
     Raises:

@@ -17,7 +17,7 @@ WIDEST = 70
 
 
 @dataclass(frozen=True)
-class Combination:
+class ParameterCombination:
     """Base parameter: a linear combination of parameters that the data determine.
 
     Attributes:
@@ -99,7 +99,7 @@ class Identification:
 
     values: Mapping[str, float]
     standard_errors: Mapping[str, float]
-    combinations: Sequence[Combination]
+    combinations: Sequence[ParameterCombination]
     covariance: Array
     unidentifiable: Unidentifiable
     residuals: Array

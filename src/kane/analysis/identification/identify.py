@@ -12,10 +12,15 @@ import numpy as np
 from kane.analysis.assembly.non_penetration import SEARCH_GAP_TOLERANCE, gaps_at
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
-from kane.analysis.identification.identification import Combination, Identification, Undetermined, Unidentifiable
+from kane.analysis.identification.identification import (
+    Identification,
+    ParameterCombination,
+    Undetermined,
+    Unidentifiable,
+)
 from kane.analysis.identification.independent_parameters import (
-    Combinations,
-    combinations_of,
+    IndependentParameters,
+    independent_parameters_of,
     terms_of,
     triangle,
     triangles,
@@ -95,7 +100,7 @@ def identify(
     values = dyn.parameter_values(start)
     if data.udot is not None:
         _require_open(dyn, data, start)
-    structure, estimate = _settled(fitted, places, values, _given_noise(noise, _channels(fitted)))
+    structure, estimate = _projected(fitted, places, values, _given_noise(noise, _channels(fitted)))
     return _told(fitted, places, structure, estimate, values)
 
 
@@ -105,8 +110,8 @@ def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] 
     Raises:
         ModelError: the model has sticking friction in a joint, or a contact, stop or latch is closed in a row.
     """
-    for c in dyn.equations.candidates:
-        if c.normal is None and c.candidate.friction is not None:
+    for c in dyn.equations.intermittents:
+        if c.normal is None and c.constraint.friction is not None:
             raise ModelError(
                 f"{c.name!r} is a stick, which is inactive when forces are compared; leave it out of the model, and "
                 "use a load instead, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
@@ -140,9 +145,9 @@ def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:
     return np.broadcast_to(sizes, (count,)).copy()
 
 
-def _settled(
+def _projected(
     fitted: Regression, places: list[int], values: Array, noise: Array | None
-) -> tuple[Combinations, Estimate]:
+) -> tuple[IndependentParameters, Estimate]:
     """Return the identifiable base parameters and the estimate.
 
     In nonlinear problems the base parameters depend on the values, so that both are iterated.
@@ -159,13 +164,13 @@ def _settled(
         structure = there
 
 
-def _structure(fitted: Regression, values: Array) -> Combinations:
+def _structure(fitted: Regression, values: Array) -> IndependentParameters:
     """Return the base parameters that any motion can show, at given values of the parameters."""
     motion = random_motion(fitted.dyn, PROBE_STATES, values, fitted.data)
     J = triangles(replace(fitted, data=motion).at(values)[1]).reshape(-1, len(fitted.names))
     if fitted.data.udot is None:
         J = np.vstack([J, _of_contacts(fitted) * (np.abs(J).max() or 1.0)])
-    base = combinations_of(J)
+    base = independent_parameters_of(J)
     if not base.independent:
         raise ModelError(f"none of {', '.join(fitted.names)} has any effect on the motion; name others")
     return base
@@ -173,13 +178,13 @@ def _structure(fitted: Regression, values: Array) -> Combinations:
 
 def _of_contacts(fitted: Regression) -> Array:
     """Return a unit row for each parameter of gaps, friction, restitution and other contact data."""
-    given = [x for c in fitted.dyn.equations.candidates for x in (*c.numbers, *(row.motion for row in c.rows))]
+    given = [x for c in fitted.dyn.equations.intermittents for x in (*c.numbers, *(row.motion for row in c.rows))]
     known = {leaf.name for leaf in leaves([x for x in given if isinstance(x, Expr)])}
     return np.eye(len(fitted.names))[[name in known for name in fitted.names]]
 
 
 def _told(
-    fitted: Regression, places: list[int], structure: Combinations, found: Estimate, start: Array
+    fitted: Regression, places: list[int], structure: IndependentParameters, found: Estimate, start: Array
 ) -> Identification:
     """Return the identification result of an estimate."""
     names = fitted.names
@@ -190,7 +195,7 @@ def _told(
     errors = np.sqrt(np.diag(covariance))
     sums = total.B @ found.values[places]
     combinations = tuple(
-        Combination(terms_of(row, names), float(value), float(error))
+        ParameterCombination(terms_of(row, names), float(value), float(error))
         for row, value, error in zip(total.B, sums, errors, strict=True)
     )
     alone = {next(iter(c.terms)): c.standard_error for c in combinations if len(c.terms) == 1}
@@ -223,7 +228,9 @@ def _whole_bodies(dyn: Dynamics, names: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _unidentifiable(fitted: Regression, structure: Combinations, total: Combinations) -> Unidentifiable:
+def _unidentifiable(
+    fitted: Regression, structure: IndependentParameters, total: IndependentParameters
+) -> Unidentifiable:
     """Return parameters without effect, grouped by reason, then parameters that only appear in combinations."""
     names, found = fitted.names, []
     lost = [j for j in range(len(names)) if not total.B[:, j].any()]

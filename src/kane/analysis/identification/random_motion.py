@@ -33,19 +33,19 @@ def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) 
     e, random = dyn.equations, np.random.default_rng(0)
     states = RandomStates(e, count, seed=0)
     q, u, t = states.q.T, states.u.T, random.uniform(0.0, 1.0, size=count)
-    if dyn.settle is not None:
+    if dyn.project is not None:
         rows = random.integers(0, len(like), size=count)
         t = like.time[rows]
-        state, inputs = (t[:, None], like.q[rows], u), np.zeros((count, dyn.settle.n_rest))
-        settled = dyn.settle.join(state, inputs, dyn.settle.stage(values))
-        q, u = np.split(settled[:, : len(e.q) + len(e.u)], [len(e.q)], axis=1)
+        state, inputs = (t[:, None], like.q[rows], u), np.zeros((count, dyn.project.n_rest))
+        projected = dyn.project.join(state, inputs, dyn.project.stage(values))
+        q, u = np.split(projected[:, : len(e.q) + len(e.u)], [len(e.q)], axis=1)
     inputs = random.normal(size=(count, len(e.inputs)))
-    if like.forces is not None and dyn.settle is None:
+    if like.forces is not None and dyn.project is None:
         udot = random.normal(size=u.shape)
     else:
         given = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
         udot = dyn.forward(q, u, inputs, t, parameters=given)
-        if like.udot is None and e.candidates:  # along u, which the constraints allow
+        if like.udot is None and e.intermittents:  # along u, which the constraints allow
             udot = udot + random.normal(size=(count, 1)) * u
     found = np.isfinite(udot).all(axis=1)
     if found.sum() < 2:

@@ -31,9 +31,13 @@ from kane.analysis.identification.estimate import (
     spread_of,
 )
 from kane.analysis.identification.guessed_speeds import guessed_speeds
-from kane.analysis.identification.independent_parameters import Combinations, combinations_of, triangle
+from kane.analysis.identification.independent_parameters import (
+    IndependentParameters,
+    independent_parameters_of,
+    triangle,
+)
 from kane.analysis.identification.regression import Regression
-from kane.analysis.identification.shooting_nodes import beginnings
+from kane.analysis.identification.shooting_nodes import shooting_nodes
 from kane.analysis.identification.variational import Variational
 from kane.array_types import Array
 from kane.errors import ModelError, SimulationError
@@ -95,7 +99,7 @@ class _Looked(NamedTuple):
 
 
 def estimate_by_motions(
-    fitted: Regression, places: list[int], structure: Combinations, values: Array, given: Array | None
+    fitted: Regression, places: list[int], structure: IndependentParameters, values: Array, given: Array | None
 ) -> Estimate:
     """Estimate the independent parameters and the noise by least squares.
 
@@ -110,15 +114,17 @@ def estimate_by_motions(
     at = _Unknowns(values, shooting.begins(values))
     looked = shooting.look(at)
     require_enough(data.size, p + looked.moves.shape[2])
-    base = combinations_of(shooting.reduced(looked, noise).R[:, :p], INTEGRATED)
+    base = independent_parameters_of(shooting.reduced(looked, noise).R[:, :p], INTEGRATED)
     require_some(base, fitted.names)
     try:
-        found = shooting.settled(_Found(at, looked, noise, False), base.independent, given is None)
+        found = shooting.projected(_Found(at, looked, noise, False), base.independent, given is None)
     except np.linalg.LinAlgError as error:  # the motion no longer determines its node states
         raise _lost(fitted.names, values[places]) from error
     shooting.require_sides(found)
     R = shooting.reduced(found.looked, found.noise).R
-    if len(combinations_of(R[:, :p], INTEGRATED).independent) < len(base.independent) or not _explains(found, data):
+    if len(independent_parameters_of(R[:, :p], INTEGRATED).independent) < len(base.independent) or not _explains(
+        found, data
+    ):
         raise _lost(fitted.names, values[places], shooting.farthest(found))
     J = np.zeros((p + 1, len(fitted.names)))
     J[:, structure.independent] = R[:, :p]
@@ -183,7 +189,7 @@ class _Shooting:
     @property
     def contacts(self) -> bool:
         """Whether the model has intermittent constraints."""
-        return bool(self.motion.problem.dyn.equations.candidates)
+        return bool(self.motion.problem.dyn.equations.intermittents)
 
     @classmethod
     def of(cls, fitted: Regression, names: list[str], places: list[int], values: Array) -> _Shooting:
@@ -193,8 +199,8 @@ class _Shooting:
         last, measured = len(data) - 1, channels.continued(data.q if data.u is None else np.hstack([data.q, data.u]))
         if data.u is None:
             measured = guessed_speeds(fitted.dyn, data.time, measured, values)
-        if fitted.dyn.equations.candidates:
-            begun = beginnings(fitted.dyn, values, data.time, measured, STRETCH)
+        if fitted.dyn.equations.intermittents:
+            begun = shooting_nodes(fitted.dyn, values, data.time, measured, STRETCH)
             begun.require_known(fitted.dyn, names)
             closed = dict(zip(data.time[begun.rows].tolist(), begun.closed, strict=True))
             motion: Variational = ContactVariational.among(fitted.dyn, inputs, values, names, closed)
@@ -217,7 +223,7 @@ class _Shooting:
             ModelError: the projection moves a state too far.
         """
         first = self.cuts[:-1]
-        found = np.array([self.motion.settled(self.time[k], self.measured[k], values) for k in first])
+        found = np.array([self.motion.projected(self.time[k], self.measured[k], values) for k in first])
         moved = np.abs(_times(self.channels.slopes(self.measured[first]), found - self.measured[first]))
         near = small_beside(moved.max(axis=0), self.channels.series(self.measured))[self.seen]
         if not near.all():
@@ -277,7 +283,7 @@ class _Shooting:
             carried = R[d:, d:]
         return _Reduced(triangle(carried[:, d:]), rows)
 
-    def settled(self, found: _Found, sought: list[int], weigh: bool) -> _Found:
+    def projected(self, found: _Found, sought: list[int], weigh: bool) -> _Found:
         """Return the result of the search; ``weigh`` alternates searches and updates of the noise."""
         for k in range(MOST_ROUNDS if weigh else 1):
             found, before = self.searched(found, sought), found.noise
@@ -366,8 +372,10 @@ class _Shooting:
             values[self.places] += size * step
             moved = at.begins + size * begins
             try:
-                settled = [self.motion.settled(self.time[k], x, values) for k, x in zip(self.cuts, moved, strict=False)]
-                there = _Unknowns(values, np.array(settled))
+                projected = [
+                    self.motion.projected(self.time[k], x, values) for k, x in zip(self.cuts, moved, strict=False)
+                ]
+                there = _Unknowns(values, np.array(projected))
                 seen = self.look(there)
             except (ModelError, SimulationError) as error:
                 refused = error

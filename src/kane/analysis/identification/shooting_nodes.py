@@ -13,7 +13,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP
 
@@ -27,7 +27,7 @@ STATUS_ROWS_BESIDE = 2
 MEDIAN = 0.6745 * np.sqrt(6.0)
 
 
-class Beginnings(NamedTuple):
+class ShootingNodes(NamedTuple):
     """Shooting nodes.
 
     Attributes:
@@ -45,7 +45,7 @@ class Beginnings(NamedTuple):
             ModelError: the message names the parameter and the constraint.
         """
         closed = {row.name for own in self.closed for row in own}
-        for c in dyn.equations.candidates:
+        for c in dyn.equations.intermittents:
             rows = [row for row in c.rows if row.name in closed]
             there = {leaf.name for leaf in leaves([c.numbers[GAP], *_motions(rows)])} if rows else set()
             for name in sorted(there & set(names)):
@@ -65,7 +65,7 @@ class _Sighted(NamedTuple):
         clear: whether the data show this clearly.
     """
 
-    c: CandidateEquations
+    c: IntermittentEquations
     rows: tuple[Equation, ...]
     closed: NDArray[np.bool_]
     clear: NDArray[np.bool_]
@@ -81,7 +81,7 @@ class _Sighted(NamedTuple):
         return found
 
 
-def beginnings(dyn: Dynamics, parameters: Array, time: Array, x: Array, stretch: int) -> Beginnings:
+def shooting_nodes(dyn: Dynamics, parameters: Array, time: Array, x: Array, stretch: int) -> ShootingNodes:
     """Return the shooting nodes, at least ``stretch`` rows apart.
 
     A gap is open if it clearly exceeds its noise; it is closed if neither the gap nor its rate exceeds its noise.
@@ -112,13 +112,13 @@ def beginnings(dyn: Dynamics, parameters: Array, time: Array, x: Array, stretch:
         if sure[k] and k >= rows[-1] + stretch:
             rows.append(k)
     closed = [[look for look in looked if look.closed[k] and look.sure[k]] for k in rows]
-    return Beginnings(rows, [tuple(row for look in own for row in look.rows) for own in closed])
+    return ShootingNodes(rows, [tuple(row for look in own for row in look.rows) for own in closed])
 
 
 def _require_known(dyn: Dynamics) -> None:
     """Raise if the model has constraints whose status the states do not show."""
-    for c in dyn.equations.candidates:
-        if c.candidate.bilateral or (c.normal is None and c.candidate.friction is None):
+    for c in dyn.equations.intermittents:
+        if c.constraint.bilateral or (c.normal is None and c.constraint.friction is None):
             raise ModelError(
                 f"{c.name!r} is a latch or a switch, and measured states do not show whether it is active; "
                 "give udot, and leave out the rows in which it is active"
@@ -131,14 +131,14 @@ def _motions(rows: Sequence[Equation]) -> list[Expr]:
 
 def _looks(dyn: Dynamics, parameters: Array, time: Array, x: Array) -> Iterator[_Sighted]:
     """Yield the status of each gap, and of each slip with friction."""
-    for c in dyn.equations.candidates:
+    for c in dyn.equations.intermittents:
         normal = () if c.normal is None else (c.normal,)
         closed: NDArray[np.bool_] = np.ones(len(x), bool)
         if normal:
             small, large = _sizes(dyn, [c.numbers[GAP], *_motions(normal)], parameters, time, x)
             closed = small[:, 0] & small[:, 1]
             yield _Sighted(c, normal, closed, closed | large[:, 0])
-        if c.tangents and c.candidate.friction is not None:
+        if c.tangents and c.constraint.friction is not None:
             small, _ = _sizes(dyn, _motions(c.tangents), parameters, time, x)
             yield _Sighted(c, c.tangents, closed & small.all(axis=1), np.ones(len(x), bool))
 

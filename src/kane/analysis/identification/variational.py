@@ -21,9 +21,9 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE
 from kane.native.variations import vary_forwards
-from kane.simulation.driver import Outcome, run_march
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March
+from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.set_up import pose
@@ -80,7 +80,7 @@ class Variational:
         names: names of the parameters.
     """
 
-    problem: Problem
+    problem: InitialValueProblem
     names: tuple[str, ...]
 
     @classmethod
@@ -91,7 +91,7 @@ class Variational:
             ModelError: the independent speeds are selected anew along the motion.
         """
         problem = pose(dyn, inputs, parameters, (), None)
-        if problem.switching is not ONE_MODE:
+        if problem.mode_source is not ONE_MODE:
             raise ModelError(
                 f"{dyn.equations.name!r} selects its independent speeds anew along the motion, where derivatives "
                 "jump; give udot, so that forces are compared"
@@ -102,7 +102,7 @@ class Variational:
         """Return the equations whose constraints hold at the start of an interval."""
         return self.problem.dyn
 
-    def settled(self, t: float, x: Array, parameters: Array) -> Array:
+    def projected(self, t: float, x: Array, parameters: Array) -> Array:
         """Project a state onto the constraints: the retraction onto the admissible states.
 
         Raises:
@@ -111,12 +111,12 @@ class Variational:
         dyn, x = self.at_begin(t), np.array(x)
         for start in dyn.equations.quaternions:
             x[start : start + 4] /= np.linalg.norm(x[start : start + 4])
-        settle = dyn.settle
-        if settle is None:
+        project = dyn.project
+        if project is None:
             return x
-        stage, inputs = settle.stage(parameters), np.zeros(settle.n_rest)
+        stage, inputs = project.stage(parameters), np.zeros(project.n_rest)
         for _ in range(SETTLINGS):
-            found = settle(np.concatenate([[t], x]), inputs, stage)
+            found = project(np.concatenate([[t], x]), inputs, stage)
             x, residuals = np.array(found[: len(x)]), found[len(x) : len(x) + 2]
             if np.abs(residuals).max() < UNSETTLED:
                 return x
@@ -161,7 +161,7 @@ class Variational:
     ) -> tuple[Array, Array]:
         """Return states and derivatives of some intervals."""
         motion, table = self._motion(parameters), scheme(method)
-        states = [self._marched(x, own, parameters, method).states() for x, own in zip(begins, times, strict=True)]
+        states = [self._integrated(x, own, parameters, method).states() for x, own in zip(begins, times, strict=True)]
         joined = np.concatenate(states)
         whole = Leg(motion, joined[:, 0], joined[:, 1:])
         starts, chosen = self._starts(moves), spanned(self._chosen(motion, moves.shape[2]))
@@ -189,23 +189,23 @@ class Variational:
     def _motion(self, parameters: Array) -> ModeSlopes:
         return ModeSlopes(self.problem.dyn, self.problem.plan, parameters, self.names)
 
-    def _marched(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> March:
+    def _integrated(self, x0: Array, times: Array, parameters: Array, method: Explicit) -> IntegratorState:
         """Simulate an interval and record every step."""
         problem = self.problem.of_values(parameters, self.problem.plan.constants)
         start, until = float(times[0]), float(times[-1])
-        march = problem.march(free_course(start, until, 1, None, Stops(problem).between(start, until)), x0)
+        integration = problem.integration(free_course(start, until, 1, None, Stops(problem).between(start, until)), x0)
         most = MOST_STEPS * len(times)
 
         def watched(fraction: float) -> None:
-            if march.store.counts[DONE] > most and not march.finished:
-                raise SimulationError(_ends(problem, march.time, until, f"more than {most} steps"))
+            if integration.store.counts[DONE] > most and not integration.finished:
+                raise SimulationError(_ends(problem, integration.time, until, f"more than {most} steps"))
 
-        outcome = run_march(march, problem.advance(method), watched)
+        outcome = advance_to_end(integration, problem.advance(method), watched)
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:
-            raise SimulationError(_ends(problem, march.time, until, outcome.value))
-        return march
+            raise SimulationError(_ends(problem, integration.time, until, outcome.value))
+        return integration
 
 
 def tangents(motion: ModeSlopes, t: Array, x: Array) -> list[Array]:
@@ -213,14 +213,14 @@ def tangents(motion: ModeSlopes, t: Array, x: Array) -> list[Array]:
 
     Projection does not change an admissible state, so that its derivative there is a projection onto the tangent space.
     """
-    along = motion.settled(t, x)
+    along = motion.projected(t, x)
     if along is None:
         return [np.eye(x.shape[1])] * len(x)
     bases, sizes, _ = np.linalg.svd(along.by_x)
     return [U[:, : int((free > FREE_DIRECTION_THRESHOLD).sum())] for U, free in zip(bases, sizes, strict=True)]
 
 
-def _ends(problem: Problem, time: float, until: float, why: str) -> str:
+def _ends(problem: InitialValueProblem, time: float, until: float, why: str) -> str:
     return (
         f"the motion of {problem.dyn.equations.name!r} with these parameters ends at t = {time:.9g} s of {until:.9g} "
         f"s: {why}; start the search nearer to the solution (start=), or correct the data (q in rad)"

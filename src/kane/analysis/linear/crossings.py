@@ -114,10 +114,10 @@ def _passage(matrix: Callable[[float], Matrix], at: complex, near: float, way: f
         k = int(np.argmin(np.abs(found - at)))
         return float(found[k].real), float(errors[k])
 
-    for share in TEST_DISTANCES:
-        (left, less), (right, more) = nearest(near - share * way), nearest(near + share * way)
+    for ratio in TEST_DISTANCES:
+        (left, less), (right, more) = nearest(near - ratio * way), nearest(near + ratio * way)
         if left < -less and right > more:
-            step: Any = abs(share * way)
+            step: Any = abs(ratio * way)
             return float(
                 brentq(lambda x: nearest(x)[0], near - step, near + step, xtol=EQUAL_VALUE_TOLERANCE * abs(way))
             )

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from kane.analysis.sensitivities.variations import Affine, Array, Leg, ModeSlopes
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.atlas import Atlas
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charts import Charts
@@ -102,7 +102,7 @@ def charts_of(run: Trajectory) -> Charts | None:
 
 
 def charted_pieces(
-    run: Trajectory, march: March, switching: ChartSwitching, motion: Callable[[int], ModeSlopes]
+    run: Trajectory, integration: IntegratorState, mode_source: ChartSwitching, motion: Callable[[int], ModeSlopes]
 ) -> tuple[list[Leg], list[ChartChange]]:
     """The steps of a march in the charts of each stretch, and the changes between; it begins and ends as declared.
 
@@ -112,7 +112,7 @@ def charted_pieces(
         switching: of its charts.
         motion: in the charts of a key.
     """
-    atlas, states, stretches = switching.atlas, march.states(), march.stretches()
+    atlas, states, stretches = mode_source.atlas, integration.states(), integration.stretches()
     pieces, keys = list[Leg](), list[int]()
 
     def declared(k: int) -> None:

@@ -27,7 +27,7 @@ from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.dynamics.least_solution import least_of_motion, solve_minimum_norm
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, RESTITUTION
 
@@ -41,14 +41,14 @@ STRIKES = ("imposed", "bounces", "halts")
 class Strike:
     """What strikes, and what it does: one of ``STRIKES``, or it is deleted."""
 
-    c: CandidateEquations
+    c: IntermittentEquations
     kind: str
 
     @property
     def guard(self) -> Expr | None:
         """What vanishes; None where a reaction does, at which the accelerations go on as they were."""
         if self.kind == "deleted":
-            return None if self.c.candidate.off is None else self.c.numbers[OFF]
+            return None if self.c.constraint.off is None else self.c.numbers[OFF]
         return self.c.numbers[ON] if self.c.normal is None else self.c.numbers[GAP]
 
     def rows(self, closed: Sequence[Equation], tangents: Sequence[Equation]) -> list[tuple[Equation, Expr | float]]:
@@ -96,7 +96,7 @@ class Meeting:
     """
 
     strikes: Sequence[Strike]
-    candidates: Sequence[CandidateEquations]
+    intermittents: Sequence[IntermittentEquations]
     constraints: Sequence[Equation]
     before: Array
     after: Array
@@ -151,7 +151,7 @@ class Meeting:
         statuses, found = np.array(self.before), list[Affine]()
         for i in order:
             strike, then = self.strikes[i], statuses.copy()
-            place = self.candidates.index(strike.c)
+            place = self.intermittents.index(strike.c)
             then[place] = self.after[place]
             x_then = x.copy()
             x_then[-len(self._moved[i]) :] += self._moved[i]
@@ -170,9 +170,9 @@ class Meeting:
         motion = self.mode(statuses)
         return motion.directed(np.array([self.t]), x[None]) if isinstance(motion, SlidingSlopes) else motion
 
-    def _closed(self, statuses: Array, beside: CandidateEquations | None = None) -> list[Equation]:
+    def _closed(self, statuses: Array, beside: IntermittentEquations | None = None) -> list[Equation]:
         """Rows that are in force whatever strikes."""
-        pairs = zip(self.candidates, statuses, strict=True)
+        pairs = zip(self.intermittents, statuses, strict=True)
         return [
             *self.constraints,
             *(row for c, status in pairs if status == HELD and c is not beside for row in c.rows),

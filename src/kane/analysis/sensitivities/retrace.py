@@ -23,15 +23,15 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.run_interface import recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD, KINETIC, SLIDING, STATIC
 from kane.simulation import integrators
-from kane.simulation.driver import Outcome, run_march
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.inputs.input_plan import InputPlan
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators import RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
@@ -39,7 +39,7 @@ from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charted_contacts import ChartedContactSwitching
 from kane.simulation.modes.set_up import pose
-from kane.simulation.results.contact_log import JAMS, Story
+from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.schedule.course import fixed_course, free_course
 from kane.simulation.schedule.step_ends import Stops
@@ -65,7 +65,7 @@ class Retraced:
         times: of the run's records.
     """
 
-    problem: Problem
+    problem: InitialValueProblem
     method: Explicit
     pieces: Sequence[Leg]
     jumps: Sequence[Saltation | Meeting | ChartChange]
@@ -94,29 +94,29 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
             "inputs that are functions of Python have no derivatives; give expressions, kane.Interpolated, kane.Held, "
             "or a kane.Sampled with derivative="
         )
-    if isinstance(problem.switching, ChartedContactSwitching):
+    if isinstance(problem.mode_source, ChartedContactSwitching):
         raise ModelError(
             f"{problem.layout.model!r} ran in charts with constraints that come and go, of which both together are not "
             "derived; let kane.Spherical take the place of the gimbal"
         )
     require_derivatives(problem.laws)
     method = _method(run, integrator)
-    march = _marched(run, problem, method)
+    integration = _integrated(run, problem, method)
     laws, plan = problem.plan.expressions, problem.plan
 
     def slopes(of: Dynamics) -> ModeSlopes:
         return ModeSlopes(with_laws(of, laws) if laws else of, plan, values, tuple(direct))
 
-    if isinstance(problem.switching, ChartSwitching):
-        return _in_charts(run, march, problem, method, slopes)
-    states = march.states()
-    story = None if problem.switching is ONE_MODE else problem.record(march).story
-    if story is not None:
-        require_no_step_over(dyn.equations.name, story.times, story.kinds)
-    said = march.sampler.answers() if march.sampler is not None else []
+    if isinstance(problem.mode_source, ChartSwitching):
+        return _in_charts(run, integration, problem, method, slopes)
+    states = integration.states()
+    contact_log = None if problem.mode_source is ONE_MODE else problem.record(integration).contact_log
+    if contact_log is not None:
+        require_no_step_over(dyn.equations.name, contact_log.times, contact_log.kinds)
+    said = integration.sampler.answers() if integration.sampler is not None else []
     plan = with_answers(problem.plan, said, float(run.time[0]))
     whole = slopes(dyn)
-    pieces, changes = Cutter(whole.dyn, plan, values, tuple(direct), method).cut(states, story)
+    pieces, changes = Cutter(whole.dyn, plan, values, tuple(direct), method).cut(states, contact_log)
     for piece in pieces:
         require_smooth(piece)
     return Retraced(
@@ -125,24 +125,28 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
 
 
 def _in_charts(
-    run: Trajectory, march: March, problem: Problem, method: Explicit, slopes: Callable[[Dynamics], ModeSlopes]
+    run: Trajectory,
+    integration: IntegratorState,
+    problem: InitialValueProblem,
+    method: Explicit,
+    slopes: Callable[[Dynamics], ModeSlopes],
 ) -> Retraced:
     """A run whose gimbals changed their angles."""
-    switching = problem.switching
-    assert isinstance(switching, ChartSwitching)
+    mode_source = problem.mode_source
+    assert isinstance(mode_source, ChartSwitching)
     if problem.laws:
         raise ModelError(
             f"{problem.layout.model!r} ran in charts under sampled laws, of which both together are not derived; let "
             "kane.Spherical take the place of the gimbal"
         )
-    pieces, jumps = charted_pieces(run, march, switching, lambda key: slopes(switching.problem(key).dyn))
+    pieces, jumps = charted_pieces(run, integration, mode_source, lambda key: slopes(mode_source.problem(key).dyn))
     for piece in pieces:
         require_same_steps(piece, method, ", in another chart" if isinstance(piece, ChartedLeg) and piece.key else "")
         require_smooth(piece)
     return Retraced(problem, method, pieces, jumps, HeldAnswers.of(()), np.array(run.time))
 
 
-def _marched(run: Trajectory, problem: Problem, method: Explicit) -> March:
+def _integrated(run: Trajectory, problem: InitialValueProblem, method: Explicit) -> IntegratorState:
     """The run again, with a record of each step.
 
     Raises:
@@ -154,13 +158,13 @@ def _marched(run: Trajectory, problem: Problem, method: Explicit) -> March:
     else:
         course = free_course(start, until, 1, None, Stops(problem).between(start, until))
     begin, x = problem, np.concatenate([run.q[0], run.u[0]])
-    if isinstance(problem.switching, ChartSwitching):
-        begin, x = problem.switching.start(problem, start, run.q[0], run.u[0])
-    march = begin.march(course, x)
-    outcome = run_march(march, begin.advance(method), lambda fraction: None)
+    if isinstance(problem.mode_source, ChartSwitching):
+        begin, x = problem.mode_source.start(problem, start, run.q[0], run.u[0])
+    integration = begin.integration(course, x)
+    outcome = advance_to_end(integration, begin.advance(method), lambda fraction: None)
     if outcome is not Outcome.FINISHED:
         raise SimulationError(f"the run of {problem.layout.model!r} could not be taken again: {outcome.value}")
-    return march
+    return integration
 
 
 def require_no_step_over(name: str, times: Iterable[float], kinds: Iterable[str]) -> None:
@@ -217,37 +221,39 @@ class Cutter:
     direct: tuple[str, ...]
     method: Explicit
 
-    def cut(self, states: Array, story: Story | None) -> tuple[list[Leg], list[Saltation | Meeting]]:
-        if story is None:
+    def cut(self, states: Array, contact_log: ContactLog | None) -> tuple[list[Leg], list[Saltation | Meeting]]:
+        if contact_log is None:
             whole = Leg(self._motion(()), states[:, 0], states[:, 1:])
             require_same_steps(whole, self.method, "")
             return [whole], []
-        there = _there_from_the_start(story, states[0, 0])
-        groups = _together(story, there)
-        changes = [_change(story, group) for group in groups]
+        there = _there_from_the_start(contact_log, states[0, 0])
+        groups = _together(contact_log, there)
+        changes = [_change(contact_log, group) for group in groups]
         begins = [states[0], *(np.concatenate([[t], after]) for t, _, after in changes)]
         ends = [*(np.concatenate([[t], before]) for t, before, _ in changes), states[-1]]
-        modes = [first_statuses(story, states[0, 0]), *(story.after[group[-1]] for group in groups)]
+        modes = [first_statuses(contact_log, states[0, 0]), *(contact_log.after[group[-1]] for group in groups)]
         pieces = [
             _piece(self._mode(mode), states, begin, end) for mode, begin, end in zip(modes, begins, ends, strict=True)
         ]
-        parts = list(self._graded(story, groups, pieces))  # refuses slips so stiff that their steps say nothing
+        parts = list(self._graded(contact_log, groups, pieces))  # refuses slips so stiff that their steps say nothing
         for mode, piece in zip(modes, pieces, strict=True):
-            require_same_steps(piece, self.method, f", with {statuses_in_words(mode, story.candidates)}")
+            require_same_steps(piece, self.method, f", with {statuses_in_words(mode, contact_log.intermittents)}")
         jumps: list[Saltation | Meeting] = []
         for k, legs in enumerate(parts):
             if k:
-                jumps.append(self._jump(story, groups[k - 1], [parts[k - 1][-1], legs[0]], changes[k - 1]))
+                jumps.append(self._jump(contact_log, groups[k - 1], [parts[k - 1][-1], legs[0]], changes[k - 1]))
             for a, b in pairwise(legs):
                 jumps.append(Saltation(a.motion, b.motion, float(b.t[0]), b.x[0], b.x[0], None, (), "slip"))
         return [leg for legs in parts for leg in legs], jumps
 
-    def _graded(self, story: Story, groups: Sequence[Sequence[int]], pieces: Sequence[Leg]) -> Iterator[list[Leg]]:
+    def _graded(
+        self, contact_log: ContactLog, groups: Sequence[Sequence[int]], pieces: Sequence[Leg]
+    ) -> Iterator[list[Leg]]:
         """The pieces, those with short steps where a slip in space begins or ends; one where it does both is two."""
-        candidates = self.dyn.equations.candidates
+        intermittents = self.dyn.equations.intermittents
 
-        def slow(group: Sequence[int], kind: str) -> list[CandidateEquations]:
-            causes = (candidates[story.causes[i]] for i in group if story.kinds[i] == kind)
+        def slow(group: Sequence[int], kind: str) -> list[IntermittentEquations]:
+            causes = (intermittents[contact_log.causes[i]] for i in group if contact_log.kinds[i] == kind)
             return [c for c in causes if len(c.tangents) == 2]
 
         for k, piece in enumerate(pieces):
@@ -268,7 +274,7 @@ class Cutter:
     def _mode(self, statuses: Array) -> ModeSlopes:
         rows: list[Equation] = []
         drags: list[Drag] = []
-        for c, status in zip(self.dyn.equations.candidates, statuses, strict=True):
+        for c, status in zip(self.dyn.equations.intermittents, statuses, strict=True):
             if status == HELD:
                 rows += c.rows
             elif status == SLIDING:
@@ -278,44 +284,52 @@ class Cutter:
         return sliding(motion, drags) if drags else motion
 
     def _jump(
-        self, story: Story, group: Sequence[int], pieces: Sequence[Leg], at: tuple[float, Array, Array]
+        self, contact_log: ContactLog, group: Sequence[int], pieces: Sequence[Leg], at: tuple[float, Array, Array]
     ) -> Saltation | Meeting:
         before, after = (piece.motion for piece in pieces)
         k = group[0]
-        candidates, kind = self.dyn.equations.candidates, story.kinds[k]
+        intermittents, kind = self.dyn.equations.intermittents, contact_log.kinds[k]
         if kind in _SLIPS:
-            return self._slip(story, group, (before, after), at)
-        first = Strike(candidates[story.causes[k]], kind)
-        strikes = [Strike(candidates[story.causes[i]], story.kinds[i]) for i in group if story.kinds[i] in STRIKES]
+            return self._slip(contact_log, group, (before, after), at)
+        first = Strike(intermittents[contact_log.causes[k]], kind)
+        strikes = [
+            Strike(intermittents[contact_log.causes[i]], contact_log.kinds[i])
+            for i in group
+            if contact_log.kinds[i] in STRIKES
+        ]
         together = [guard for other in strikes[1:] if (guard := other.guard) is not None]
-        then = story.after[group[-1]]
+        then = contact_log.after[group[-1]]
         jump = first.change((before, after), at, self._closed(then, first.c), together)
         if len(strikes) < 2 or (jump.lawful and jump.always_together):
             return jump
-        return self._meeting(strikes, story.after[k - 1] if k else story.statuses[0], then, at) or jump
+        return self._meeting(strikes, contact_log.after[k - 1] if k else contact_log.statuses[0], then, at) or jump
 
     def _meeting(
         self, strikes: Sequence[Strike], before: Array, after: Array, at: tuple[float, Array, Array]
     ) -> Meeting | None:
         """Impacts that meet; None where something else changes with them."""
-        candidates = self.dyn.equations.candidates
-        changed = [c for c, a, b in zip(candidates, before, after, strict=True) if a != b]
+        intermittents = self.dyn.equations.intermittents
+        changed = [c for c, a, b in zip(intermittents, before, after, strict=True) if a != b]
         if any(all(c is not strike.c for strike in strikes) for c in changed):
             return None
-        return Meeting(strikes, candidates, self.dyn.equations.constraints, before, after, self._mode, at)
+        return Meeting(strikes, intermittents, self.dyn.equations.constraints, before, after, self._mode, at)
 
-    def _closed(self, statuses: Array, beside: CandidateEquations) -> list[Equation]:
+    def _closed(self, statuses: Array, beside: IntermittentEquations) -> list[Equation]:
         """Rows that are in force besides those of one contact."""
-        pairs = zip(self.dyn.equations.candidates, statuses, strict=True)
+        pairs = zip(self.dyn.equations.intermittents, statuses, strict=True)
         closed = (row for c, status in pairs if status == HELD and c is not beside for row in c.rows)
         return [*self.dyn.equations.constraints, *closed]
 
     def _slip(
-        self, story: Story, group: Sequence[int], motions: tuple[ModeSlopes, ModeSlopes], at: tuple[float, Array, Array]
+        self,
+        contact_log: ContactLog,
+        group: Sequence[int],
+        motions: tuple[ModeSlopes, ModeSlopes],
+        at: tuple[float, Array, Array],
     ) -> Saltation:
         """What friction does between sticking and sliding, at several contacts of a body together."""
-        causes = [self.dyn.equations.candidates[story.causes[i]] for i in group]
-        c, kind, (t, x, x_after) = causes[0], story.kinds[group[0]], at
+        causes = [self.dyn.equations.intermittents[contact_log.causes[i]] for i in group]
+        c, kind, (t, x, x_after) = causes[0], contact_log.kinds[group[0]], at
         if kind == "slips" and self.plan.jumps(t):
             return Saltation(*motions, t, x, x_after, None, (), c.name)
         if any(len(other.tangents) != len(c.tangents) for other in causes):
@@ -334,7 +348,7 @@ class Cutter:
                 "by rounding; give the run smaller tolerances, and where static friction is hardly above kinetic, more "
                 "of it"
             )
-        closed = self._closed(story.after[group[-1]], c)
+        closed = self._closed(contact_log.after[group[-1]], c)
         rows, drags = Strike(c, kind).rows(closed, c.tangents), list[tuple[Equation, Expr, int]]()
         if isinstance(motions[1], SlidingSlopes):
             for normal, friction in _slipping_on(motions[1], t, x_after):
@@ -352,36 +366,39 @@ def _slipping_on(motion: SlidingSlopes, t: float, x: Array) -> Iterator[tuple[Eq
             yield drag.normal, [(row, -drag.kinetic * e) for row, e in zip(drag.tangents, along, strict=False)]
 
 
-def first_statuses(story: Story, start: float) -> Array:
+def first_statuses(contact_log: ContactLog, start: float) -> Array:
     """Those in which a run that begins at a time goes on from there."""
-    there = _there_from_the_start(story, start)
-    return np.asarray(story.after[there - 1] if there else story.statuses[0])
+    there = _there_from_the_start(contact_log, start)
+    return np.asarray(contact_log.after[there - 1] if there else contact_log.statuses[0])
 
 
-def _there_from_the_start(story: Story, start: float) -> int:
+def _there_from_the_start(contact_log: ContactLog, start: float) -> int:
     """How many of the first changes say what is in force at the start, where nothing jumps."""
-    begins = (story.times == start) & (
-        np.abs(story.u - story.u_before).max(axis=1) <= AT_THE_START * np.abs(story.u).max(axis=1, initial=1.0)
+    begins = (contact_log.times == start) & (
+        np.abs(contact_log.u - contact_log.u_before).max(axis=1)
+        <= AT_THE_START * np.abs(contact_log.u).max(axis=1, initial=1.0)
     )
     return int(np.argmin(np.append(begins, False)))
 
 
-def _change(story: Story, group: Sequence[int]) -> tuple[float, Array, Array]:
+def _change(contact_log: ContactLog, group: Sequence[int]) -> tuple[float, Array, Array]:
     """When, and the states on both sides."""
     first, last = group[0], group[-1]
-    before, after = (np.concatenate([story.q[first], u]) for u in (story.u_before[first], story.u[last]))
-    return float(story.times[first]), before, after
+    before, after = (
+        np.concatenate([contact_log.q[first], u]) for u in (contact_log.u_before[first], contact_log.u[last])
+    )
+    return float(contact_log.times[first]), before, after
 
 
-def _together(story: Story, first: int) -> list[list[int]]:
+def _together(contact_log: ContactLog, first: int) -> list[list[int]]:
     """Changes from the first on; what an impact brings with it, and what friction does at several contacts at one time,
     is one change, its cause first.
     """
     groups: list[list[int]] = []
-    for k in range(first, len(story.times)):
-        same = bool(groups) and story.times[k] == story.times[groups[-1][0]]
-        kind = story.kinds[groups[-1][0]] if same else ""
-        if kind in STRIKES or (kind in _SLIPS and story.kinds[k] == kind):
+    for k in range(first, len(contact_log.times)):
+        same = bool(groups) and contact_log.times[k] == contact_log.times[groups[-1][0]]
+        kind = contact_log.kinds[groups[-1][0]] if same else ""
+        if kind in STRIKES or (kind in _SLIPS and contact_log.kinds[k] == kind):
             groups[-1].append(k)
         else:
             groups.append([k])

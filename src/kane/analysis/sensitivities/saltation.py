@@ -237,6 +237,6 @@ def held(dyn: Dynamics, rows: Sequence[Equation]) -> Dynamics:
 
 
 def _held(dyn: Dynamics, rows: Sequence[Equation]) -> Dynamics:
-    whole = dyn.equations.with_candidates
+    whole = dyn.equations.with_intermittent_rows
     constraints = (*dyn.equations.constraints, *rows)
-    return Dynamics(replace(whole, constraints=constraints, candidates=(), touching=False), dyn.compile)
+    return Dynamics(replace(whole, constraints=constraints, intermittents=(), touching=False), dyn.compile)

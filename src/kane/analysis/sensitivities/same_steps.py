@@ -43,7 +43,7 @@ def require_same_steps(leg: Leg, method: Explicit, mode: str) -> None:
         h, value, weights = np.diff(part.t), slopes[:, : table.last], table.coefficients[table.last][: table.last]
         ends = part.x[:-1] + h[:, None] * np.einsum("j,kjx->kx", weights, value)
         missed, rounding = part.x[1:] - ends, _rounding(part)
-        along = part.motion.settled(part.t[1:], part.x[1:])
+        along = part.motion.projected(part.t[1:], part.x[1:])
         if along is not None:
             missed = (along.by_x @ missed[..., None])[..., 0]
             rounding = (np.abs(along.by_x) @ rounding[..., None])[..., 0]

@@ -332,7 +332,7 @@ def _started(motion: ModeSlopes, t: Array, x: Array, names: Sequence[str]) -> Af
     e, (nq, nx, width) = motion.dyn.equations, motion.widths
     states = [leaf.name for leaf in (*e.q, *e.u)]
     moved = np.array([[float(name == state) for name in names] for state in states]).reshape(nx, len(names))
-    after = motion.settled(t, x) if e.constraints or e.closing else None
+    after = motion.projected(t, x) if e.constraints or e.closing else None
     if after is None:
         return Affine(moved, np.zeros((nx, width)))
     state = x[:, :nq], x[:, nq:], motion.inputs(t, t), t

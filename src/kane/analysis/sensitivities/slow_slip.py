@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg
 from kane.errors import ModelError
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.native.arrays import Scheme
 from kane.simulation.integrators.explicit import Explicit, scheme
 
@@ -37,7 +37,7 @@ STEPS, APART, FOUND = 30, 1e-6, 1e-11
 SLOW = 1e-3
 
 
-def graded(leg: Leg, method: Explicit, causes: Sequence[CandidateEquations], *, begins: bool) -> Leg:
+def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], *, begins: bool) -> Leg:
     """The steps of a piece in which the slips of some contacts in space begin from rest, or else end.
 
     Raises:
@@ -55,7 +55,7 @@ def graded(leg: Leg, method: Explicit, causes: Sequence[CandidateEquations], *, 
     times = np.union1d(leg.t, leg.t[0] + near if begins else leg.t[-1] - near)[:: 1 if h > 0.0 else -1]
     for _ in range(TURNS):
         motion = replace(motion, offsets=np.where(slow[:, None], w * e, 0.0))
-        found = _marched(Leg(motion, leg.t, leg.x), times, scheme(method))
+        found = _integrated(Leg(motion, leg.t, leg.x), times, scheme(method))
         speeds = np.linalg.norm(motion.slips(found.t, found.x), axis=2)[:, slow].min(axis=1)
         there = _directions(motion, found, _next_to(end, speeds > FAST * w, leg))
         if ((there * e).sum(axis=1)[slow] > ALONG).all():
@@ -121,7 +121,7 @@ def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Arr
     return (ends[0] - ends[1]) / (2.0 * h)
 
 
-def _marched(leg: Leg, times: Array, table: Scheme) -> Leg:
+def _integrated(leg: Leg, times: Array, table: Scheme) -> Leg:
     """The piece with more steps; where the run has states they stay."""
     known, states = dict(zip(leg.t.tolist(), leg.x, strict=True)), [leg.x[0]]
     for t, end in pairwise(times.tolist()):

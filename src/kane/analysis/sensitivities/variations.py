@@ -89,7 +89,7 @@ class ModeSlopes:
         whole = d(x[:, :nq], x[:, nq:], inputs, t, parameters=self.values).whole
         return whole[..., :nx], whole[..., nx:]
 
-    def settled(self, t: Array, x: Array) -> Affine | None:
+    def projected(self, t: Array, x: Array) -> Affine | None:
         """How a state that a step has reached follows as it is settled; None where nothing is."""
         e, (_, nx, width) = self.dyn.equations, self.widths
         if not (e.constraints or e.closing or e.quaternions):
@@ -186,10 +186,10 @@ class Leg:
         """As native loops take them."""
         count = found.times.size
         by_x, by_p = (np.ascontiguousarray(a.reshape(count, *a.shape[2:])) for a in (found.by_x, found.by_p))
-        after = self.motion.settled(self.t[1:], self.x[1:])
+        after = self.motion.projected(self.t[1:], self.x[1:])
         nothing = Affine(np.zeros((0, *by_x.shape[1:])), np.zeros((0, *by_p.shape[1:])))
-        settled = [np.ascontiguousarray(a) for a in after or nothing]
-        return StepSlopes(np.diff(self.t), table.coefficients, table.last, by_x, by_p, *settled)
+        projected = [np.ascontiguousarray(a) for a in after or nothing]
+        return StepSlopes(np.diff(self.t), table.coefficients, table.last, by_x, by_p, *projected)
 
     def stretches(self, answers: Passing) -> list[tuple[int, int]]:
         """Steps between which answers change something: the first, and behind the last."""

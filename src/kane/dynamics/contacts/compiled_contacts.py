@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.compiled_modes import AheadOfTime
+from kane.dynamics.compiled_modes import CompiledModes
 from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
@@ -57,8 +57,8 @@ class CompiledMode:
     def of(cls, mode: ContactMode, code_of: Callable[[Program], CompiledFunction]) -> CompiledMode:
         """The code of a mode."""
         found = {"slopes": mode.accelerations(), "guards": mode.guards()}
-        if mode.settles:
-            found |= {"missed": mode.missed(), "step": mode.step(), "settled": mode.settled()}
+        if mode.projections:
+            found |= {"missed": mode.missed(), "step": mode.step(), "settled": mode.projected()}
         return cls(mode.statuses, tuple(code_of(scheduled(mode.open, name, x)) for name, x in found.items()))
 
     def row(self, starts: Iterator[int]) -> np.ndarray:
@@ -84,13 +84,13 @@ class ContactModes:
 
     modes: tuple[CompiledMode, ...] = ()
     inputs: int = 0
-    candidates: int = 0
+    intermittents: int = 0
     expected: bool = False
 
     @classmethod
-    def of(cls, equations: Equations, given: AheadOfTime) -> ContactModes:
+    def of(cls, equations: Equations, given: CompiledModes) -> ContactModes:
         """None as yet, of equations with the rows of all candidates."""
-        sizes = len(equations.inputs), len(equations.candidates)
+        sizes = len(equations.inputs), len(equations.intermittents)
         return cls((), *sizes, expected=bool(given.statuses) or given.met)
 
     @property
@@ -106,7 +106,7 @@ class ContactModes:
     @property
     def length(self) -> int:
         """Of the block that native code reads."""
-        return AHEAD + len(self.modes) * int(row_length(self.candidates)) if self.expected else 0
+        return AHEAD + len(self.modes) * int(row_length(self.intermittents)) if self.expected else 0
 
     def block(self, starts: Iterable[int]) -> np.ndarray:
         """What native code reads, int64, none of the modes in force; the stages of the programs at these places."""
@@ -122,7 +122,7 @@ class ContactModes:
     def in_lanes(self, header: np.ndarray, changing: int) -> LaneModes:
         """What trajectories side by side call, from the header of a stage and where in it begins what changes."""
         first = len(header) - self.length
-        rows = header[first + AHEAD :].reshape(-1, int(row_length(self.candidates)))
+        rows = header[first + AHEAD :].reshape(-1, int(row_length(self.intermittents)))
         places = (rows[:, OWN_RHS + 1].tolist(), rows[:, OWN_GUARDS + 1].tolist())
         along = [
             [changing + k * CHANGING + i for k, status in enumerate(mode) if status == SLIDING for i in READ]

@@ -13,7 +13,7 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.compiled_modes import NO_COMPILED_MODES, AheadOfTime, statuses_in_words
+from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes, statuses_in_words
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.compiled_contacts import CompiledMode, ContactModes
 from kane.dynamics.contacts.contact_table import contact_table, sticks
@@ -106,10 +106,10 @@ class ContactParts(Parts):
         return FrontPlan(0, [])
 
     def block(self) -> np.ndarray:
-        candidates = self.equations.candidates
-        first = len(self.equations.constraints) - sum(len(c.rows) for c in candidates)
-        block, changing = np.zeros(BLOCK, np.int64), np.zeros((len(candidates), CHANGING), np.int64)
-        block[CANDIDATES], block[PERMANENT] = len(candidates), first
+        intermittents = self.equations.intermittents
+        first = len(self.equations.constraints) - sum(len(c.rows) for c in intermittents)
+        block, changing = np.zeros(BLOCK, np.int64), np.zeros((len(intermittents), CHANGING), np.int64)
+        block[CANDIDATES], block[PERMANENT] = len(intermittents), first
         block[IN_TURN] = self.equations.model.impacts == "in turn"
         block[SHARED], block[COLUMNS], block[ROOM], block[ENTRIES] = (
             self.shared,
@@ -120,7 +120,7 @@ class ContactParts(Parts):
         closing, held = len(self.equations.closing), len(self.equations.held)
         block[CLOSINGS] = closing + held
         found = np.concatenate([np.zeros(closing), np.full(held, np.nan), np.zeros(closing + held)])
-        changing[:, STATUS] = [HELD if sticks(c) else OPEN for c in candidates]
+        changing[:, STATUS] = [HELD if sticks(c) else OPEN for c in intermittents]
         changing[:, ARMED] = 1
         changing.view(np.float64)[:, BEGUN] = LEAST_BEGUN
         parts = [block, contact_table(self.equations, self.widths).ravel(), changing.ravel(), found.view(np.int64)]
@@ -129,7 +129,7 @@ class ContactParts(Parts):
     def header(self, mode: int) -> np.ndarray:
         head = super().header(mode)
         starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
-        head[block_at(head) + SCRATCH] = contact_places(head, len(self.equations.candidates)).end
+        head[block_at(head) + SCRATCH] = contact_places(head, len(self.equations.intermittents)).end
         first = len(self.listed)
         for k, (place, found) in enumerate({GAPS: self.gaps, **self.quick}.items()):
             at = block_at(head) + place
@@ -148,10 +148,10 @@ class ContactParts(Parts):
     @property
     def room(self) -> int:
         """How many numbers the records of all rows take, and those of the largest solution."""
-        n, candidates = len(self.equations.u), self.equations.candidates
+        n, intermittents = len(self.equations.u), self.equations.intermittents
         if n <= MANY_SPEEDS:
             return int(max(MOST, len(self.equations.constraints)) * record_size(n))
-        rows = [len(c.rows) for c in candidates]
+        rows = [len(c.rows) for c in intermittents]
         rows.append(len(self.equations.constraints) - sum(rows))
         return int(sum(width + count * record_size(width) for width, count in zip(self.widths, rows, strict=True)))
 
@@ -189,7 +189,7 @@ class ContactParts(Parts):
     @cached_property
     def changing(self) -> slice:
         """The places in a stage of what changes in a run."""
-        nc = len(self.equations.candidates)
+        nc = len(self.equations.intermittents)
         start = int(changing_at(self.expected[:HEADER], nc))
         return slice(start, start + CHANGING * nc)
 
@@ -204,7 +204,7 @@ class ContactFunctions:
         equations: with the rows of all candidates.
         parts: the programs called.
         rhs: [qdot, udot] in the mode of the stage.
-        settle: the state on the rows in force, as ``Dynamics.settle``.
+        settle: the state on the rows in force, as ``Dynamics.project``.
         settle_end: the same for the end of a step of a run, whose last slope it may make use of.
         guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
             gives.
@@ -217,12 +217,12 @@ class ContactFunctions:
     equations: Equations
     parts: ContactParts
     rhs: ConstrainedFunction
-    settle: ConstrainedFunction
-    settle_end: ConstrainedFunction
+    project: ConstrainedFunction
+    project_step_end: ConstrainedFunction
     guards: ConstrainedFunction
     change: ConstrainedFunction
     tree: Responses
-    modes: AheadOfTime
+    modes: CompiledModes
     code_of: Callable[[Program], CompiledFunction]
 
     @classmethod
@@ -230,10 +230,10 @@ class ContactFunctions:
         cls,
         equations: Equations,
         code_of: Callable[[Program], CompiledFunction],
-        modes: AheadOfTime = NO_COMPILED_MODES,
+        modes: CompiledModes = NO_COMPILED_MODES,
     ) -> ContactFunctions:
         """The functions of equations that have candidates; of the modes those are compiled that have expressions."""
-        eqs = equations.with_candidates
+        eqs = equations.with_intermittent_rows
         made = cls._over(_parts(eqs, code_of, ContactModes.of(eqs, modes)), Responses(eqs), modes, code_of)
         for statuses in modes.statuses:
             with suppress(ModelError):
@@ -242,10 +242,10 @@ class ContactFunctions:
 
     @classmethod
     def _over(
-        cls, parts: ContactParts, tree: Responses, modes: AheadOfTime, code_of: Callable[[Program], CompiledFunction]
+        cls, parts: ContactParts, tree: Responses, modes: CompiledModes, code_of: Callable[[Program], CompiledFunction]
     ) -> ContactFunctions:
         eqs, charts = parts.equations, parts.charts
-        n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.candidates)
+        n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.intermittents)
         programs = ahead if parts.modes.expected else native
         ends = ahead.settle if parts.modes.expected else native.settle_end
         guards, changes = (charted.guards, charted.change) if charts else (programs.guards, change)
@@ -286,7 +286,7 @@ class ContactFunctions:
 
     def words(self, statuses: tuple[int, ...]) -> str:
         """A mode as users read it."""
-        return statuses_in_words(statuses, [c.name for c in self.equations.candidates])
+        return statuses_in_words(statuses, [c.name for c in self.equations.intermittents])
 
     @cached_property
     def reactions(self) -> ConstrainedFunction:
@@ -331,7 +331,7 @@ def _function(name: str, code: Callable[[], int], parts: ContactParts, length: i
 
 def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
-    if not dyn.equations.candidates:
+    if not dyn.equations.intermittents:
         return None
     return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile, dyn.ahead))
 
@@ -349,18 +349,18 @@ def _parts(
     gaps = code_of(program(eqs, "gaps"))
     if settled_only:
         return ContactParts(
-            eqs, tuple(map(code_of, programs)), own, gaps, {}, 0, 0, [0] * (len(eqs.candidates) + 1), modes
+            eqs, tuple(map(code_of, programs)), own, gaps, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes
         )
     responses = Responses(eqs)
     quick = {place: code_of(p) for place, p in _quick_programs(eqs, responses).items()}
-    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.candidates), _permanent(eqs))]
+    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.intermittents), _permanent(eqs))]
     sizes = len(responses.shared), len(responses.entries)
     return ContactParts(eqs, tuple(map(code_of, programs)), own, gaps, quick, *sizes, widths, modes)
 
 
 def _permanent(eqs: Equations) -> Sequence[Equation]:
     """The rows that are always in force."""
-    return eqs.constraints[: len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)]
+    return eqs.constraints[: len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)]
 
 
 def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, Program]:
@@ -377,10 +377,10 @@ def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, Program]:
             if below[k] < m:
                 for slides in (False, True):
                     found[SOLUTIONS + 4 * k + 2 * slides] = responses.solution(capacity, slides=slides)
-    for k, c in enumerate(eqs.candidates):
+    for k, c in enumerate(eqs.intermittents):
         at = BLOCK + TABLE * k
         found[at + ANSWER] = responses.held(f"rows of {c.name}", c.rows)
         found[at + MOVES] = responses.velocities(f"velocities of {c.name}", c.rows)
-        if c.candidate.friction is not None and c.tangents:
+        if c.constraint.friction is not None and c.tangents:
             found[at + SLIDE] = responses.sliding(f"friction of {c.name}", c)
     return found

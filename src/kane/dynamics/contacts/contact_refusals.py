@@ -30,8 +30,8 @@ def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str
         active: names of the candidates that touch or are in force.
     """
     rows = equations.constraints
-    at = change_places(len(equations.candidates), len(rows), len(equations.u), len(equations.q))
-    names = [repr(c.name) for c in equations.candidates]
+    at = change_places(len(equations.intermittents), len(rows), len(equations.u), len(equations.q))
+    names = [repr(c.name) for c in equations.intermittents]
     touching, status = list_names([repr(name) for name in active]), int(out[at.status])
     cause = int(out[at.cause])
     who = names[cause] if cause >= 0 else touching
@@ -40,7 +40,7 @@ def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str
         shares = [(row.name, x) for row, x in zip(rows, left, strict=True) if x > OPPOSING * left.max()]
         who = ", ".join(f"{name!r} (off by {x:.6g})" for name, x in shares)
     in_force = out[at.statuses : at.end] != OPEN
-    both_ways = [c.candidate.bilateral and k != cause for k, c in enumerate(equations.candidates)]
+    both_ways = [c.constraint.bilateral and k != cause for k, c in enumerate(equations.intermittents)]
     held = [name for name, on, both in zip(names, in_force, both_ways, strict=True) if on and both]
     holding = ", ".join([*(repr(c.name) for c in equations.model.constraints), *held])
     return REFUSALS[status].format(who=who, touching=touching, holding=f", {holding}" if holding else "")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.model.contacts import Coulomb, Newton
 from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, TABLE, THRESHOLDS, UNBOUNDED
@@ -14,11 +14,11 @@ from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, TABLE, T
 
 def contact_table(equations: Equations, widths: Sequence[int]) -> np.ndarray:
     """A row for each candidate of equations, whose records have these widths; programs have no addresses yet."""
-    rows, place, candidates = [], len(equations.closing), equations.candidates
-    first = len(equations.constraints) - sum(len(c.rows) for c in candidates)
-    for c, own, width in zip(candidates, equations.own.candidates, widths[: len(candidates)], strict=True):
+    rows, place, intermittents = [], len(equations.closing), equations.intermittents
+    first = len(equations.constraints) - sum(len(c.rows) for c in intermittents)
+    for c, own, width in zip(intermittents, equations.own.intermittents, widths[: len(intermittents)], strict=True):
         holding = sum(row.integral is not None for row in own.rows)
-        of, tangent = c.candidate, first + (c.normal is not None)
+        of, tangent = c.constraint, first + (c.normal is not None)
         law = NEWTON if isinstance(of.restitution, Newton) else POISSON
         normal = NONE if c.normal is None else first
         own_laws = [bounds_of(c), law, of.bilateral, of.on is not None, of.off is not None]
@@ -30,14 +30,14 @@ def contact_table(equations: Equations, widths: Sequence[int]) -> np.ndarray:
     return np.array(rows, np.int64).reshape(-1, TABLE)
 
 
-def sticks(c: CandidateEquations) -> bool:
+def sticks(c: IntermittentEquations) -> bool:
     """Whether a candidate is closed unless friction slips."""
     return bounds_of(c) == THRESHOLDS
 
 
-def bounds_of(c: CandidateEquations) -> int:
+def bounds_of(c: IntermittentEquations) -> int:
     """What bounds the tangents, as the table numbers it."""
-    friction = c.candidate.friction
+    friction = c.constraint.friction
     if friction is None:
         return UNBOUNDED
     return COULOMB if isinstance(friction, Coulomb) else THRESHOLDS

@@ -11,7 +11,7 @@ from kane.native.contacts.header import GAP
 def gap_function(dyn: Dynamics) -> tuple[list[str], ArrayFunction]:
     """The names of contacts, stops and latches, and the function of their gaps at states [t, q, u] [m or rad]."""
     e = dyn.equations
-    closing = [c for c in e.candidates if c.normal is not None]
+    closing = [c for c in e.intermittents if c.normal is not None]
 
     def compiled() -> ArrayFunction:
         gaps = e.unconstrained.baked_in([c.numbers[GAP] for c in closing])

@@ -15,7 +15,7 @@ from kane.dynamics.compiled_modes import in_words
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction
 from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.equations import Equations
-from kane.formulation.projection_step import SettledChoice
+from kane.formulation.projection_step import ProjectedSelection
 from kane.formulation.quantities.programs import program, scheduled
 from kane.model.speed_choice import Near
 from kane.native import choices as native
@@ -37,7 +37,7 @@ from kane.native.header import COORDINATES, HEADER, QUATERNIONS, RANK, SPEEDS, U
 
 
 @dataclass(frozen=True)
-class CompiledChoice:
+class CompiledSelection:
     """Programs that native code calls while one speed selection is active.
 
     Attributes:
@@ -49,7 +49,7 @@ class CompiledChoice:
     programs: tuple[CompiledFunction, ...]
 
     @classmethod
-    def of(cls, chosen: SettledChoice, code_of: Callable[[Program], CompiledFunction]) -> CompiledChoice:
+    def of(cls, chosen: ProjectedSelection, code_of: Callable[[Program], CompiledFunction]) -> CompiledSelection:
         """Compile the programs of a speed selection.
 
         Raises:
@@ -62,7 +62,7 @@ class CompiledChoice:
 
 
 @dataclass(frozen=True)
-class ChoiceParts:
+class SelectionParts:
     """Data that bind ``kane.native.choices`` to a model.
 
     Attributes:
@@ -74,7 +74,7 @@ class ChoiceParts:
 
     equations: Equations
     numeric: tuple[ConstrainedFunction, ConstrainedFunction]
-    choices: Sequence[CompiledChoice]
+    choices: Sequence[CompiledSelection]
 
     @property
     def programs(self) -> Sequence[ArrayFunction]:
@@ -93,16 +93,16 @@ class ChoiceParts:
 
     def header(self, mode: int) -> np.ndarray:
         """Return the header, (n,) int64, as ``kane.native.choices`` describes it, with no active selection."""
-        eqs, (rhs, settle) = self.equations, self.numeric
+        eqs, (rhs, project) = self.equations, self.numeric
         n, quaternions = len(eqs.u), list(eqs.quaternions)
         table = np.zeros((len(self.choices), MASK + n), np.int64)
         head = np.zeros(HEADER, np.int64)
         sizes = {SPEEDS: n, COORDINATES: len(eqs.q)}
-        own = {RHS: rhs.address, SETTLE: settle.address, CHOICES: len(self.choices), CHOSEN: NONE, RANK: UNCHOSEN}
+        own = {RHS: rhs.address, SETTLE: project.address, CHOICES: len(self.choices), CHOSEN: NONE, RANK: UNCHOSEN}
         start = HEADER + n + len(quaternions) + table.size
         for place, value in {**sizes, **own, QUATERNIONS: len(quaternions), WORK: self.n_work, NUMERIC: start}.items():
             head[place] = value
-        start += settle.n_stage
+        start += project.n_stage
         for row, choice in zip(table, self.choices, strict=True):
             for place, compiled in zip((OWN_RHS, STEP, CONSEQUENCES), choice.programs, strict=True):
                 row[place : place + 2] = compiled.address, start
@@ -156,7 +156,7 @@ class ChoiceParts:
 
 
 @dataclass(frozen=True)
-class ChoiceFunctions:
+class SelectionFunctions:
     """Right-hand side and projection of a model, to which compiled speed selections can be added.
 
     Attributes:
@@ -165,7 +165,7 @@ class ChoiceFunctions:
         code_of: compiler of programs.
     """
 
-    parts: ChoiceParts
+    parts: SelectionParts
     near: Near | None
     code_of: Callable[[Program], CompiledFunction]
 
@@ -183,38 +183,38 @@ class ChoiceFunctions:
         """Return the name of a selection, as users read it."""
         return in_words(dependent)
 
-    def with_mode(self, dependent: tuple[str, ...]) -> ChoiceFunctions:
+    def with_mode(self, dependent: tuple[str, ...]) -> SelectionFunctions:
         """Return these functions with one more compiled selection.
 
         Raises:
             ModelError: the constraints do not determine these speeds.
         """
-        choice = CompiledChoice.of(SettledChoice(self.equations, dependent, self.near), self.code_of)
+        choice = CompiledSelection.of(ProjectedSelection(self.equations, dependent, self.near), self.code_of)
         return replace(self, parts=replace(self.parts, choices=(*self.parts.choices, choice)))
 
     @property
-    def pair(self) -> tuple[ChoiceFunction, ChoiceFunction]:
+    def pair(self) -> tuple[SelectionFunction, SelectionFunction]:
         """Right-hand side and projection."""
-        return with_choices(self.parts.numeric, self.parts.choices)
+        return with_selections(self.parts.numeric, self.parts.choices)
 
 
-class ChoiceFunction(ConstrainedFunction):
+class SelectionFunction(ConstrainedFunction):
     """Function over the stage array of compiled speed selections."""
 
-    parts: ChoiceParts
+    parts: SelectionParts
 
     def scratch(self, head: np.ndarray) -> int:
         return int(choice_places(head).end)
 
 
-def with_choices(
-    numeric: tuple[ConstrainedFunction, ConstrainedFunction], chosen: Sequence[CompiledChoice]
-) -> tuple[ChoiceFunction, ChoiceFunction]:
+def with_selections(
+    numeric: tuple[ConstrainedFunction, ConstrainedFunction], chosen: Sequence[CompiledSelection]
+) -> tuple[SelectionFunction, SelectionFunction]:
     """Return the right-hand side and the projection of equations with compiled speed selections."""
-    rhs, settle = numeric
-    parts = ChoiceParts(rhs.parts.equations, numeric, chosen)
+    rhs, project = numeric
+    parts = SelectionParts(rhs.parts.equations, numeric, chosen)
     inputs = parts.equations.inputs
     return (
-        ChoiceFunction("rhs", native.rhs, parts, rhs.n_out, mode=rhs.mode, rest=inputs),
-        ChoiceFunction("settle", native.settle, parts, settle.n_out, mode=settle.mode, rest=inputs, threads=1),
+        SelectionFunction("rhs", native.rhs, parts, rhs.n_out, mode=rhs.mode, rest=inputs),
+        SelectionFunction("settle", native.settle, parts, project.n_out, mode=project.mode, rest=inputs, threads=1),
     )

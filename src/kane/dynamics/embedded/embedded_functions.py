@@ -9,15 +9,15 @@ from typing import Any
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.compiled_modes import NO_COMPILED_MODES, AheadOfTime
-from kane.dynamics.embedded.compiled_selections import CompiledChoice, with_choices
+from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
+from kane.dynamics.embedded.compiled_selections import CompiledSelection, with_selections
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
 from kane.native import embedding, loops
 from kane.native.blocks import embedding_places, settled_places
-from kane.native.settle import settle
+from kane.native.settle import settle as native_projection
 
 
 class EmbeddedFunctions:
@@ -33,13 +33,13 @@ class EmbeddedFunctions:
         self,
         equations: Equations,
         compile: Callable[[Program], CompiledFunction],
-        modes: AheadOfTime = NO_COMPILED_MODES,
+        modes: CompiledModes = NO_COMPILED_MODES,
     ) -> None:
         self._equations, self._compile, self._modes = equations, compile, modes
         free, own = equations.unconstrained, equations.system.own
         programs = [program(equations, "constraints"), program(equations, "configuration")]
         programs += [program(free, "kinematics"), program(equations, "unconstrained")]
-        by_own = None if own is None else EmbeddedFunctions(equations.own, compile).settle()
+        by_own = None if own is None else EmbeddedFunctions(equations.own, compile).project()
         self._parts = Parts(equations, tuple(self._compile(p) for p in programs), by_own)
 
     def make(self, name: str) -> ArrayFunction:
@@ -50,8 +50,8 @@ class EmbeddedFunctions:
         free = self._compile(program(self._equations.unconstrained, RULES[name][0]))
         return EmbeddedQuantity(name, self._embedding(), free)
 
-    def settle(self) -> ConstrainedFunction:
-        """Return the projection; see ``Dynamics.settle``."""
+    def project(self) -> ConstrainedFunction:
+        """Return the projection; see ``Dynamics.project``."""
         return self._in_runs[1]
 
     @cached_property
@@ -60,11 +60,13 @@ class EmbeddedFunctions:
         eqs = self._equations
         nq, n, mode = len(eqs.q), len(eqs.u), eqs.embedding.choice.in_runs
         length = settled_places(n, nq).end
-        settles = ConstrainedFunction("settle", settle, self._parts, length, mode=mode, rest=eqs.inputs, threads=1)
-        numeric = self._constrained("rhs", self._native.rhs, nq + n), settles
-        chosen = [CompiledChoice.of(choice, self._compile) for choice in self._modes.chosen(eqs)]
-        grows = self._modes.met and not eqs.candidates
-        return with_choices(numeric, chosen) if chosen or grows else numeric
+        projections = ConstrainedFunction(
+            "settle", native_projection, self._parts, length, mode=mode, rest=eqs.inputs, threads=1
+        )
+        numeric = self._constrained("rhs", self._native.rhs, nq + n), projections
+        chosen = [CompiledSelection.of(choice, self._compile) for choice in self._modes.chosen(eqs)]
+        grows = self._modes.met and not eqs.intermittents
+        return with_selections(numeric, chosen) if chosen or grows else numeric
 
     @property
     def _makers(self) -> Mapping[str, Callable[[], ConstrainedFunction]]:

@@ -69,7 +69,7 @@ def acting(dyn: Dynamics, name: str, states: StatesOfArrows) -> list[Acting]:
         ModelError: the name is unknown, redundant constraints make the reaction indeterminate, or the reaction depends
             on contact forces that are not given.
     """
-    parts = parts_named(name, [c.name for c in dyn.equations.candidates]) or [name]
+    parts = parts_named(name, [c.name for c in dyn.equations.intermittents]) or [name]
     return [found for part in parts for found in _acting(dyn, part, states)]
 
 
@@ -105,7 +105,7 @@ def _multipliers(dyn: Dynamics, found: Exerted, states: StatesOfArrows) -> Array
         if contacts is None:
             raise ModelError(f"the force of {found.name!r} is known only along a run; draw it with run.save_html")
         return np.asarray(contacts[found.name])
-    if eqs.candidates and contacts is None:
+    if eqs.intermittents and contacts is None:
         raise ModelError(
             f"the reaction of {found.name!r} depends on the forces of intermittent constraints, which are known only "
             "along a run; draw it with run.save_html or run.save_video"

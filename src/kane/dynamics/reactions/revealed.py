@@ -83,7 +83,9 @@ class States:
         """Return the generalized forces of the contacts, (..., n)."""
         if self.contacts is None:
             return None
-        whole = self.dyn.derived("with candidates", lambda: build(self.dyn.equations.with_candidates, target=self.dyn))
+        whole = self.dyn.derived(
+            "with candidates", lambda: build(self.dyn.equations.with_intermittent_rows, target=self.dyn)
+        )
         A = replace(terms, dyn=whole).A[..., len(self.dyn.equations.constraints) :, :]
         return np.asarray(np.einsum("...mn,...m->...n", A, self.contacts))
 
@@ -220,28 +222,28 @@ class RevealedReactions:
             raise ModelError("a trajectory has its own u, inputs, t and parameters; give it alone")
         eqs, inputs = self._dyn.equations, run.inputs
         values = recorded_parameters(run, eqs)
-        forces = run.to_xarray()["reaction"].to_numpy() if eqs.candidates else None
+        forces = run.to_xarray()["reaction"].to_numpy() if eqs.intermittents else None
         return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True)), forces
 
     def _forces(self, contacts: Any) -> Array | None:
         """Return the forces of the rows of all intermittent constraints, (..., rows); None if there are none."""
-        candidates = self._dyn.equations.candidates
+        intermittents = self._dyn.equations.intermittents
         if contacts is None:
             return None
         require(contacts, Mapping, "contacts= is a dict from names to forces, such as run.reactions")
         for name in contacts:
-            if name not in (known := [c.name for c in candidates]):
+            if name not in (known := [c.name for c in intermittents]):
                 raise ModelError(
                     f"there is no contact, stop, stick, latch or switch {shown(name)}; {near(name, known)}"
                 )
         given = {name: numbers(x, f"the forces of {name!r} must be numbers") for name, x in contacts.items()}
-        for c in candidates:
+        for c in intermittents:
             if c.name in given and given[c.name].shape[-1:] != (len(c.rows),):
                 raise ModelError(
                     f"the forces of {c.name!r} have shape {given[c.name].shape}; give one number for each row: "
                     + ", ".join(row.name for row in c.declared)
                 )
-        found = [given.get(c.name, np.zeros(len(c.rows))) for c in candidates]
+        found = [given.get(c.name, np.zeros(len(c.rows))) for c in intermittents]
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in found))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in found], axis=-1) if found else None
 

@@ -22,7 +22,7 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, count_row_operations, equation_of
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities, remainders
 from kane.formulation.recursive.measures import from_body, position_in_K
@@ -56,7 +56,7 @@ class SolvedRows(NamedTuple):
     turned: dict[int, Turned]
 
     @classmethod
-    def of(cls, rows: Sequence[Equation], held: Mapping[int, CandidateEquations], system: System) -> SolvedRows:
+    def of(cls, rows: Sequence[Equation], held: Mapping[int, IntermittentEquations], system: System) -> SolvedRows:
         """Return the solver's form of rows; ``held`` has fully active constraints by the place of their first row."""
         found, turned = list(rows), {}
         for place, c in held.items():
@@ -82,7 +82,7 @@ class SolvedRows(NamedTuple):
         return found
 
 
-def in_body_axes(c: CandidateEquations, system: System) -> Turned | None:
+def in_body_axes(c: IntermittentEquations, system: System) -> Turned | None:
     """Return a fully active constraint's rows in body axes; None if they hold no point or are shorter as declared."""
     motions = [row.motion for row in c.declared if row.motion is not None]
     measures = [leaf for leaf in leaves(motions) if leaf.op == MEASURE]

@@ -149,12 +149,12 @@ def _solved_pair(
     a, b, p, s = pair
     x, y = a.coefficients, b.coefficients
     determinant = x[p] * y[s] - x[s] * y[p]
-    share = 1.0 / determinant
+    ratio = 1.0 / determinant
     found.pivots.append(determinant)
     left = [row for row in rows if row is not a and row is not b]
     for unknown, f, g in ((p, y[s], -x[s]), (s, -y[p], x[p])):
-        others = {j: (f * x.get(j, 0.0) + g * y.get(j, 0.0)) * share for j in {**x, **y} if j not in (p, s)}
-        row = LinearRow(a.name, {unknown: 1.0, **others}, (f * a.rest + g * b.rest) * share)
+        others = {j: (f * x.get(j, 0.0) + g * y.get(j, 0.0)) * ratio for j in {**x, **y} if j not in (p, s)}
+        row = LinearRow(a.name, {unknown: 1.0, **others}, (f * a.rest + g * b.rest) * ratio)
         found.solved.append((unknown, row))
         left = [_without(other, unknown, row) if unknown in other.coefficients else other for other in left]
     return left

@@ -17,12 +17,12 @@ from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
 from kane.model.constraints import Row
-from kane.model.contacts import Candidate
+from kane.model.contacts import IntermittentConstraint
 from kane.progress import stage
 
 
 @dataclass(frozen=True)
-class CandidateEquations:
+class IntermittentEquations:
     """An intermittent constraint, which may be imposed and deleted, in the speeds u.
 
     Attributes:
@@ -32,7 +32,7 @@ class CandidateEquations:
         numbers: gap, on, off, static and kinetic friction, restitution; zero for undeclared quantities.
     """
 
-    candidate: Candidate
+    constraint: IntermittentConstraint
     normal: Equation | None
     tangents: tuple[Equation, ...]
     numbers: tuple[Expr, ...]
@@ -40,7 +40,7 @@ class CandidateEquations:
     @property
     def name(self) -> str:
         """Name of the intermittent constraint."""
-        return self.candidate.name
+        return self.constraint.name
 
     @property
     def rows(self) -> tuple[Equation, ...]:
@@ -51,15 +51,15 @@ class CandidateEquations:
     def declared(self) -> tuple[Row, ...]:
         """The declared rows that have an equation; tangents along which nothing can move have none."""
         names = {row.name for row in self.rows}
-        return tuple(row for row in self.candidate.rows if f"{self.name}: {row.name}" in names)
+        return tuple(row for row in self.constraint.rows if f"{self.name}: {row.name}" in names)
 
     def __repr__(self) -> str:
-        return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
+        return f"<IntermittentEquations {self.name!r}: {', '.join(row.name for row in self.rows)}>"
 
 
-def candidate_equations(
-    candidates: Sequence[Candidate], system: System, probe: Probe
-) -> tuple[CandidateEquations, ...]:
+def intermittent_equations(
+    intermittents: Sequence[IntermittentConstraint], system: System, probe: Probe
+) -> tuple[IntermittentEquations, ...]:
     """Return the equations of all intermittent constraints.
 
     Constraints whose gap no speed changes, such as that between a robot's base and its floor, are left out. So are
@@ -69,20 +69,20 @@ def candidate_equations(
         ModelError: a constraint without a gap restricts nothing, or a row is not linear in the speeds.
     """
     rows, found = PointRows(system), []
-    for k, c in enumerate(candidates, 1):
-        with stage(f"contact {k} of {len(candidates)}, {c.name}"):
+    for k, c in enumerate(intermittents, 1):
+        with stage(f"contact {k} of {len(intermittents)}, {c.name}"):
             found.append(_equations(c, rows, probe))
     return tuple(c for c in found if c is not None)
 
 
-def left_out(candidates: Sequence[Candidate], found: Sequence[CandidateEquations]) -> list[str]:
+def left_out(intermittents: Sequence[IntermittentConstraint], found: Sequence[IntermittentEquations]) -> list[str]:
     """Return the note on intermittent constraints without equations, or an empty list."""
     kept = {c.name for c in found}
-    names = [repr(c.name) for c in candidates if c.name not in kept]
+    names = [repr(c.name) for c in intermittents if c.name not in kept]
     return [f"{', '.join(names)} left out: no speed changes the gap, so it can neither open nor close"] if names else []
 
 
-def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquations | None:
+def _equations(c: IntermittentConstraint, rows: PointRows, probe: Probe) -> IntermittentEquations | None:
     system = rows.system
     normal = None if c.normal is None else rows.equation(c.normal, f"{c.name}: {c.normal.name}")
     if normal is not None and not _moves(normal, probe):
@@ -104,7 +104,7 @@ def _equations(c: Candidate, rows: PointRows, probe: Probe) -> CandidateEquation
     lift = system.arena.lift
     given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]
     numbers = tuple(substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
-    return CandidateEquations(c, normal, moving, numbers)
+    return IntermittentEquations(c, normal, moving, numbers)
 
 
 def _moves(row: Equation, probe: Probe) -> bool:

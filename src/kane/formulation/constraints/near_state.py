@@ -111,10 +111,10 @@ class NearState:
         if rank < len(A):
             self._require_regular(A, rank)
         names, dependent = [leaf.name for leaf in self.speeds.u], self.choice.dependent
-        candidates = [j for j, name in enumerate(names) if name not in self.state.independent]
+        intermittents = [j for j, name in enumerate(names) if name not in self.state.independent]
         if dependent:
-            candidates = [names.index(name) for name in dependent]
-        columns = [candidates[k] for k in pivot_columns(A[:, candidates])]
+            intermittents = [names.index(name) for name in dependent]
+        columns = [intermittents[k] for k in pivot_columns(A[:, intermittents])]
         if len(columns) < rank and not dependent:
             columns = pivot_columns(A)
         if len(columns) < max(rank, len(dependent)):

@@ -94,8 +94,8 @@ class PointRows:
             along = system.carried(0, frame, d)
             moment = along if turns_only else cross(r, along)
             for k, w_u, v_u in zip(system.columns(link), *axes, strict=True):
-                share = dot(w_u, moment) + (0.0 if turns_only else dot(v_u, along))
-                total = total + share * system.speeds.natural[k]
+                ratio = dot(w_u, moment) + (0.0 if turns_only else dot(v_u, along))
+                total = total + ratio * system.speeds.natural[k]
             arm, link = plus(step.p, beyond), parent
         return total
 

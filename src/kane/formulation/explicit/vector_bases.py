@@ -46,7 +46,7 @@ def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Veloc
 def _use_best(motion: Velocities, remainders: Accelerations, k: int, cost: Callable[[], int]) -> None:
     """Give a member its cheapest bases; ties keep the present bases, else the first candidate."""
     trials = {}
-    for bases in dict.fromkeys((motion.bases[k], *_candidates(motion, k))):
+    for bases in dict.fromkeys((motion.bases[k], *_intermittent(motion, k))):
         motion.use(k, bases)
         remainders.forget()
         trials[bases] = cost()
@@ -64,7 +64,7 @@ def _total(motion: Velocities, remainders: Accelerations) -> int:
     return Operations().added_by(every)
 
 
-def _candidates(motion: Velocities, k: int) -> Iterator[tuple[int, int]]:
+def _intermittent(motion: Velocities, k: int) -> Iterator[tuple[int, int]]:
     """Yield bases (Y, X): Y is the parent or the parent's X, and X is the body, its parent, or Y."""
     parent = motion.tree.members[k].parent
     for Y in (parent, motion.bases[parent][1]):

@@ -14,7 +14,7 @@ from kane.expression.derivative import linear_coefficients, total_time_derivativ
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
@@ -98,7 +98,7 @@ class Derived(Protocol):
     def held(self) -> tuple[Equation, ...]: ...
 
     @property
-    def candidates(self) -> tuple[CandidateEquations, ...]: ...
+    def intermittents(self) -> tuple[IntermittentEquations, ...]: ...
 
     @property
     def unconstrained(self) -> Derived: ...
@@ -214,8 +214,8 @@ def _unconstrained(eqs: Derived) -> Quantity:
 def _gaps(eqs: Derived) -> Quantity:
     """Return gap, on, off, static and kinetic friction and restitution of each intermittent constraint."""
     words = ("gap", "on", "off", "static", "kinetic", "restitution")
-    names = [f"{c.name} {word}" for c in eqs.candidates for word in words]
-    return Quantity(names, eqs.unconstrained.baked_in([x for c in eqs.candidates for x in c.numbers]))
+    names = [f"{c.name} {word}" for c in eqs.intermittents for word in words]
+    return Quantity(names, eqs.unconstrained.baked_in([x for c in eqs.intermittents for x in c.numbers]))
 
 
 PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {

@@ -32,7 +32,7 @@ from kane.expression.construct import (
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COS, INPUT, PARAMETER, SIN
 from kane.expression.traverse import reachable, substitute_nodes
-from kane.formulation.constraints.intermittent_rows import CandidateEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import Derived, Quantity, scheduled
 from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangular_factor
@@ -84,9 +84,9 @@ class Responses:
         eqs = self._equations
         own = [
             [x for row in c.rows for x in _entries(row)] + [c.numbers[KINETIC], *(row.motion for row in c.tangents)]
-            for c in eqs.candidates
+            for c in eqs.intermittents
         ]
-        first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
+        first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
         own.append([x for row in eqs.constraints[:first] for x in _entries(row)])
         with collector_paused():
             read = [self._free.baked_in(group) for group in own if group]
@@ -108,7 +108,7 @@ class Responses:
             outputs = [*self._list(columns), *outputs]
         return self._scheduled(name, outputs, self._given)
 
-    def sliding(self, name: str, c: CandidateEquations) -> Program:
+    def sliding(self, name: str, c: IntermittentEquations) -> Program:
         """Return the program of a sliding constraint.
 
         Outputs: the record of its normal row with friction, the remaining slip and its direction. If friction does not
@@ -342,11 +342,11 @@ def _solved(
             else [squares[k] if j == k else S[j][k] if j < k else _dot(y[k], w[j]) for j in range(m)]
         )
         for i in range(k):
-            share = row[i] * inverses[i]
-            shares[i].append(share)
+            ratio = row[i] * inverses[i]
+            shares[i].append(ratio)
             for j in range(k if symmetric else i + 1, m):
-                row[j] = row[j] - share * S[i][j]
-            left[k] = left[k] - share * left[i]
+                row[j] = row[j] - ratio * S[i][j]
+            left[k] = left[k] - ratio * left[i]
         S.append(row)
         inverses.append(build_select(build_less(REPEATED * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
     for k in range(m - 1, -1, -1):

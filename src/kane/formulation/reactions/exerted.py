@@ -86,7 +86,7 @@ def exerted(equations: Equations, name: str) -> Exerted:
     model, system = equations.model, equations.system
     joints = {c.name: c for c in model.connections}
     rows = {c.name: (c.rows, "reaction") for c in model.constraints}
-    rows |= {c.name: (c.declared, "contact") for c in equations.candidates}
+    rows |= {c.name: (c.declared, "contact") for c in equations.intermittents}
     loads = dict(equations.tree.loads)
     with collector_paused():
         if name in joints:
@@ -130,9 +130,9 @@ def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> 
             f"an effort along {c.name!r} acts along one of several angles, which no arrow can show; leave it out "
             "of arrows="
         )
-    share = effort / dot(own, own)
+    ratio = effort / dot(own, own)
     torque, force = (
-        from_body(system, c.child.index, 0, tuple(c.R_CM.apply(times(share, v)))) for v in (own[:3], own[3:])
+        from_body(system, c.child.index, 0, tuple(c.R_CM.apply(times(ratio, v)))) for v in (own[:3], own[3:])
     )
     return [_Share(row, c.child.index, c.p_CM, force), _Share(row, c.child.index, None, torque)]
 
@@ -150,11 +150,11 @@ def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Share]:
         for names in (c.speed_names, c.coordinate_names)
         for i, name in enumerate(names)
     }
-    for leaf, share in zip(moving, gradient(rate, moving), strict=True):
+    for leaf, ratio in zip(moving, gradient(rate, moving), strict=True):
         if leaf.op != MEASURE:
-            yield from _along(system, *carried[leaf.data], (k, share))
+            yield from _along(system, *carried[leaf.data], (k, ratio))
         else:
-            yield from _of_measure(system, leaf.data, k, share)
+            yield from _of_measure(system, leaf.data, k, ratio)
 
 
 def _outward(system: System, model: Model, parts: list[_Share]) -> list[_Share]:
@@ -195,13 +195,13 @@ def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
     return place
 
 
-def _of_measure(system: System, measure: Measure, k: int, share: Expr) -> Iterator[_Share]:
+def _of_measure(system: System, measure: Measure, k: int, ratio: Expr) -> Iterator[_Share]:
     """Yield the contributions of a measure number along d, fixed in D:
 
     d/dt (p . d) = v . d + w_D . (d x p),  d/dt (e . d) = (w_A - w_D) . (e x d).
     """
     body, D = measure.body, measure.direction_body
-    d = times(share, from_body(system, D, 0, measure.direction))
+    d = times(ratio, from_body(system, D, 0, measure.direction))
     if measure.kind in (VELOCITY, POSITION):
         yield _Share(k, body, measure.point, d)
     if measure.kind == ANGULAR_VELOCITY:

@@ -334,7 +334,7 @@ def _rows(
 
 def _touching(system: System, equations: Equations) -> Iterator[Equation]:
     """Yield the rows of the intermittent constraints, in the order of the forces of a run."""
-    for c in equations.candidates:
+    for c in equations.intermittents:
         for row in c.declared:
             yield row_equation(row, f"{c.name}: {row.name}", system)
 

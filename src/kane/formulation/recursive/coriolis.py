@@ -101,12 +101,12 @@ class Composites:
     stirred: list[Stirred]
 
     @classmethod
-    def of(cls, system: System, share: float = 1.0) -> Composites:
-        """Compute the moments of a system at its speeds; P is multiplied by ``share``."""
+    def of(cls, system: System, ratio: float = 1.0) -> Composites:
+        """Compute the moments of a system at its speeds; P is multiplied by ``ratio``."""
         w = angular_velocities(system)
         V = [Twist(*pair) for pair in zip(w, origin_velocities(system, w), strict=True)]
         S = [[Twist(a, plus(b, cross(a, k.d))) for a, b in zip(k.w_u, k.v_u, strict=True)] for k in system.steps]
-        stirred = [stirred_by(_multiple(m, share), twist) for m, twist in zip(system.masses, V, strict=True)]
+        stirred = [stirred_by(_multiple(m, ratio), twist) for m, twist in zip(system.masses, V, strict=True)]
         for index in range(len(V) - 1, 0, -1):
             parent = system.links[index].parent
             if parent:
@@ -142,8 +142,8 @@ def stirred_by(mass: MassParameters, V: Twist) -> Stirred:
     return Stirred(tuple(zip(*columns, strict=True)), p if is_zero(mass.m) else plus(p, times(mass.m, V.v)))
 
 
-def _multiple(mass: MassParameters, share: float) -> MassParameters:
-    return MassParameters(share * mass.m, times(share, mass.mc), tuple(share * x for x in mass.J))
+def _multiple(mass: MassParameters, ratio: float) -> MassParameters:
+    return MassParameters(ratio * mass.m, times(ratio, mass.mc), tuple(ratio * x for x in mass.J))
 
 
 def _seen_from_parent(system: System, index: int, own: Stirred) -> Stirred:

@@ -46,11 +46,11 @@ def eliminated_system(S: list[SparseVector], b: list[Any], *, symmetric: bool) -
             entry = S[k].get(i) if symmetric else S[i].get(k)
             if entry is None:
                 continue
-            share = entry * inverses[k]
+            ratio = entry * inverses[k]
             for j, value in S[k].items():
                 if j >= (i if symmetric else k + 1):
-                    S[i][j] = S[i].get(j, 0.0) - share * value
-            b[i] = b[i] - share * b[k]
+                    S[i][j] = S[i].get(j, 0.0) - ratio * value
+            b[i] = b[i] - ratio * b[k]
     for k in range(m - 1, -1, -1):
         x[k] = (b[k] - sum((entry * x[j] for j, entry in S[k].items() if j > k), 0.0)) * inverses[k]
     return x, inverses

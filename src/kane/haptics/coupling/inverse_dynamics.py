@@ -69,7 +69,7 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
         ModelError: the handle does not determine the motion, or cannot move along an axis.
     """
     e = coupled.dyn.equations
-    if e.candidates or any(row.configuration is None for row in e.constraints):
+    if e.intermittents or any(row.configuration is None for row in e.constraints):
         raise ModelError(
             f"{e.name!r} has intermittent constraints, or constraints that hold a velocity and no configuration, such "
             "as rolling, which a rigid coupler does not support; use kane.haptics.Coupler"

@@ -111,7 +111,7 @@ def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, in
     """
     e = coupled.dyn.equations
     contacts = contact_functions(coupled.dyn)
-    full = e.with_candidates
+    full = e.with_intermittent_rows
     _require_still(full)
     n, nq, dyn = len(e.u), len(e.q), coupled.dyn
     outputs = _outputs(coupled, full)

@@ -12,25 +12,25 @@ from kane.haptics.coupling.inverse_dynamics import RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveSteps
 from kane.native.arrays import AT_ONCE
 from kane.native.haptics import loop_arrays as at
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 
 Steps = PassiveSteps | RigidSteps | None
 
 
-def passing_of(dyn: Dynamics, march: March) -> at.SteppingOver:
+def passing_of(dyn: Dynamics, integration: IntegratorState) -> at.SteppingOver:
     """Return the data of a Moreau-Jean time step; without intermittent constraints there is no program."""
-    functions, n = contact_functions(dyn), len(march.x)
+    functions, n = contact_functions(dyn), len(integration.x)
     if functions is None:
         return at.SteppingOver(0, np.zeros(0), np.zeros(0))
     return at.SteppingOver(functions.step_over.address, np.zeros(2 + n), np.zeros(functions.step_over.n_out))
 
 
-def tried(march: March, steps: Steps) -> tuple[March, Steps, at.Foresight]:
+def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, at.Foresight]:
     """Return an independent copy of an integrator state and of the data of its steps, and the arrays of the prediction.
 
     Data that steps change are copied; scratch memory is shared. The caller sets the address of the step.
     """
-    m, s = march.system, march.store
+    m, s = integration.system, integration.store
     stages = m.stages.copy()
     own = {word: x.copy() for word, x in m.settling._asdict().items() if word in ("kept", "notes", "least")}
     looking = {word: x.copy() for word, x in m.aside._asdict().items() if word in ("kept", "notes")}
@@ -55,4 +55,4 @@ def tried(march: March, steps: Steps) -> tuple[March, Steps, at.Foresight]:
     if steps is not None:
         steps = steps.carrying(*copies)
     ahead = at.Foresight(system, store, np.zeros(2), moves, copies)
-    return replace(march, system=system, store=store), steps, ahead
+    return replace(integration, system=system, store=store), steps, ahead

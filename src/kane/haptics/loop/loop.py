@@ -38,8 +38,8 @@ from kane.native.haptics.watch import watch_ticks
 from kane.native.implicit import march_implicit
 from kane.native.kinds import packed
 from kane.simulation.driver import FAILURES, Outcome
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.integrators.implicit import Implicit
 
@@ -70,7 +70,7 @@ class Loop:
     Attributes:
         coupled: mechanism with its coupler.
         problem: initial value problem.
-        march: integrator state.
+        integration: integrator state.
         method: method of the fixed steps.
         circuit: arrays of the loop.
         pace: timing of the ticks.
@@ -80,8 +80,8 @@ class Loop:
     """
 
     coupled: Coupled
-    problem: Problem
-    march: March
+    problem: InitialValueProblem
+    integration: IntegratorState
     method: Method
     circuit: at.Circuit
     pace: Indices = field(default_factory=lambda: np.zeros(at.PACE, dtype=np.int64))
@@ -103,8 +103,8 @@ class Loop:
     @property
     def energy(self) -> float:
         """Sum of kinetic and potential energy of the mechanism after the last tick [J]."""
-        store, function = self.march.store, self.coupled.energy
-        given = self.march.system.inputs[: function.n_rest]
+        store, function = self.integration.store, self.coupled.energy
+        given = self.integration.system.inputs[: function.n_rest]
         now = np.append(store.clock[TIME], store.x)
         return float(function(now, given, self.circuit.grip.stage_of_energy).sum())
 
@@ -120,7 +120,7 @@ class Loop:
             pace[at.EVERY], pace[at.SPIN] = round(self.period * 1e9), SPIN
             pace[at.EARLY] = min(EARLY, pace[at.EVERY] // QUARTER) if self.predict else 0
             pace[at.ZERO] = system_calls().clock() + AHEAD - self.ticks * pace[at.EVERY]
-        return int(run_ticks(self.circuit, self.march.system, self.march.store, self.pace, ticks))
+        return int(run_ticks(self.circuit, self.integration.system, self.integration.store, self.pace, ticks))
 
     def run_watched(self) -> tuple[int, tuple[str, ...]]:
         """Run the prepared ticks in real time in the calling thread, with a watchdog in another thread.
@@ -129,7 +129,7 @@ class Loop:
             Result of ``run_ticks``, and the real-time features that the system refused, in words.
         """
         desk, circuit = self.circuit.desk, self.circuit
-        memory = [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self.march.store.rows]
+        memory = [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self.integration.store.rows]
         missing = promote(memory)
         circuit.counts[at.WATCHING] = 1
         watchdog = threading.Thread(target=self._watch_favoured, name="kane haptic watchdog", daemon=True)
@@ -155,24 +155,26 @@ class Loop:
     def prepare(self, ticks: int, how: int) -> None:
         """Allocate memory for more ticks and their steps, because nothing is allocated while they run."""
         total = self.ticks + ticks
-        march, T = self.march, self.period
+        integration, T = self.integration, self.period
         self.problem.plan.require_cover(0.0, total * T)
         self.lengths.append(ticks)
-        march.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
-        march.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
-        if len(march.system.automaton.guards.out):
-            wanted = int(march.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
-            march.store = march.store._replace(changes=_longer(march.store.changes, wanted))
+        integration.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
+        integration.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
+        if len(integration.system.automaton.guards.out):
+            wanted = int(integration.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
+            integration.store = integration.store._replace(changes=_longer(integration.store.changes, wanted))
         desk = self.circuit.desk
         if len(desk.log) < total:
             desk = desk._replace(log=_longer(desk.log, total))
-        calls = self.circuit.calls._replace(step=self._step_words(march, self.passive))
-        copied, carried, ahead = tried(march, self.passive)
+        calls = self.circuit.calls._replace(step=self._step_words(integration, self.passive))
+        copied, carried, ahead = tried(integration, self.passive)
         ahead = ahead._replace(step=self._step_words(copied, carried))
         self.circuit = self.circuit._replace(desk=desk, calls=calls, ahead=ahead)
         self.pace[at.HOW] = how
         self.circuit.counts[at.WATCHING] = 0
-        run_ticks(self.circuit, march.system, march.store, self.pace, 0)  # links the code before the timed run
+        run_ticks(
+            self.circuit, integration.system, integration.store, self.pace, 0
+        )  # links the code before the timed run
         self.watch()
 
     def follow(self, commands: Matrix, log: Matrix) -> None:
@@ -184,19 +186,20 @@ class Loop:
         status, name = int(self.circuit.counts[at.MARCHED]), self.problem.layout.model
         if isinstance(self.passive, RigidSteps):
             return SimulationError(
-                f"the handle of {name!r} cannot follow the device from t = {self.march.time:.6g} s on: the position is "
-                "out of reach, or the mechanism is singular there; use a smaller scale, or kane.haptics.Coupler"
+                f"the handle of {name!r} cannot follow the device from t = {self.integration.time:.6g} s on: the "
+                "position is out of reach, or the mechanism is singular there; use a smaller scale, or "
+                "kane.haptics.Coupler"
             )
         if status < 0:
-            found = self.problem.switching.occurrences(self.march, mode)
-            last = dict.fromkeys(event.name for event in found if event.time > self.march.time - self.period)
+            found = self.problem.mode_source.occurrences(self.integration, mode)
+            last = dict.fromkeys(event.name for event in found if event.time > self.integration.time - self.period)
             return SimulationError(
-                f"{self.problem.failure(self.march, Outcome.ENDLESS)}: more than {PARTS} transitions within one tick, "
-                f"of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"
+                f"{self.problem.failure(self.integration, Outcome.ENDLESS)}: more than {PARTS} transitions within one "
+                f"tick, of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"
             )
-        return self.problem.failure(self.march, FAILURES.get(Status(status), Outcome.STUCK))
+        return self.problem.failure(self.integration, FAILURES.get(Status(status), Outcome.STUCK))
 
-    def _step_words(self, m: March, steps: PassiveSteps | RigidSteps | None) -> Vector:
+    def _step_words(self, m: IntegratorState, steps: PassiveSteps | RigidSteps | None) -> Vector:
         """Return the addresses of the step loop and of its arguments, for one step of an integrator state per call."""
         loop = march_implicit if isinstance(self.method, Implicit) else march_explicit
         given: tuple[Any, ...]
@@ -215,7 +218,7 @@ class Loop:
 
 def begun_loop(
     hand: Device,
-    mechanism: tuple[Coupled, Problem, March, Method, PassiveSteps | RigidSteps | None],
+    mechanism: tuple[Coupled, InitialValueProblem, IntegratorState, Method, PassiveSteps | RigidSteps | None],
     rules: Vector,
     first: Vector,
     *,
@@ -234,14 +237,14 @@ def begun_loop(
         ModelError: predict is neither True nor False, or the device is in use.
     """
     require(predict, bool, "predict= of a Session takes True or False")
-    held, problem, march, method, passive = mechanism
+    held, problem, integration, method, passive = mechanism
     with ExitStack() as undo:
         channel = hand.begin()
         undo.callback(hand.end, channel, 0.0)
-        circuit = new_circuit((held, problem, march), channel, rules, first)
+        circuit = new_circuit((held, problem, integration), channel, rules, first)
         if isinstance(passive, RigidSteps):
             passive, circuit = passive.of(circuit)
-        loop = Loop(held, problem, march, method, circuit, passive=passive, predict=predict)
+        loop = Loop(held, problem, integration, method, circuit, passive=passive, predict=predict)
         undo.pop_all()
     return channel, loop
 
@@ -257,7 +260,7 @@ def _longer(rows: Matrix, length: int) -> Matrix:
 
 
 def new_circuit(
-    mechanism: tuple[Coupled, Problem, March], channel: Channel, rules: Vector, first: Vector
+    mechanism: tuple[Coupled, InitialValueProblem, IntegratorState], channel: Channel, rules: Vector, first: Vector
 ) -> at.Circuit:
     """Return the arrays of a loop that has not ticked yet.
 
@@ -267,7 +270,7 @@ def new_circuit(
         rules: see ``loop_arrays``.
         first: the first command.
     """
-    coupled, problem, march = mechanism
+    coupled, problem, integration = mechanism
     counts = np.zeros(at.COUNTERS, dtype=np.int64)
     counts[at.OWN], counts[at.BETWEEN] = 0, 1  # Python owns slot 2
     energy, sets = coupled.energy, problem.parameters
@@ -294,14 +297,14 @@ def new_circuit(
     desk = at.Desk(
         slots=np.tile(first, (3, 1)),
         taken=np.zeros((MAX_KEPT_COMMANDS, 1 + n)),
-        snapshot=np.concatenate([np.zeros(SNAPSHOT_HEADER), march.x]),
+        snapshot=np.concatenate([np.zeros(SNAPSHOT_HEADER), integration.x]),
         log=np.zeros((0, at.LOGGED)),
         script=np.zeros((0, 1 + n)),
         recorded=np.zeros((0, at.LOGGED)),
     )
     words = np.zeros(at.SCRATCH, dtype=np.int64)
     calls = at.Calls(np.array(system_calls().addresses, dtype=np.int64), np.zeros(2), words, words.view(np.float64))
-    beside = passing_of(coupled.dyn, march), tried(march, None)[2]
+    beside = passing_of(coupled.dyn, integration), tried(integration, None)[2]
     moving = np.repeat([0.0, np.nan], [at.FORESEEN, at.MOVING - at.FORESEEN])  # no prediction yet
     return at.Circuit(rules, moving, counts, counts.view(np.float64), port, grip, desk, calls, *beside)
 

@@ -158,7 +158,7 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         missing: real-time features that the system refused, in words.
     """
     log, period, made = loop.log, loop.period, energy_made(loop.log, loop.circuit.rules)
-    found = loop.problem.switching.occurrences(loop.march, mode)
+    found = loop.problem.mode_source.occurrences(loop.integration, mode)
     late, work = log[:, at.LATE], log[:, at.WORKED]
     energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
     armed = log[:, at.OF_STATUS] == at.ARMED

@@ -21,7 +21,7 @@ from kane.haptics.safety.limits import coupler_limits
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Vector
 from kane.native.haptics import loop_arrays as at
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.integrators.rk4 import RK4
@@ -90,7 +90,7 @@ def method_of(coupler: Any, integrator: Any) -> Any:
 
 
 def prepare_tick_steps(
-    method: Any, held: Coupled, coupler: AnyCoupler, problem: Problem, x: Vector
+    method: Any, held: Coupled, coupler: AnyCoupler, problem: InitialValueProblem, x: Vector
 ) -> PassiveSteps | RigidSteps | None:
     """Return the data of passive steps or inverse dynamics, starting at the state x; None for other methods.
 
@@ -156,7 +156,7 @@ def require_room(ticks: int, rules: Vector, commands: CommandPost) -> None:
         )
 
 
-def native_problem(dyn: Dynamics, inputs: Any, parameters: Any, start: tuple[Any, Any]) -> Problem:
+def session_problem(dyn: Dynamics, inputs: Any, parameters: Any, start: tuple[Any, Any]) -> InitialValueProblem:
     """Return the initial value problem of a session, whose inputs need no Python during the run.
 
     Raises:

@@ -32,7 +32,7 @@ def trajectory_of(loop: Loop) -> Trajectory:
     samples |= {k: _held(loop, k) for k in range(n)}
     plan = replace(problem.plan, samples={**samples, **problem.plan.samples})
     told = replace(problem, plan=plan)
-    record = told.record(replace(loop.march, problems={told.key: told}))
+    record = told.record(replace(loop.integration, problems={told.key: told}))
     attributes = {"integrator": loop.method.name, "dt": loop.period, "interrupted": 0}
     return Trajectory(record.labelled(attributes), loop.coupled.dyn)
 
@@ -88,4 +88,4 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
         "predict": loop.predict,
         "lengths": loop.lengths,
     }
-    return Recording(head, loop.log, taken, loop.march.states())
+    return Recording(head, loop.log, taken, loop.integration.states())

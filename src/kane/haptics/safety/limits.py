@@ -163,7 +163,7 @@ def _reasons(
     late = f"T/2 + td = {1e3 * (T / 2 + td):.4g} ms"
     mass = f"m = {axis.mass:g} kg" if way == "m" else f"I = {axis.mass:g} kg m^2"
     damping = "damping" if way == "m" else "turning damping"
-    said = [
+    message = [
         f"{damping} {B:.4g} {unit} s/{way}: one step of the encoder changes the force by "
         f"{B * axis.quantum / T:.3g} {unit}",
         f"stable up to {stable}: eigenvalues of the loop with {mass}, b = {axis.damping:g} {unit} s/{way}, "
@@ -174,35 +174,37 @@ def _reasons(
         "criterion (Adams & Hannaford)",
     ]
     if axis.quantum:
-        said.append(
+        message.append(
             f"quiet up to {quiet}: 2 fc/Delta with fc = {axis.friction:g} {unit}, Delta = {axis.quantum:g} {way}; "
             "above it the handle may vibrate by a step of the encoder (Abbott & Okamura)"
         )
-    return (*said, *_cautions(axis, B, at_hand["stable"], felt))
+    return (*message, *_cautions(axis, B, at_hand["stable"], felt))
 
 
 def _cautions(axis: Axis, B: float, stable: float, felt: float) -> list[str]:
     """Return remarks on the limits: delay, lead, devices without force, and scaling."""
-    said, T, td, unit, way = [], axis.traits.period, axis.traits.delay, axis.unit, axis.way
+    message, T, td, unit, way = [], axis.traits.period, axis.traits.delay, axis.unit, axis.way
     if td > T:
         faster = SampledLoop(axis.mass, axis.damping, T, 0.0).largest_stable(B)
-        said.append(
+        message.append(
             f"a stiff wall cannot be rendered through this device: without its delay of {1e3 * td:.3g} ms the "
             f"coupler could have {faster:.4g} {unit}/{way}; a higher rate alone changes little"
         )
     if axis.lead:
         ahead = axis.lead * axis.late
         more = stable * ahead
-        said.append(
+        message.append(
             f"with a lead of {axis.lead:g} the device position is extrapolated by {1e3 * ahead:.3g} ms: at "
             f"{stable:.4g} {unit}/{way} this adds a damping of {more:.3g} {unit} s/{way}, and a step of the encoder "
             f"changes the force by another {more * axis.quantum / T:.3g} {unit}"
         )
     if not axis.traits.pushes:
-        said.append(
+        message.append(
             "this device shows its force and pushes nobody, so any coupler is stable with it: the figures are those "
             "of a device that pushes with the same delay"
         )
     if felt != 1.0:
-        said.append(f"the operator feels {felt:g} times the coupler's stiffness; the figures above are at the operator")
-    return said
+        message.append(
+            f"the operator feels {felt:g} times the coupler's stiffness; the figures above are at the operator"
+        )
+    return message

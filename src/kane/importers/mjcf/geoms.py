@@ -53,10 +53,10 @@ def add_geom_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wan
         if shape is None:
             try:
                 mesh = None if wanted.hulls is None else _mesh(body, geom, file.folder)
-                shape, said = hull_of(mesh, wanted.hulls)
+                shape, message = hull_of(mesh, wanted.hulls)
             except (ImportFileError, ModelError) as error:
                 raise ImportFileError(f"{file.source}: body {quote(body.name)}: {error}") from None
-            model.notes.append(touching_note(f"body {quote(body.name)}", shape, said))
+            model.notes.append(touching_note(f"body {quote(body.name)}", shape, message))
         if shape is not None:
             model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
 

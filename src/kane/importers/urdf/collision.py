@@ -51,10 +51,10 @@ def add_collision_contacts(
                 if shape is None:
                     mesh = mesh_of(element, body, pose, folder) if wanted.hulls is not None else None
                     try:
-                        shape, said = hull_of(mesh, wanted.hulls)
+                        shape, message = hull_of(mesh, wanted.hulls)
                     except ModelError as error:
                         raise element.fault(f"link {quote(link.name)}: {error}") from None
-                    model.notes.append(touching_note(f"link {quote(link.name)}", shape, said))
+                    model.notes.append(touching_note(f"link {quote(link.name)}", shape, message))
                 if shape is None:
                     continue
                 name = link.name if len(link.collisions) == 1 else f"{link.name} {k}"

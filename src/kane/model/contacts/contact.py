@@ -10,7 +10,7 @@ from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
 from kane.model.body import Body, Point
 from kane.model.contacts.friction import Coulomb
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.pairs import touches
 from kane.model.contacts.restitution import Newton, Poisson, law_of
@@ -48,13 +48,13 @@ class Contact(Intermittent):
     def title(self) -> str:
         return f"contact of {self._body.name} with {self.surface.origin.body.name}"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         made, law = [], law_of(self.restitution)
         for touch in touches(self.feature, self.surface):
             normal, tangents = touch.rows(tangents=self.friction is not None)
             title = f"{name}: {touch.name}" if touch.name else name
             made.append(
-                Candidate(
+                IntermittentConstraint(
                     title,
                     normal.configuration,
                     normal,

@@ -18,7 +18,7 @@ from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed
 from kane.model.contacts.contact import Contact
 from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.latch import Latch
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson, checked_restitution
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
 
 
-class Candidates:
+class IntermittentDeclarations:
     """Base class of ``Model`` for contacts, stops, latches, sticking joints and switches.
 
     Attributes:
@@ -45,7 +45,7 @@ class Candidates:
     """
 
     name: str
-    candidates: list[Candidate]
+    intermittents: list[IntermittentConstraint]
     constraints: list[Imposed]
     _impacts: str = IMPACTS_TOGETHER
 
@@ -75,7 +75,7 @@ class Candidates:
         restitution: Scalar | Poisson | Newton = 0.0,
         friction: Coulomb | None = None,
         name: str | None = None,
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[IntermittentConstraint, ...]:
         """Declare that a feature of one body may touch a surface of another body (unilateral constraint).
 
         Args:
@@ -108,7 +108,7 @@ class Candidates:
         upper: Scalar | None = None,
         restitution: Scalar | Poisson | Newton = 0.0,
         name: str | None = None,
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[IntermittentConstraint, ...]:
         """Limit a coordinate: lower <= q <= upper [rad or m].
 
         Args:
@@ -132,7 +132,7 @@ class Candidates:
         static: Scalar,
         kinetic: Scalar | None = None,
         name: str | None = None,
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[IntermittentConstraint, ...]:
         """Add dry friction to a joint. It sticks exactly: qdot = 0 as long as an effort of at most ``static`` holds it.
 
         Args:
@@ -153,7 +153,7 @@ class Candidates:
         holds: Expr | Constraint | Sequence[Expr] = (),
         off: Expr | None = None,
         name: str | None = None,
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[IntermittentConstraint, ...]:
         """Let a gap close permanently: an impact without rebound, after which gap = 0 holds in both directions.
 
         Args:
@@ -176,7 +176,7 @@ class Candidates:
         on: Expr | None = None,
         off: Expr | None = None,
         name: str | None = None,
-    ) -> tuple[Candidate, ...]:
+    ) -> tuple[IntermittentConstraint, ...]:
         """Impose a constraint by an impulse when ``on`` becomes positive, and delete it when ``off`` becomes positive.
 
         Args:
@@ -191,7 +191,7 @@ class Candidates:
         """
         return self.intermittent(Switch(motion, on, off), name=name)
 
-    def intermittent(self, member: Intermittent, *, name: str | None = None) -> tuple[Candidate, ...]:
+    def intermittent(self, member: Intermittent, *, name: str | None = None) -> tuple[IntermittentConstraint, ...]:
         """Declare an intermittent constraint; ``contact``, ``stop``, ``stick``, ``latch`` and ``switch`` call this.
 
         Raises:
@@ -200,11 +200,11 @@ class Candidates:
         require(member, Intermittent, "intermittent() takes a kane.Contact, or a kane.Intermittent of your own")
         title = self._free_title(member.title) if name is None else name
         require_word(title)
-        made = tuple(_checked(cast("Model", self), candidate) for candidate in member.candidates(title))
-        for candidate in made:
-            if candidate.name in self._taken():
-                raise ModelError(f"there is already a constraint named {candidate.name!r}; give another name=")
-        self.candidates.extend(made)
+        made = tuple(_checked(cast("Model", self), constraint) for constraint in member.intermittents(title))
+        for constraint in made:
+            if constraint.name in self._taken():
+                raise ModelError(f"there is already a constraint named {constraint.name!r}; give another name=")
+        self.intermittents.extend(made)
         return made
 
     def _free_title(self, title: str) -> str:
@@ -213,7 +213,7 @@ class Candidates:
         return next(t for t in titles if t not in taken)
 
     def _taken(self) -> set[str]:
-        return {x.name for x in self.constraints} | {x.name for x in self.candidates}
+        return {x.name for x in self.constraints} | {x.name for x in self.intermittents}
 
 
 def _require_no_input(x: Expr, what: str) -> None:
@@ -228,7 +228,7 @@ def _require_no_input(x: Expr, what: str) -> None:
         )
 
 
-def _checked(model: Model, given: Candidate) -> Candidate:
+def _checked(model: Model, given: IntermittentConstraint) -> IntermittentConstraint:
     """Return an intermittent constraint of this model, checked; its coefficients are numbers or parameter expressions.
 
     Raises:

@@ -10,7 +10,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint
 from kane.model.contacts.held import held_rows
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.member import Intermittent
 
 
@@ -32,7 +32,7 @@ class Imposition(Intermittent):
     def title(self) -> str:
         return "imposed"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         rows = held_rows(self.motion, "impose()")
-        said = cast(Expr, rows[0].configuration if rows[0].motion is None else rows[0].motion)
-        return [Candidate(name, tangents=rows, on=said.arena.one, bilateral=True)]
+        message = cast(Expr, rows[0].configuration if rows[0].motion is None else rows[0].motion)
+        return [IntermittentConstraint(name, tangents=rows, on=message.arena.one, bilateral=True)]

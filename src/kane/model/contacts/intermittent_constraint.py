@@ -13,7 +13,7 @@ from kane.model.contacts.restitution import Newton, Poisson
 from kane.model.shapes import Shape
 
 
-class NamedCandidate(Protocol):
+class NamedConstraint(Protocol):
     """Object with the name of an intermittent constraint: its declaration or its equations."""
 
     @property
@@ -22,7 +22,7 @@ class NamedCandidate(Protocol):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class IntermittentConstraint:
     """Intermittent constraint: it may be imposed and deleted during a run.
 
     Attributes:
@@ -56,18 +56,18 @@ class Candidate:
         return self.tangents if self.normal is None else (self.normal, *self.tangents)
 
     def __repr__(self) -> str:
-        return f"<Candidate {self.name!r}: {', '.join(row.name for row in self.rows)}>"
+        return f"<IntermittentConstraint {self.name!r}: {', '.join(row.name for row in self.rows)}>"
 
 
-def declared_name(candidate: NamedCandidate) -> str:
+def declared_name(constraint: NamedConstraint) -> str:
     """Return the name of the declaration of an intermittent constraint: "crate" for "crate: +-+"."""
-    return candidate.name.partition(": ")[0]
+    return constraint.name.partition(": ")[0]
 
 
-def candidates_by_declaration(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+def candidates_by_declaration(intermittents: Sequence[IntermittentConstraint]) -> list[list[IntermittentConstraint]]:
     """Return the intermittent constraints of each declaration."""
-    found: dict[str, list[Candidate]] = {}
-    for c in candidates:
+    found: dict[str, list[IntermittentConstraint]] = {}
+    for c in intermittents:
         found.setdefault(declared_name(c), []).append(c)
     return list(found.values())
 

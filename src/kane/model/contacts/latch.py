@@ -10,7 +10,7 @@ from kane.expression.node import Expr
 from kane.model.constraints import Constraint
 from kane.model.constraints.constraint import row_from_expression
 from kane.model.contacts.held import held_rows, require_signal
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.member import Intermittent
 
 
@@ -43,6 +43,6 @@ class Latch(Intermittent):
     def title(self) -> str:
         return "latch"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         normal, held = row_from_expression(self.gap, "normal"), held_rows(self.holds, name)
-        return [Candidate(name, self.gap, normal, held, off=self.off, bilateral=True)]
+        return [IntermittentConstraint(name, self.gap, normal, held, off=self.off, bilateral=True)]

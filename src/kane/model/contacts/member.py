@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 
 
 class Intermittent(ABC):
@@ -17,7 +17,7 @@ class Intermittent(ABC):
         """Default name: "contact of crate with ground"."""
 
     @abstractmethod
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         """Return the intermittent constraints; their names are made from this name: "crate: +-+".
 
         Raises:

@@ -9,7 +9,7 @@ from kane.expression.node import Scalar
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Thresholds
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.member import Intermittent
 from kane.model.vector_arguments import coordinate
 
@@ -37,7 +37,7 @@ class Stick(Intermittent):
     def title(self) -> str:
         return f"friction of {self.joint.name}"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         row = Row("rate", motion=coordinate("stick", self.joint).qdot)
         kinetic = self.static if self.kinetic is None else self.kinetic
-        return [Candidate(name, tangents=(row,), friction=Thresholds(self.static, kinetic))]
+        return [IntermittentConstraint(name, tangents=(row,), friction=Thresholds(self.static, kinetic))]

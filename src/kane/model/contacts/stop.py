@@ -9,7 +9,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson, law_of
 from kane.model.requirements import POSITIVE, require_of_parameters
@@ -51,7 +51,7 @@ class Stop(Intermittent):
     def title(self) -> str:
         return f"stop of {self.joint.name}"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         q = coordinate("a stop", self.joint).q
         gaps: dict[str, Expr] = {}
         if self.lower is not None:
@@ -60,6 +60,6 @@ class Stop(Intermittent):
             gaps["upper"] = self.upper - q
         law = law_of(self.restitution)
         return [
-            Candidate(f"{name}: {end}", gap, Row("normal", configuration=gap), restitution=law)
+            IntermittentConstraint(f"{name}: {end}", gap, Row("normal", configuration=gap), restitution=law)
             for end, gap in gaps.items()
         ]

@@ -9,7 +9,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.constraints import Constraint
 from kane.model.contacts.held import held_rows, require_signal
-from kane.model.contacts.intermittent_constraint import Candidate
+from kane.model.contacts.intermittent_constraint import IntermittentConstraint
 from kane.model.contacts.member import Intermittent
 
 
@@ -38,5 +38,9 @@ class Switch(Intermittent):
     def title(self) -> str:
         return "switch"
 
-    def candidates(self, name: str) -> Sequence[Candidate]:
-        return [Candidate(name, tangents=held_rows(self.motion, name), on=self.on, off=self.off, bilateral=True)]
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
+        return [
+            IntermittentConstraint(
+                name, tangents=held_rows(self.motion, name), on=self.on, off=self.off, bilateral=True
+            )
+        ]

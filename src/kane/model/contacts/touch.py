@@ -91,9 +91,9 @@ def level_tangent(B: Body, E: Body, n: Triple) -> Triple:
     next axis in this order is used.
     """
     e, other = level_axes(B, E)
-    share = dot(e, n)
-    if not is_zero(share):
-        steep = absolute(share) > STEEP
+    ratio = dot(e, n)
+    if not is_zero(ratio):
+        steep = absolute(ratio) > STEEP
         e = tuple(select(steep, q, p) for p, q in zip(e, other, strict=True))
     across = cross(e, n)
     size = sqrt(dot(across, across))

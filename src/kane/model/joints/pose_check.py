@@ -39,7 +39,7 @@ def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Ex
     best = int(np.argmax(smallest))
     if smallest[best] > POSE_TOLERANCE:
         return
-    idle = [leaf.name for leaf, share in zip(q, directions[best, -1], strict=True) if abs(share) > POSE_TOLERANCE]
+    idle = [leaf.name for leaf, ratio in zip(q, directions[best, -1], strict=True) if abs(ratio) > POSE_TOLERANCE]
     raise ModelError(
         f"the velocity map of {who} is rank-deficient everywhere: "
         + (f"{' and '.join(idle)} move M in the same way" if len(idle) > 1 else f"{idle[0]} does not move M")

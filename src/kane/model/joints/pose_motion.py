@@ -11,7 +11,7 @@ from kane.expression.operations import COORDINATE
 from kane.expression.traverse import substitute_nodes
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary, Factor
-from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, settled
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, folded
 from kane.model.joints.joint import JointMotion
 
 VectorColumns = tuple[Triple, ...]
@@ -47,8 +47,8 @@ def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[
     slopes = _slopes(p_FM, q)
     v_u = tuple(R_FM.apply_inverse(column) for column in slopes)
     a_t = R_FM.apply_inverse(_along(_changes(slopes, q, u), u))
-    w_u, v_u = tuple(map(settled, w_u)), tuple(map(settled, v_u))
-    return JointMotion(R_FM, p_FM, w_u, v_u, settled(alpha_t), settled(a_t), tuple(u))
+    w_u, v_u = tuple(map(folded, w_u)), tuple(map(folded, v_u))
+    return JointMotion(R_FM, p_FM, w_u, v_u, folded(alpha_t), folded(a_t), tuple(u))
 
 
 def own_leaves(q: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -60,7 +60,7 @@ def moved_to(motion: JointMotion, images: Mapping[Expr, Expr], R_FM: Rotation, p
     """Return the motion with its coordinates replaced by expressions; R_FM and p_FM already contain these."""
 
     def moved(v: Triple) -> Triple:
-        return settled(substitute_nodes([arena.lift(x) for x in v], images))
+        return folded(substitute_nodes([arena.lift(x) for x in v], images))
 
     arena = next(iter(images)).arena
     w_u, v_u = tuple(map(moved, motion.w_FM_u)), tuple(map(moved, motion.v_FM_u))
@@ -85,14 +85,14 @@ def _slopes(values: Sequence[Scalar], q: Sequence[Expr]) -> VectorColumns:
     """Return d values/dq, one column for each coordinate."""
     lift = q[0].arena.lift
     lifted = [lift(x) for x in values]
-    return tuple(settled(forward(lifted, {x: lift(1.0)})) for x in q)
+    return tuple(folded(forward(lifted, {x: lift(1.0)})) for x in q)
 
 
 def _changes(columns: VectorColumns, q: Sequence[Expr], u: Sequence[Expr]) -> VectorColumns:
     """Return d columns/dt along dq/dt = u."""
     lift = q[0].arena.lift
     rates = dict(zip(q, u, strict=True))
-    return tuple(settled(forward([lift(x) for x in column], rates)) for column in columns)
+    return tuple(folded(forward([lift(x) for x in column], rates)) for column in columns)
 
 
 def _along(columns: VectorColumns, u: Sequence[Expr]) -> Triple:

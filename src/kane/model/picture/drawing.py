@@ -13,7 +13,7 @@ from kane.model.picture.picture import draw
 
 if TYPE_CHECKING:
     from kane.model.constraints.constraint import Imposed
-    from kane.model.contacts import Candidate
+    from kane.model.contacts import IntermittentConstraint
     from kane.model.model import Model
 
 
@@ -24,7 +24,7 @@ def summary(model: Model) -> str:
         (len(model.connections), "joint", "joints"),
         (len(model.loads), "load", "loads"),
         (len(model.constraints), "constraint", "constraints"),
-        (len(model.candidates), "intermittent constraint", "intermittent constraints"),
+        (len(model.intermittents), "intermittent constraint", "intermittent constraints"),
     )
     words = [f"{n} {one if n == 1 else many}" for n, one, many in counts if n or one == "body"]
     return f"<Model {model.name!r}: {', '.join(words)}>"
@@ -47,7 +47,9 @@ def graph_text(model: Model) -> str:
         stack.extend((c, deeper) for c in reversed(below.get(connection.child, [])))
     lines.extend(f"{body.name} (not connected)" for body in loose(model))
     lines.extend(f"constraint: {_constraint_words(c)}" for c in model.constraints)
-    lines.extend(f"intermittent: {_declaration_words(group)}" for group in candidates_by_declaration(model.candidates))
+    lines.extend(
+        f"intermittent: {_declaration_words(group)}" for group in candidates_by_declaration(model.intermittents)
+    )
     if model.speed_choice.definitions:
         lines.append(f"speeds: {', '.join(model.speed_choice.definitions)}")
     if model.speed_choice.dependent:
@@ -76,7 +78,7 @@ def tables(model: Model) -> dict[str, tuple[Sequence[str], list[Sequence[str]]]]
         "Constraints": (("constraint", "equations"), [(c.name, _row_names(c)) for c in model.constraints]),
         "Intermittent constraints": (
             ("name", "equations", "law"),
-            [_declared(group) for group in candidates_by_declaration(model.candidates)],
+            [_declared(group) for group in candidates_by_declaration(model.intermittents)],
         ),
         "Speeds": (("speed", "definition"), [(n, repr(x)) for n, x in model.speed_choice.definitions.items()]),
         "Symbols": (("name", "kind", "default"), list(symbols)),
@@ -99,29 +101,31 @@ def _acts_on(load: object) -> str:
     return ", ".join(str(getattr(x, "name", None) or x.body.name) for x in targets if x is not None)
 
 
-def _declared(group: Sequence[Candidate]) -> Sequence[str]:
+def _declared(group: Sequence[IntermittentConstraint]) -> Sequence[str]:
     """Return name, rows and law of one declaration; ``on`` and ``off`` only if it has a single constraint."""
     c = group[0]
-    said = [] if c.friction is None else [f"static {_number(c.friction.static)}, kinetic {_number(c.friction.kinetic)}"]
+    message = (
+        [] if c.friction is None else [f"static {_number(c.friction.static)}, kinetic {_number(c.friction.kinetic)}"]
+    )
     if c.gap is not None and not c.bilateral:
-        said.append(f"restitution {_number(c.restitution.coefficient)} ({type(c.restitution).__name__})")
+        message.append(f"restitution {_number(c.restitution.coefficient)} ({type(c.restitution).__name__})")
     if len(group) > 1:
-        return f"{declared_name(c)} ({len(group)} parts)", _row_names(c), "; ".join(said)
-    said += [f"{word} {x!r} > 0" for word, x in (("on", c.on), ("off", c.off)) if x is not None]
-    return c.name, _row_names(c), "; ".join(said)
+        return f"{declared_name(c)} ({len(group)} parts)", _row_names(c), "; ".join(message)
+    message += [f"{word} {x!r} > 0" for word, x in (("on", c.on), ("off", c.off)) if x is not None]
+    return c.name, _row_names(c), "; ".join(message)
 
 
-def _declaration_words(group: Sequence[Candidate]) -> str:
+def _declaration_words(group: Sequence[IntermittentConstraint]) -> str:
     if len(group) == 1:
         return _constraint_words(group[0])
     return f"{declared_name(group[0])} ({len(group)} parts: {_row_names(group[0])})"
 
 
-def _constraint_words(c: Imposed | Candidate) -> str:
+def _constraint_words(c: Imposed | IntermittentConstraint) -> str:
     return c.name if len(c.rows) == 1 else f"{c.name} ({_row_names(c)})"
 
 
-def _row_names(c: Imposed | Candidate) -> str:
+def _row_names(c: Imposed | IntermittentConstraint) -> str:
     return ", ".join(row.name for row in c.rows)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kane.model.body import Body
     from kane.model.connection import Connection
     from kane.model.constraints.constraint import Imposed
-    from kane.model.contacts import Candidate
+    from kane.model.contacts import IntermittentConstraint
     from kane.model.model import Model
 
 RESIDUAL_CHANGE_TOLERANCE = 1e-9  # change by rounding, if a shift of about 1 m or 1 m/s leaves a residual the same
@@ -80,7 +80,7 @@ def restrictions(model: Model) -> dict[tuple[Body, ...], list[str]]:
     """
     found: dict[tuple[Body, ...], list[str]] = {}
     closures = {f"closure of {cut.name}" for cut in model.cuts}
-    every: list[Imposed | Candidate] = [*model.constraints, *model.candidates]
+    every: list[Imposed | IntermittentConstraint] = [*model.constraints, *model.intermittents]
     for constraint in every:
         if constraint.name not in closures:
             words = found.setdefault(_ordered(_joined(model, constraint)), [])
@@ -93,7 +93,7 @@ def _ordered(bodies: set[Body]) -> tuple[Body, ...]:
     return tuple(sorted(bodies, key=lambda body: body.index))
 
 
-def _joined(model: Model, constraint: Imposed | Candidate) -> set[Body]:
+def _joined(model: Model, constraint: Imposed | IntermittentConstraint) -> set[Body]:
     """Return the bodies that a constraint connects: the outermost bodies whose motion or joints its rows contain.
 
     The bodies between them and the ground only carry them. For example, the short equations of a wheel contain measures
@@ -119,7 +119,7 @@ def _carriers(body: Body, parents: dict[Body, Body]) -> Iterator[Body]:
         yield body
 
 
-def _in_inertial_frame(model: Model, constraint: Imposed | Candidate) -> bool:
+def _in_inertial_frame(model: Model, constraint: Imposed | IntermittentConstraint) -> bool:
     """Return whether a common translation of all bodies changes the residuals; tested at a random state."""
     rng, found = np.random.default_rng(0), _leaves(constraint)
     axes = {body: np.linalg.qr(rng.normal(size=(3, 3)))[0] for body in _measured(model, constraint) | {model.ground}}
@@ -140,15 +140,15 @@ def _in_inertial_frame(model: Model, constraint: Imposed | Candidate) -> bool:
     return bool(np.abs(after - before).max() > RESIDUAL_CHANGE_TOLERANCE)
 
 
-def _measured(model: Model, constraint: Imposed | Candidate) -> set[Body]:
+def _measured(model: Model, constraint: Imposed | IntermittentConstraint) -> set[Body]:
     """Return the bodies whose motion or directions the rows contain, without the ground."""
     measures = [x.data for x in _leaves(constraint) if x.op == MEASURE]
     return {model.bodies[i] for m in measures for i in (m.body, m.direction_body)} - {model.ground}
 
 
-def _leaves(constraint: Imposed | Candidate) -> list[Expr]:
+def _leaves(constraint: Imposed | IntermittentConstraint) -> list[Expr]:
     return leaves(_vanishing(constraint))
 
 
-def _vanishing(constraint: Imposed | Candidate) -> list[Expr]:
+def _vanishing(constraint: Imposed | IntermittentConstraint) -> list[Expr]:
     return [x for row in constraint.rows for x in (row.configuration, row.motion) if x is not None]

@@ -53,7 +53,7 @@ class Mesh(Placed):
             raise ModelError(f"the scale of a Mesh is {shown(self.scale)}; give a number that is not zero, or three")
         for word, value in (("path", os.path.abspath(path)), ("scale", factors)):
             object.__setattr__(self, word, value)
-        self.settle_orientation()
+        self.project_orientation()
         if self.centre is not None:
             require_points("a Mesh", self.centre)
 

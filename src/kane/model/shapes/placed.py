@@ -25,7 +25,7 @@ class Placed(Shape):
     centre: Point | None
     orientation: Any
 
-    def settle_orientation(self) -> None:
+    def project_orientation(self) -> None:
         """Convert the given orientation to a Rotation; for ``__post_init__``."""
         whose = f"the orientation of a {type(self).__name__}"
         rotation = Rotation.identity() if self.orientation is None else Rotation.of(self.orientation, whose)
@@ -73,7 +73,7 @@ class Lengths(Placed):
     orientation: Any = None
 
     def __post_init__(self) -> None:
-        self.settle_orientation()
+        self.project_orientation()
         if self.centre is None:
             return
         kind = type(self).__name__

@@ -34,7 +34,7 @@ class Polyhedron(Placed):
     orientation: Any = None
 
     def __post_init__(self) -> None:
-        self.settle_orientation()
+        self.project_orientation()
         if self.centre is not None:
             require_points("a Polyhedron", self.centre)
         rows = numbers(self.points, "the points of a Polyhedron are numbers")

@@ -84,8 +84,8 @@ class Occurrence(NamedTuple):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Occurrence):
             return False
-        said = (self.name, self.time, self.cause, self.energy_lost)
-        if said != (other.name, other.time, other.cause, other.energy_lost):
+        message = (self.name, self.time, self.cause, self.energy_lost)
+        if message != (other.name, other.time, other.cause, other.energy_lost):
             return False
         pairs = ((self.q, other.q), (self.u, other.u), (self.impulse, other.impulse))
         return all(np.array_equal(a, b) for a, b in pairs)
@@ -114,7 +114,7 @@ def event_names(events: Sequence[Event]) -> tuple[str, ...]:
 
 
 def compile_events(
-    dyn: Dynamics, events: Sequence[Event], controls: Mapping[Expr, Expr], unknown: Sequence[str]
+    dyn: Dynamics, events: Sequence[Event], input_program: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> CompiledFunction | None:
     """Compile the expressions of the events; None if there are none.
 
@@ -132,7 +132,7 @@ def compile_events(
         return None
     e = dyn.equations
     named = {f"the event {name!r}": event.expression for name, event in zip(names, events, strict=True)}
-    outputs = known_in_state(e, named, controls, unknown)
+    outputs = known_in_state(e, named, input_program, unknown)
     return dyn.compile(Program("events", outputs, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from kane.errors import SimulationError, list_names
 from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
 from kane.native.contacts.header import OPEN
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 
 # This many consecutive events of one name, or transitions, within this fraction of the run count as endless.
 ENDLESS_EVENTS, EVENTS_SPAN = 100, 1e-9
@@ -23,13 +23,15 @@ ENDLESS_FLIPS, FLIPS_WINDOW, IMPLIED_CHANGES = 20_000, 100_000, 1e8
 MAX_NAMED_CONSTRAINTS = 3
 
 
-def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, fixed: bool, status: Status) -> None:
+def require_end(
+    integration: IntegratorState, names: Sequence[str], before: tuple[int, int], *, fixed: bool, status: Status
+) -> None:
     """Raise if events or transitions accumulate; the message describes the first accumulation.
 
     A run pauses at wall-clock times. The result does not depend on them, because all new events are checked one by one.
 
     Args:
-        march: integrator state after some steps.
+        integration: integrator state after some steps.
         names: names of the events.
         before: numbers of events and of transitions before these steps.
         fixed: whether the step length is fixed. Stall detection handles runs with step-size control unless they creep.
@@ -39,28 +41,28 @@ def require_end(march: March, names: Sequence[str], before: tuple[int, int], *, 
         SimulationError: events or transitions accumulate.
     """
     events, changes = before
-    found = [*_of_events(march, names, events), *_of_modes(march, changes, fixed=fixed, status=status)]
-    found += _of_constraints(march, changes)
+    found = [*_of_events(integration, names, events), *_of_modes(integration, changes, fixed=fixed, status=status)]
+    found += _of_constraints(integration, changes)
     if found:
         raise SimulationError(min(found)[1])
 
 
-def _of_events(march: March, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
+def _of_events(integration: IntegratorState, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time at which an event accumulates, and the message."""
-    found = march.store.found[: march.store.counts[FOUND]]
+    found = integration.store.found[: integration.store.counts[FOUND]]
     for number in np.unique(found[before:, 0]).astype(int).tolist():
         places = np.flatnonzero(found[:, 0] == number)
         own = found[places[max(int(np.searchsorted(places, before)) - ENDLESS_EVENTS + 1, 0) :]]
-        k = first_of_many(own[:, 1], ENDLESS_EVENTS - 1, EVENTS_SPAN * _span(march))
+        k = first_of_many(own[:, 1], ENDLESS_EVENTS - 1, EVENTS_SPAN * _span(integration))
         if k is not None:
-            said = f"the event {names[number]!r} of {march.problem.layout.model!r} happens again and again "
-            said += f"{_where(march, own[k, 1], own[k, 2:])}; make it terminal, or give it a direction"
-            yield march.way * own[k, 1], said
+            message = f"the event {names[number]!r} of {integration.problem.layout.model!r} happens again and again "
+            message += f"{_where(integration, own[k, 1], own[k, 2:])}; make it terminal, or give it a direction"
+            yield integration.way * own[k, 1], message
 
 
-def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
+def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
     """Yield the run time at which transitions accumulate, and the message."""
-    changes, nx = march.store.changes[: march.store.counts[CHANGED]], len(march.x)
+    changes, nx = integration.store.changes[: integration.store.counts[CHANGED]], len(integration.x)
     cure = (
         f": {ENDLESS_TRANSITIONS:,} times within {TRANSITIONS_SPAN:g} of the run; give less restitution or friction, "
     )
@@ -68,45 +70,47 @@ def _of_modes(march: March, before: int, *, fixed: bool, status: Status) -> Iter
     limits = [(ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, cure)] + (
         [(ENDLESS_EVENTS - 1, EVENTS_SPAN, "")] if fixed else []
     )
-    for many, share, more in limits:
+    for many, ratio, more in limits:
         new = changes[max(before - many, 0) :]
         if status is Status.ENDLESS and more == "":
-            new = new[new[:, CHANGE_TIME] != march.time]
-        k = first_of_many(new[:, CHANGE_TIME], many, share * _span(march))
+            new = new[new[:, CHANGE_TIME] != integration.time]
+        k = first_of_many(new[:, CHANGE_TIME], many, ratio * _span(integration))
         if k is not None:
             t, x = new[k, CHANGE_TIME], new[k, STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
-            said = f"the mode of {march.problem.layout.model!r} changes again and again {_where(march, t, x)}{more}"
-            yield march.way * t, said + _main_causes(march, new[k - many : k + 1])
+            message = f"the mode of {integration.problem.layout.model!r} changes again and again "
+            message += f"{_where(integration, t, x)}{more}"
+            yield integration.way * t, message + _main_causes(integration, new[k - many : k + 1])
 
 
-def _of_constraints(march: March, before: int) -> Iterator[tuple[float, str]]:
+def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time from which a constraint changes its status too often for the run to end, and the message."""
     first = max(before - FLIPS_WINDOW, 0)
-    changes, nx = march.store.changes[first : march.store.counts[CHANGED]], len(march.x)
+    changes, nx = integration.store.changes[first : integration.store.counts[CHANGED]], len(integration.x)
     if len(changes) <= ENDLESS_FLIPS:
         return
-    names = march.problem.switching.candidates
+    names = integration.problem.mode_source.intermittents
     for name, own in zip(names, changes[:, changes.shape[1] - len(names) :].T, strict=True):
         places = 1 + np.flatnonzero(np.diff(own))
         times = changes[places, CHANGE_TIME]
-        left = abs(march.course.until - times[ENDLESS_FLIPS:])
+        left = abs(integration.course.until - times[ENDLESS_FLIPS:])
         among = places[ENDLESS_FLIPS:] - places[: len(left)] <= FLIPS_WINDOW
         k = first_of_many(times, ENDLESS_FLIPS, np.where(among, ENDLESS_FLIPS / IMPLIED_CHANGES * left, 0.0))
         if k is not None:
             t, x = times[k], changes[places[k], STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
             took = abs(t - times[k - ENDLESS_FLIPS])
-            said = f"{name!r} of {march.problem.layout.model!r} changes again and again {_where(march, t, x)}: "
+            message = f"{name!r} of {integration.problem.layout.model!r} changes again and again "
+            message += f"{_where(integration, t, x)}: "
             more = ENDLESS_FLIPS * left[k - ENDLESS_FLIPS] / took
-            said += f"{ENDLESS_FLIPS:,} times within {took:.3g} s, so that the run takes {more:.2g} "
-            yield march.way * t, said + "more; let its conditions change less often, or end the run before"
+            message += f"{ENDLESS_FLIPS:,} times within {took:.3g} s, so that the run takes {more:.2g} "
+            yield integration.way * t, message + "more; let its conditions change less often, or end the run before"
 
 
-def _main_causes(march: March, changes: Matrix) -> str:
+def _main_causes(integration: IntegratorState, changes: Matrix) -> str:
     """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them."""
-    names = march.problem.switching.candidates
+    names = integration.problem.mode_source.intermittents
     if not names:
         return ""
-    causes = changes[:, STATE_BEFORE + 2 * len(march.x)].astype(int)
+    causes = changes[:, STATE_BEFORE + 2 * len(integration.x)].astype(int)
     often = np.bincount(causes[causes >= 0], minlength=len(names))
     if often.any():
         most = [repr(names[k]) for k in np.argsort(-often, kind="stable")[:MAX_NAMED_CONSTRAINTS] if often[k]]
@@ -127,9 +131,9 @@ def first_of_many(times: Vector, many: int, within: Vector | float) -> int | Non
     return many + int(follow[0]) if follow.size else None
 
 
-def _span(march: March) -> float:
-    return abs(march.course.until - march.course.start)
+def _span(integration: IntegratorState) -> float:
+    return abs(integration.course.until - integration.course.start)
 
 
-def _where(march: March, t: float, x: Vector) -> str:
-    return f"at t = {t:.9g} s, {march.problem.layout.describe(x)}"
+def _where(integration: IntegratorState, t: float, x: Vector) -> str:
+    return f"at t = {t:.9g} s, {integration.problem.layout.describe(x)}"

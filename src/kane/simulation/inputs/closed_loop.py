@@ -29,7 +29,7 @@ class ClosedLoop(NamedTuple):
     """
 
     rhs: ArrayFunction
-    settle: ArrayFunction | None
+    project: ArrayFunction | None
     inputs: ArrayFunction
 
 
@@ -58,9 +58,9 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
         rhs.program is None
     ):  # numerically embedded constraints: use equations in which the replaced inputs remain without effect
         closed = with_laws(dyn, expressions)
-        return ClosedLoop(closed.function("rhs"), closed.settle, recorded)
+        return ClosedLoop(closed.function("rhs"), closed.project, recorded)
     outputs = substitute_nodes(rhs.program.outputs, replacements)
-    return ClosedLoop(dyn.compile(Program(f"{rhs.name} in closed loop", outputs, **arrays)), dyn.settle, recorded)
+    return ClosedLoop(dyn.compile(Program(f"{rhs.name} in closed loop", outputs, **arrays)), dyn.project, recorded)
 
 
 def with_laws(dyn: Dynamics, expressions: Mapping[str, Expr]) -> Dynamics:

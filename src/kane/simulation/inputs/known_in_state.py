@@ -14,7 +14,7 @@ from kane.model.reaction import reaction_leaves
 
 
 def known_in_state(
-    e: Equations, named: Mapping[str, Expr], controls: Mapping[Expr, Expr], unknown: Sequence[str]
+    e: Equations, named: Mapping[str, Expr], input_program: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> list[Expr]:
     """Rewrite expressions in time, coordinates, speeds, inputs and parameters.
 
@@ -32,7 +32,7 @@ def known_in_state(
         if expression.arena is not e.t.arena:
             raise ModelError(f"{who} belongs to another model")
     outputs = substitute_nodes(given, {**images(e.system, given), **e.baked})
-    outputs = substitute_nodes(outputs, controls) if controls else outputs
+    outputs = substitute_nodes(outputs, input_program) if input_program else outputs
     known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in unknown)}
     for who, output in zip(named, outputs, strict=True):
         for leaf in leaves([output]):

@@ -54,18 +54,18 @@ class PythonLaw:
         key = int(sampler.mode[KEY])
         if isinstance(self.law.sampled.law, Expr):
             inputs = np.array((ctypes.c_double * len(sampler.initial)).from_address(rest))
-            answers[:] = sampler.switching.answer(self._number, key, x, inputs)
+            answers[:] = sampler.mode_source.answer(self._number, key, x, inputs)
         else:
-            seen = sampler.switching.seen(key, x[1:])
+            seen = sampler.mode_source.seen(key, x[1:])
             answers[:] = self._asked(self.time, seen[:nq], seen[nq:])
 
     def _asked(self, t: float, q: Vector, u: Vector) -> Vector:
         sampled, shape = self.law.sampled, (len(self.law.columns),)
         if sampled.state is None:
-            said = sampled.law(t, q, u)  # type: ignore[operator]
+            message = sampled.law(t, q, u)  # type: ignore[operator]
         else:
-            said, self._memory = self._with_state(t, q, u)
-        found = numbers(said, "a sampled law must return numbers")
+            message, self._memory = self._with_state(t, q, u)
+        found = numbers(message, "a sampled law must return numbers")
         if found.shape != shape and not (found.shape == () and shape == (1,)):
             raise ModelError(f"a sampled law returned shape {found.shape} where {shape} is needed")
         if not np.isfinite(found).all():

@@ -23,7 +23,7 @@ from kane.simulation.inputs.python_law import PythonLaw
 from kane.simulation.inputs.sampled import Sampled
 
 if TYPE_CHECKING:
-    from kane.simulation.mode_source import Switching
+    from kane.simulation.mode_source import ModeSource
 
 # Ticks closer than this fraction of a fixed step to its end are at its end.
 ON_GRID = 1e-6
@@ -42,7 +42,7 @@ class SampledLaw:
         names, columns: names and columns of the inputs.
         sampled: the law as the user gave it.
         function: native code of a law that is an expression. None for Python laws, and for expressions whose code
-            depends on the mode: ``Switching.answer`` evaluates these.
+            depends on the mode: ``ModeSource.answer`` evaluates these.
     """
 
     names: tuple[str, ...]
@@ -115,7 +115,7 @@ class Sampler:
     held: Tables
     parameters: Vector
     mode: Indices
-    switching: Switching
+    mode_source: ModeSource
     tables: Tables = field(init=False)
     native: Sampling = field(init=False)
     stops: Vector = field(init=False)
@@ -200,15 +200,15 @@ class Sampler:
         self._take_back_ticks()
         if not isinstance(error, Exception):
             raise error
-        said = f"{type(error).__name__}: {error}" if not isinstance(error, ModelError) else str(error)
-        raise SimulationError(f"{who} failed at t = {t:.9g} s: {said}") from error
+        message = f"{type(error).__name__}: {error}" if not isinstance(error, ModelError) else str(error)
+        raise SimulationError(f"{who} failed at t = {t:.9g} s: {message}") from error
 
     def _take_back_ticks(self) -> None:
         """Schedule the ticks from the first failure on again, and restore the inputs held before it."""
         native, values = self.native, self.tables.values
         end = int(native.next[0])
-        said = values[self.tables.first[native.table[native.law[:end]]] + native.place[:end]]
-        failure = native.times[np.isnan(said).argmax()]
+        message = values[self.tables.first[native.table[native.law[:end]]] + native.place[:end]]
+        failure = native.times[np.isnan(message).argmax()]
         begin = int(np.searchsorted(native.times[:end], failure - 2.0 * native.slack[0]))
         for k in range(begin, end):
             for table in range(native.table[native.law[k]], native.table[native.law[k] + 1]):
@@ -321,7 +321,7 @@ class Sampler:
 
 
 def compile_laws(
-    dyn: Dynamics, plan: InputPlan, controls: Mapping[Expr, Expr], unknown: Sequence[str]
+    dyn: Dynamics, plan: InputPlan, input_program: Mapping[Expr, Expr], unknown: Sequence[str]
 ) -> tuple[SampledLaw, ...]:
     """Return the sampled laws of a plan, expressions compiled; arguments as for ``compile_events``.
 
@@ -333,7 +333,7 @@ def compile_laws(
         names, function = tuple(plan.names[c] for c in columns), None
         if isinstance(sampled.law, Expr):
             who = f"the sampled law of the input {names[0]!r}"  # an expression drives one input
-            outputs = known_in_state(e, {who: sampled.law}, controls, unknown)
+            outputs = known_in_state(e, {who: sampled.law}, input_program, unknown)
             state = (e.t, *e.q, *e.u)
             function = dyn.compile(Program(who, outputs, state=state, rest=e.inputs, parameters=e.parameters))
         made.append(SampledLaw(names, columns, sampled, function))

@@ -16,7 +16,7 @@ from kane.errors import ModelError
 from kane.expression.number_arguments import positive
 from kane.native.arrays import Scheme
 from kane.native.explicit import march_explicit
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 
 TableauRow = Mapping[int, float]
@@ -55,10 +55,18 @@ class Explicit(Integrator):
     def tableau(self) -> Tableau:
         """Coefficients of the method."""
 
-    def advance(self, march: March, steps: int) -> Status:
+    def advance(self, integration: IntegratorState, steps: int) -> Status:
         scheme = self._scheme()
-        march.make_room(steps, len(scheme.nodes))
-        status = march_explicit(march.system, march.tables, march.course, march.watch, march.store, scheme, steps)
+        integration.make_room(steps, len(scheme.nodes))
+        status = march_explicit(
+            integration.system,
+            integration.tables,
+            integration.course,
+            integration.watch,
+            integration.store,
+            scheme,
+            steps,
+        )
         return Status(status)
 
     def _scheme(self) -> Scheme:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from kane.native.implicit import march_implicit
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.explicit import Tableau, scheme
 from kane.simulation.integrators.integrator import Integrator
 
@@ -26,7 +26,17 @@ class Implicit(Integrator):
     def tableau(self) -> Tableau:
         """Coefficients of the method; row 0 is the slope at the start, which only the interpolant uses."""
 
-    def advance(self, march: March, steps: int) -> Status:
+    def advance(self, integration: IntegratorState, steps: int) -> Status:
         arrays = scheme(self)
-        march.make_room(steps, len(arrays.nodes))
-        return Status(march_implicit(march.system, march.tables, march.course, march.watch, march.store, arrays, steps))
+        integration.make_room(steps, len(arrays.nodes))
+        return Status(
+            march_implicit(
+                integration.system,
+                integration.tables,
+                integration.course,
+                integration.watch,
+                integration.store,
+                arrays,
+                steps,
+            )
+        )

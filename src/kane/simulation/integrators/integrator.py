@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 
 
 class Integrator(ABC):
@@ -34,7 +34,7 @@ class Integrator(ABC):
         return {}
 
     @abstractmethod
-    def advance(self, march: March, steps: int) -> Status:
+    def advance(self, integration: IntegratorState, steps: int) -> Status:
         """Take up to ``steps`` steps: advance x and the clock of the run, and fill the records and events passed.
 
         Returns:

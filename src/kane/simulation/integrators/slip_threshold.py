@@ -27,8 +27,8 @@ def begun(atol: float) -> float:
     return max(LEAST_BEGUN, DIRECTED * atol)
 
 
-def tolerate(settle: ArrayFunction | None, stages: NDArray[np.float64], method: Integrator) -> None:
-    """Write this speed into the constants of ``settle``, (..., n_stage), for models with intermittent constraints."""
-    parts = getattr(settle, "parts", None)
+def tolerate(project: ArrayFunction | None, stages: NDArray[np.float64], method: Integrator) -> None:
+    """Write this speed into the constants of ``project``, (..., n_stage), for models with intermittent constraints."""
+    parts = getattr(project, "parts", None)
     if isinstance(parts, ContactParts):
         stages[..., parts.changing][..., BEGUN::CHANGING] = begun(method.settings.get("atol", 0.0))

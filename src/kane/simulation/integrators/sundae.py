@@ -21,7 +21,7 @@ from kane.native.modes import MANY, is_full
 from kane.native.state import interpolate
 from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.inputs.closed_loop import with_laws
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.mode_table import stage_in_force
 
@@ -75,31 +75,41 @@ class BDF(Integrator):
     def settings(self) -> dict[str, float]:
         return {"rtol": float(self.rtol), "atol": float(self.atol)}
 
-    def advance(self, march: March, steps: int) -> Status:
-        march.make_room(steps, len(BDF_NODES))
-        store, course = march.store, march.course
+    def advance(self, integration: IntegratorState, steps: int) -> Status:
+        integration.make_room(steps, len(BDF_NODES))
+        store, course = integration.store, integration.course
         for _ in range(steps):
-            if march.finished or is_full(march.system, store):
+            if integration.finished or is_full(integration.system, store):
                 break
-            t, stop = march.time, float(course.stops[store.counts[STOP]])
+            t, stop = integration.time, float(course.stops[store.counts[STOP]])
             if not store.counts[KNOWN]:
-                status = Status(begin_external(march.system, march.tables, march.watch, store, 0.5 * (t + stop)))
+                status = Status(
+                    begin_external(integration.system, integration.tables, integration.watch, store, 0.5 * (t + stop))
+                )
                 if status is not Status.GOING:
                     return status
-                march.memory = _Session.in_mode(self, march)
-            status, t1 = march.memory.step(stop)
+                integration.memory = _Session.in_mode(self, integration)
+            status, t1 = integration.memory.step(stop)
             if status is not Status.GOING:
                 return status
-            t1, guarded = march.memory.cut(t, t1)
+            t1, guarded = integration.memory.cut(t, t1)
             if math.isnan(t1):
                 return Status.NO_GUARD
-            if guarded and creeps(march.course, store, len(march.system.automaton.guards.out)):
+            if guarded and creeps(integration.course, store, len(integration.system.automaton.guards.out)):
                 return Status.ENDLESS
-            end_external(march.system, march.tables, course, march.watch, store, BDF_INTERPOLANT, (t, t1 - t, t1))
+            end_external(
+                integration.system,
+                integration.tables,
+                course,
+                integration.watch,
+                store,
+                BDF_INTERPOLANT,
+                (t, t1 - t, t1),
+            )
             at_stop = t1 == stop and t1 != course.until
             store.counts[STOP] += at_stop
-            jumps = at_stop and any(table.column.size for table in march.tables[:2])
-            store.counts[KNOWN] = not (march.memory.is_astray() or jumps or guarded)
+            jumps = at_stop and any(table.column.size for table in integration.tables[:2])
+            store.counts[KNOWN] = not (integration.memory.is_astray() or jumps or guarded)
         return Status.GOING
 
 
@@ -107,20 +117,29 @@ class _Session:
     """Run of CVODE in one mode: its solver, and the native functions that it calls."""
 
     @classmethod
-    def in_mode(cls, settings: BDF, march: March) -> _Session:
+    def in_mode(cls, settings: BDF, integration: IntegratorState) -> _Session:
         """Return the session of the active mode, restarted at the current state of the run."""
-        known = march.memory
-        same = known is not None and known.key == march.system.mode[KEY] and known.stages is march.system.stages
-        session = known if same else cls(settings, march)
-        session._solver.init_step(march.time, march.x.copy())
+        known = integration.memory
+        same = (
+            known is not None
+            and known.key == integration.system.mode[KEY]
+            and known.stages is integration.system.stages
+        )
+        session = known if same else cls(settings, integration)
+        session._solver.init_step(integration.time, integration.x.copy())
         return session
 
-    def __init__(self, settings: BDF, march: March) -> None:
-        self._march, self._settings = march, settings
-        self._switches = float(march.system.settling.notes[-1:].sum())
-        self.key, self.stages = int(march.system.mode[KEY]), march.system.stages
-        rhs = march.problem.rhs
-        self._call = _caller(int(march.system.mode[RHS]), march, len(march.x), stage_in_force(march.system, RHS, rhs))
+    def __init__(self, settings: BDF, integration: IntegratorState) -> None:
+        self._integration, self._settings = integration, settings
+        self._switches = float(integration.system.settling.notes[-1:].sum())
+        self.key, self.stages = int(integration.system.mode[KEY]), integration.system.stages
+        rhs = integration.problem.rhs
+        self._call = _caller(
+            int(integration.system.mode[RHS]),
+            integration,
+            len(integration.x),
+            stage_in_force(integration.system, RHS, rhs),
+        )
         options: dict[str, Any] = {"rtol": settings.rtol, "atol": settings.atol}
         if math.isfinite(settings.max_step):
             options["max_step"] = settings.max_step
@@ -132,11 +151,11 @@ class _Session:
 
     def _exact_jacobian(self) -> dict[str, Any]:
         """Return the CVODE options for the exact Jacobian."""
-        march, n = self._march, len(self._march.x)
-        self._jacobian, places = _jacobian(march)
+        integration, n = self._integration, len(self._integration.x)
+        self._jacobian, places = _jacobian(integration)
         rows, columns, self._chosen = places.T
-        stage = self._jacobian.stage(march.problem.parameters)
-        self._slopes = _caller(self._jacobian.address, march, self._jacobian.n_out, stage, self._jacobian.n_work)
+        stage = self._jacobian.stage(integration.problem.parameters)
+        self._slopes = _caller(self._jacobian.address, integration, self._jacobian.n_out, stage, self._jacobian.n_work)
         self._places = (rows, columns)
         if n < SPARSE_FROM:
             return {"jacfn": self._fill_dense}
@@ -146,7 +165,7 @@ class _Session:
 
     def is_astray(self) -> bool:
         """Check whether the solver has left the constraints, or projection selected other independent speeds."""
-        notes, x, settings = self._march.system.settling.notes, self._march.x, self._settings
+        notes, x, settings = self._integration.system.settling.notes, self._integration.x, self._settings
         if not notes.size:
             return False
         tolerance = settings.atol + settings.rtol * max(1.0, float(np.abs(x).max()))
@@ -155,7 +174,7 @@ class _Session:
 
     def step(self, stop: float) -> tuple[Status, float]:
         """Take one step towards a stop; store y, and the polynomial of the step as increments at BDF_NODES."""
-        store, t = self._march.store, self._march.time
+        store, t = self._integration.store, self._integration.time
         try:
             done = self._solver.step(stop, method="onestep", tstop=stop)
         except RuntimeError:
@@ -171,7 +190,7 @@ class _Session:
 
     def _look(self, t: float, t1: float) -> Vector:
         """Store the polynomial from t to t1 as increments at BDF_NODES; return the state at t1."""
-        store = self._march.store
+        store = self._integration.store
         for row, node in zip(store.slopes, BDF_NODES, strict=False):
             # Evaluate the end of the step last, because the solver continues from the last evaluation.
             found = self._solver.step(t1 if node == 1.0 else t + node * (t1 - t)).y
@@ -183,25 +202,27 @@ class _Session:
 
         The end is NaN if a guard is NaN.
         """
-        march, counts = self._march, self._march.store.counts
-        if not len(march.system.automaton.guards.out):
+        integration, counts = self._integration, self._integration.store.counts
+        if not len(integration.system.automaton.guards.out):
             return t1, False
         end, found = t1, False
         for _ in range(MANY):  # sample the shortened step again, because its samples are closer together
-            part = guard_external(march.system, march.tables, march.store, BDF_INTERPOLANT, (t, end - t, end))
+            part = guard_external(
+                integration.system, integration.tables, integration.store, BDF_INTERPOLANT, (t, end - t, end)
+            )
             if part > 1.0:
                 break
-            found, length = True, part * abs(end - t) + shortest_cut(march.course, counts)
+            found, length = True, part * abs(end - t) + shortest_cut(integration.course, counts)
             if not length < abs(end - t):
                 end = end if part == part else math.nan
                 break
             end = t + math.copysign(length, end - t)
-            march.store.y[:] = self._look(t, end)
+            integration.store.y[:] = self._look(t, end)
         counts[MISSED] = counts[MISSED] + 1 if found else 0
         return end, found
 
     def _rates(self, t: float, y: Vector, yp: Vector) -> None:
-        self._march.store.counts[EVALUATIONS] += 1
+        self._integration.store.counts[EVALUATIONS] += 1
         yp[:] = self._call(t, y)
 
     def _fill_dense(self, t: float, y: Vector, yp: Vector, jacobian: Any) -> None:
@@ -212,12 +233,12 @@ class _Session:
 
 
 def _caller(
-    address: int, march: March, n_out: int, stage: Vector, n_work: int | None = None
+    address: int, integration: IntegratorState, n_out: int, stage: Vector, n_work: int | None = None
 ) -> Callable[[float, Vector], Vector]:
     """Return a Python function of (t, x) that calls native code with the inputs of the run."""
-    system = march.system
+    system = integration.system
     work = system.work if n_work is None else np.zeros(n_work)
-    function, out, interpolated = _PROTOTYPE(address), np.empty(n_out), march.tables[1]
+    function, out, interpolated = _PROTOTYPE(address), np.empty(n_out), integration.tables[1]
 
     def call(t: float, x: Vector) -> Vector:
         interpolate(interpolated, t, system.inputs)
@@ -228,9 +249,9 @@ def _caller(
     return call
 
 
-def _jacobian(march: March) -> tuple[CompiledFunction, NDArray[np.intp]]:
+def _jacobian(integration: IntegratorState) -> tuple[CompiledFunction, NDArray[np.intp]]:
     """Return a native program of df/dx, and (row, column, output) of each entry in CVODE's order."""
-    dyn, laws = march.problem.dyn, march.problem.plan.expressions
+    dyn, laws = integration.problem.dyn, integration.problem.plan.expressions
     d = (with_laws(dyn, laws) if laws else dyn).derivatives("rhs", wrt=("coordinates", "u"))
     assert d.program is not None
     places = np.array([(i, j, len(d.outputs) + k) for k, (i, j) in enumerate(d.places)], dtype=np.intp).reshape(-1, 3)

@@ -58,8 +58,8 @@ class Place:
 class Atlas:
     """Dynamics in each combination of charts, made when they are first asked for, and the ways between them."""
 
-    def __init__(self, dyn: Dynamics, switching: Sequence[Connection], within: float) -> None:
-        self.places = _places(dyn.equations, switching)
+    def __init__(self, dyn: Dynamics, mode_source: Sequence[Connection], within: float) -> None:
+        self.places = _places(dyn.equations, mode_source)
         self.within = within
         self._declared = dyn
 
@@ -132,13 +132,13 @@ def _redrawn(connection: Connection, chart: Chart) -> Connection:
     )
 
 
-def _places(equations: Equations, switching: Sequence[Connection]) -> tuple[Place, ...]:
+def _places(equations: Equations, mode_source: Sequence[Connection]) -> tuple[Place, ...]:
     joints = [c for c in equations.system.speeds.motion if c.coordinate_names]
     q = dict(zip(joints, accumulate((c.joint.nq for c in joints), initial=0), strict=False))
     u = dict(zip(joints, accumulate((c.joint.nu for c in joints), initial=len(equations.q)), strict=False))
     chosen = bool(equations.model.speed_choice.definitions)
     found = []
-    for k, c in enumerate(switching):
+    for k, c in enumerate(mode_source):
         chart = c.joint.other_chart
         stay = chosen or chart is None or not chart.changes_speeds
         own = None if stay else slice(u[c], u[c] + c.joint.nu)

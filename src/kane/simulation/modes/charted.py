@@ -16,10 +16,10 @@ from kane.errors import ModelError, shown
 from kane.expression.functions import select
 from kane.native.arrays import Vector
 from kane.simulation.events.event import Event
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.input_plan import plan_inputs
-from kane.simulation.integrator_state import March
-from kane.simulation.mode_source import Switching
+from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.mode_source import ModeSource
 from kane.simulation.modes.atlas import Atlas
 from kane.simulation.modes.charts import Charts, refuse_references
 from kane.simulation.results.record import ChartSwitch, Record
@@ -30,7 +30,7 @@ from kane.simulation.state_layout import Layout
 TOGETHER = 1e-9
 
 
-class ChartSwitching(Switching):
+class ChartSwitching(ModeSource):
     """A run that changes charts."""
 
     def __init__(self, dyn: Dynamics, charts: Charts, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
@@ -42,10 +42,10 @@ class ChartSwitching(Switching):
         if not isinstance(charts, Charts):
             raise ModelError(f"charts is {shown(charts)}; give kane.Charts()")
         equations, layout = dyn.equations, Layout.of(dyn.equations)
-        switching = charts.switching(equations)
-        refuse_references(equations, switching, plan_inputs(inputs, layout.inputs, layout.input_defaults), events)
-        self.atlas, self._posed = Atlas(dyn, switching, charts.within), (inputs, parameters, events)
-        self._problems: dict[int, Problem] = {}
+        mode_source = charts.mode_source(equations)
+        refuse_references(equations, mode_source, plan_inputs(inputs, layout.inputs, layout.input_defaults), events)
+        self.atlas, self._posed = Atlas(dyn, mode_source, charts.within), (inputs, parameters, events)
+        self._problems: dict[int, InitialValueProblem] = {}
         # The last state in declared coordinates, and whether the run has left them; the same for what laws have seen.
         self._last, self._changed = np.zeros(0), False
         # What was there before ``declared`` was called last, and what it was given.
@@ -57,31 +57,31 @@ class ChartSwitching(Switching):
     def attributes(self) -> Mapping[str, Any]:
         return {"charts_within": self.atlas.within}
 
-    def problem(self, key: int) -> Problem:
+    def problem(self, key: int) -> InitialValueProblem:
         if key not in self._problems:
             posed = self.posed(key)
             guards, change = self.programs(posed.dyn, key)
             self._problems[key] = replace(
-                posed, guards=posed.dyn.compile(guards), change=posed.dyn.compile(change), switching=self
+                posed, guards=posed.dyn.compile(guards), change=posed.dyn.compile(change), mode_source=self
             )
         return self._problems[key]
 
-    def posed(self, key: int) -> Problem:
+    def posed(self, key: int) -> InitialValueProblem:
         """The problem in the charts of a key, which knows of no others."""
-        posed = Problem.of(self.atlas.dynamics(key), *self._posed)
+        posed = InitialValueProblem.of(self.atlas.dynamics(key), *self._posed)
         functions = [law.function for law in posed.laws]
         self._laws[key] = [(f, f.stage(posed.parameters)) if f else None for f in functions]
         return replace(posed, laws=tuple(replace(law, function=None) for law in posed.laws), key=key)
 
-    def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
-        switching, x = problem.switching, problem.named_state(t, q, u)
+    def start(self, problem: InitialValueProblem, t: float, q: Any, u: Any) -> tuple[InitialValueProblem, Vector]:
+        mode_source, x = problem.mode_source, problem.named_state(t, q, u)
         key, self._last, self._seen = self.atlas.regular(x), x, x
-        problem, x = switching.problem(key), self.atlas.carried(x, key)
+        problem, x = mode_source.problem(key), self.atlas.carried(x, key)
         problem.layout.require_regular(x)
         return problem, x
 
     def seen(self, key: int, x: Vector) -> Vector:
-        """See ``Switching``: angles next to those that were seen before."""
+        """See ``ModeSource``: angles next to those that were seen before."""
         self._left = self._left or key != 0
         self._seen = self.atlas.declared(x[None], key, self._seen)[0] if self._left else x
         return self._seen.copy()
@@ -92,12 +92,12 @@ class ChartSwitching(Switching):
         function, stage = coded
         return function(state, inputs, stage)
 
-    def declared(self, march: March, states: Array, found: Array) -> tuple[Array, Array, Vector]:
-        """See ``Switching``: every angle next to that of the state before; those before the first change stay."""
-        stretches = march.stretches()
+    def declared(self, integration: IntegratorState, states: Array, found: Array) -> tuple[Array, Array, Vector]:
+        """See ``ModeSource``: every angle next to that of the state before; those before the first change stay."""
+        stretches = integration.stretches()
         courses = [np.vstack([states[s.rows], found[s.found]]) for s in stretches]
         self._before = self._last, self._changed, courses
-        converted, self._last = self._converted(march, courses)
+        converted, self._last = self._converted(integration, courses)
         self._changed = self._changed or any(s.key != 0 for s in stretches)
         states, found = states.copy(), found.copy()
         for stretch, course in zip(stretches, converted, strict=True):
@@ -105,18 +105,18 @@ class ChartSwitching(Switching):
             states[stretch.rows], found[stretch.found] = course[:n], course[n:]
         return states, found, self._last
 
-    def beside(self, march: March, states: Sequence[Array]) -> list[Array]:
+    def beside(self, integration: IntegratorState, states: Sequence[Array]) -> list[Array]:
         """Further states [t, q, u] of each stretch of a march, which ``declared`` was given last, as it gives them."""
         known = self._before[2]
-        converted, _ = self._converted(march, [np.vstack(both) for both in zip(known, states, strict=True)])
+        converted, _ = self._converted(integration, [np.vstack(both) for both in zip(known, states, strict=True)])
         return [course[len(before) :] for before, course in zip(known, converted, strict=True)]
 
-    def _converted(self, march: March, courses: Sequence[Array]) -> tuple[list[Array], Vector]:
+    def _converted(self, integration: IntegratorState, courses: Sequence[Array]) -> tuple[list[Array], Vector]:
         """States [t, q, u] of each stretch of a march, in any order, in declared coordinates, and its last state."""
         converted, (last, changed, _) = [], self._before
-        for stretch, given in zip(march.stretches(), courses, strict=True):
+        for stretch, given in zip(integration.stretches(), courses, strict=True):
             course = np.vstack([stretch.begin, given, stretch.end])
-            order = np.argsort(course[:, 0] * march.way, kind="stable")
+            order = np.argsort(course[:, 0] * integration.way, kind="stable")
             changed = changed or stretch.key != 0
             if changed:
                 course[order, 1:] = self.atlas.declared(course[order, 1:], stretch.key, last)
@@ -124,21 +124,21 @@ class ChartSwitching(Switching):
             last = course[-1, 1:]
         return converted, last
 
-    def told(self, march: March, record: Record) -> Record:
+    def told(self, integration: IntegratorState, record: Record) -> Record:
         names, found = record.events
-        states, at_events, _ = self.declared(march, record.states, found[:, 1:])
+        states, at_events, _ = self.declared(integration, record.states, found[:, 1:])
         self._last, self._changed, _ = self._before  # a run that fails is told again, of fewer records
         return replace(
             record,
             layout=Layout.of(self.atlas.dynamics(0).equations),
             states=states,
             events=(names, np.column_stack([found[:, :1], at_events])),
-            switches=tuple(self._switches(march)),
+            switches=tuple(self._switches(integration)),
         )
 
-    def _switches(self, march: March) -> Iterator[ChartSwitch]:
+    def _switches(self, integration: IntegratorState) -> Iterator[ChartSwitch]:
         before = 0
-        for stretch in march.stretches():
+        for stretch in integration.stretches():
             for place in self.atlas.places:
                 if place.is_elsewhere(before) != place.is_elsewhere(stretch.key):
                     title = place.chart(not place.is_elsewhere(stretch.key)).title

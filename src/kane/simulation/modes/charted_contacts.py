@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.contacting import ContactSwitching
 from kane.simulation.modes.posed_contacts import PosedContacts
@@ -46,26 +46,26 @@ class ChartedContactSwitching(ContactSwitching):
             self._each[key] = PosedContacts(posed, ChartPrograms(near, carry, key))
         return self._each[key]
 
-    def start(self, problem: Problem, t: float, q: Any, u: Any) -> tuple[Problem, Vector]:
+    def start(self, problem: InitialValueProblem, t: float, q: Any, u: Any) -> tuple[InitialValueProblem, Vector]:
         return self._charts.start(problem, t, q, u)
 
-    def admit(self, march: March, key: int) -> None:
-        """See ``Switching``: what is in force goes on as it is; the speeds that depend on others are chosen anew."""
-        before, problem, automaton = march.problem, self.problem(key), march.system.automaton
+    def admit(self, integration: IntegratorState, key: int) -> None:
+        """See ``ModeSource``: what is in force goes on as it is; the speeds that depend on others are chosen anew."""
+        before, problem, automaton = integration.problem, self.problem(key), integration.system.automaton
         parts = self._at(before.key).functions.parts
-        kept = self._stage(march)[parts.moving].copy()
+        kept = self._stage(integration)[parts.moving].copy()
         keys = automaton.table[:, KEY]
         keys[keys == before.key] = ASIDE - before.key
         known = np.flatnonzero(keys == ASIDE - key)
         row, stages = problem.row(int(automaton.table[known[-1], SETTLE + 1]) if len(known) else 0)
         if len(known) and np.array_equal(row[1:], automaton.table[known[-1], 1:]):
             automaton.table[known[-1]] = row
-            march.system.stages[row[SETTLE + 1] :][: len(stages)] = stages
+            integration.system.stages[row[SETTLE + 1] :][: len(stages)] = stages
         else:
-            problem.join(march)
-            row = march.system.automaton.table[-1]
+            problem.join(integration)
+            row = integration.system.automaton.table[-1]
         moving = self._at(key).functions.parts.moving
-        march.system.stages[row[SETTLE + 1] :][moving] = kept
+        integration.system.stages[row[SETTLE + 1] :][moving] = kept
 
     def seen(self, key: int, x: Vector) -> Vector:
         return self._charts.seen(key, x)
@@ -73,22 +73,22 @@ class ChartedContactSwitching(ContactSwitching):
     def answer(self, law: int, key: int, state: Vector, inputs: Vector) -> Vector:
         return self._charts.answer(law, key, state, inputs)
 
-    def declared(self, march: March, states: Array, found: Array) -> tuple[Array, Array, Vector]:
-        return self._charts.declared(march, states, found)
+    def declared(self, integration: IntegratorState, states: Array, found: Array) -> tuple[Array, Array, Vector]:
+        return self._charts.declared(integration, states, found)
 
-    def told(self, march: March, record: Record) -> Record:
-        declared, found = self._charts.told(march, record), super().told(march, record)
-        own = {word: getattr(found, word) for word in ("constraints", "story", "slips", "in_numbers")}
+    def told(self, integration: IntegratorState, record: Record) -> Record:
+        declared, found = self._charts.told(integration, record), super().told(integration, record)
+        own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "in_numbers")}
         return replace(declared, **own)
 
-    def _in_declared(self, march: March, changes: NDArray[np.float64]) -> NDArray[np.float64]:
-        nx, times = len(march.x), changes[:, CHANGE_TIME]
+    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
+        nx, times = len(integration.x), changes[:, CHANGE_TIME]
         states = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx].copy()
         carried = np.flatnonzero(changes[:, KEY_BEFORE] != changes[:, KEY_AFTER])
         own = np.split(np.arange(len(changes)), carried)
         own = [own[0], *(rows[1:] for rows in own[1:])]  # each but the first begins with a change of charts
         both = [np.column_stack([times, x]) for x in (states[:, :nx], states[:, nx:])]
         courses = [np.vstack([x[rows] for x in both]) for rows in own]
-        for rows, course in zip(own, self._charts.beside(march, courses), strict=True):
+        for rows, course in zip(own, self._charts.beside(integration, courses), strict=True):
             states[rows, :nx], states[rows, nx:] = course[: len(rows), 1:], course[len(rows) :, 1:]
         return states

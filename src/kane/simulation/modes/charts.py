@@ -55,7 +55,7 @@ class Charts:
         if self.joints is not None:
             words(self.joints, "joints", "names of joints")
 
-    def switching(self, equations: Equations) -> tuple[Connection, ...]:
+    def mode_source(self, equations: Equations) -> tuple[Connection, ...]:
         """The joints that change their angles.
 
         Raises:
@@ -74,7 +74,7 @@ class Charts:
 
 
 def refuse_references(
-    equations: Equations, switching: Sequence[Connection], plan: InputPlan, events: Sequence[Event]
+    equations: Equations, mode_source: Sequence[Connection], plan: InputPlan, events: Sequence[Event]
 ) -> None:
     """Refuse whatever has no meaning while a gimbal has other angles.
 
@@ -83,7 +83,7 @@ def refuse_references(
             angles, of a gimbal that switches; naming both and the cure.
     """
     cure = "use measures, such as B.z.dot(N.x), speeds=kane.MeasureNumbers() or kane.Spherical"
-    for connection in switching:
+    for connection in mode_source:
         _refuse_acted_on(equations.model, connection, cure)
         own = _own_leaves(equations, connection)
         for who, expression in _uses(equations, plan, events):
@@ -92,7 +92,7 @@ def refuse_references(
                     raise ModelError(f"{who} refers to {leaf.name!r}{_changing(connection)}; {cure}")
     if plan.needs_python:
         raise ModelError(
-            f"a Python function gives inputs from coordinates{_changing(switching[0])}; give an expression of the "
+            f"a Python function gives inputs from coordinates{_changing(mode_source[0])}; give an expression of the "
             f"model instead: {cure}"
         )
 
@@ -138,7 +138,7 @@ def _uses(equations: Equations, plan: InputPlan, events: Sequence[Event]) -> Ite
     for imposed in model.constraints:
         who = f"the constraint {imposed.name!r}"
         yield from ((who, x) for row in imposed.rows for x in (row.configuration, row.motion))
-    for c in model.candidates:
+    for c in model.intermittents:
         friction = () if c.friction is None else (c.friction.static, c.friction.kinetic)
         rows = (x for row in c.rows for x in (row.configuration, row.motion))
         parts = (*rows, c.gap, c.on, c.off, *friction, c.restitution.coefficient)

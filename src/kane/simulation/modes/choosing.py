@@ -10,42 +10,42 @@ import numpy as np
 
 from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.embedded.compiled_selections import ChoiceFunctions, ChoiceParts
-from kane.dynamics.mode_cache import MetModes
+from kane.dynamics.embedded.compiled_selections import SelectionFunctions, SelectionParts
+from kane.dynamics.mode_cache import ModeCache
 from kane.errors import warn
 from kane.native.arrays import SETTLE
 from kane.native.header import HEADER, RANK, UNCHOSEN
 from kane.native.modes import enter
 from kane.simulation.events.event import Event
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
-from kane.simulation.integrator_state import March
-from kane.simulation.mode_source import Switching
+from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.results.record import Record
 
 
-class ChoiceSwitching(Switching):
+class ChoiceSwitching(ModeSource):
     """A run whose choices of dependent speeds a thread compiles while it goes on in numbers."""
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
         """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
-        self._posed = Problem.of(dyn, inputs, parameters, events)
+        self._posed = InitialValueProblem.of(dyn, inputs, parameters, events)
         laws = self._posed.plan.expressions
         own = with_laws(dyn, laws) if laws else dyn
         # Equations with laws in them are those of this run alone.
-        self._met = MetModes(_functions(own)) if laws else dyn.derived("met modes", lambda: MetModes(_functions(own)))
-        self._functions: ChoiceFunctions = self._met.functions
+        self._met = ModeCache(_functions(own)) if laws else dyn.derived("met modes", lambda: ModeCache(_functions(own)))
+        self._functions: SelectionFunctions = self._met.functions
 
-    def problem(self, key: int) -> Problem:
-        rhs, settle = self._functions.pair
-        return replace(self._posed, rhs=rhs, settle=settle, switching=self)
+    def problem(self, key: int) -> InitialValueProblem:
+        rhs, project = self._functions.pair
+        return replace(self._posed, rhs=rhs, project=project, mode_source=self)
 
-    def renew(self, march: March) -> None:
-        if march.slow is not None:
+    def renew(self, integration: IntegratorState) -> None:
+        if integration.slow is not None:
             return
         parts, order = self._functions.parts, self._order
-        before = stage_in_force(march.system, SETTLE, self._functions.pair[1]).copy()
+        before = stage_in_force(integration.system, SETTLE, self._functions.pair[1]).copy()
         rank, columns = int(before.view(np.int64)[RANK]), before.view(np.int64)[order].copy()
         if rank != UNCHOSEN:
             u = self._functions.equations.u
@@ -53,20 +53,20 @@ class ChoiceSwitching(Switching):
         newest = self._met.functions
         if newest is not self._functions:
             self._functions = newest
-            self.problem(march.problem.key).join(march)
-            enter(march.system, len(march.system.automaton.table) - 1)
+            self.problem(integration.problem.key).join(integration)
+            enter(integration.system, len(integration.system.automaton.table) - 1)
             # The choice in force goes on in numbers, until the next state that is settled finds its expressions.
-            stage = stage_in_force(march.system, SETTLE, newest.pair[1])
+            stage = stage_in_force(integration.system, SETTLE, newest.pair[1])
             stage.view(np.int64)[RANK], stage.view(np.int64)[order] = rank, columns
             stage[newest.parts.in_numbers] = before[parts.in_numbers]
-            enter(march.system, len(march.system.automaton.table) - 1)
+            enter(integration.system, len(integration.system.automaton.table) - 1)
 
     @property
     def _order(self) -> slice:
         """Where in a stage the columns of u stand, dependent ones first."""
         return slice(HEADER, HEADER + len(self._functions.equations.u))
 
-    def met(self, march: March, record: Record) -> Collection[tuple[str, ...]]:
+    def met(self, integration: IntegratorState, record: Record) -> Collection[tuple[str, ...]]:
         return [tuple(mode.removesuffix(DEPENDENT_SUFFIX).split(", ")) for mode in record.modes]
 
     def meet(self, modes: Iterable[tuple[str, ...]]) -> None:
@@ -74,15 +74,15 @@ class ChoiceSwitching(Switching):
         for failure in self._met.failures():
             warn(failure)
 
-    def told(self, march: March, record: Record) -> Record:
-        met, known = self.met(march, record), self._functions.known
+    def told(self, integration: IntegratorState, record: Record) -> Record:
+        met, known = self.met(integration, record), self._functions.known
         self.meet(met)
         slow = tuple(mode for names, mode in zip(met, record.modes, strict=True) if names not in known)
         return replace(record, in_numbers=slow)
 
 
-def _functions(dyn: Dynamics) -> ChoiceFunctions:
+def _functions(dyn: Dynamics) -> SelectionFunctions:
     """Those of Dynamics, with none of the choices compiled."""
-    parts = getattr(dyn.settle, "parts", None)
-    assert isinstance(parts, ChoiceParts)
-    return ChoiceFunctions(parts, dyn.ahead.near, dyn.compile)
+    parts = getattr(dyn.project, "parts", None)
+    assert isinstance(parts, SelectionParts)
+    return SelectionFunctions(parts, dyn.ahead.near, dyn.compile)

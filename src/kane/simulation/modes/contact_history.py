@@ -13,7 +13,7 @@ from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state
 from kane.native.contacts.header import ALONG, CHANGING, KINETIC, OPEN, SLIDING, STATUS
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.projection import UNSETTLED
 from kane.simulation.results.record import Record
@@ -29,37 +29,37 @@ Array = NDArray[np.float64]
 class ContactHistory:
     """The changes of a march, and what follows from them at its records, whose states are those of each mode."""
 
-    def __init__(self, march: March, functions: Callable[[int], ContactFunctions]) -> None:
+    def __init__(self, integration: IntegratorState, functions: Callable[[int], ContactFunctions]) -> None:
         """Of a march, with the functions of the charts of a key."""
-        self._march, self._functions = march, functions
-        self._candidates = functions(0).equations.candidates
+        self._integration, self._functions = integration, functions
+        self._intermittent = functions(0).equations.intermittents
 
     @cached_property
     def changes(self) -> Array:
         """All changes as the store has them."""
-        store = self._march.store
+        store = self._integration.store
         return store.changes[: store.counts[CHANGED]]
 
     @property
     def notes(self) -> Array:
         """What ``change`` has noted of each."""
-        return self.changes[:, STATE_BEFORE + 2 * len(self._march.x) :]
+        return self.changes[:, STATE_BEFORE + 2 * len(self._integration.x) :]
 
     @property
     def after(self) -> NDArray[np.int8]:
         """The status of each candidate behind each change."""
-        return self.notes[:, self.notes.shape[1] - len(self._candidates) :].astype(np.int8)
+        return self.notes[:, self.notes.shape[1] - len(self._intermittent) :].astype(np.int8)
 
     @property
     def _began(self) -> Array:
         """The direction of slip of each candidate behind each change, and none, (1 + changes, candidates, 2)."""
-        nc = len(self._candidates)
+        nc = len(self._intermittent)
         found = self.notes[:, self.notes.shape[1] - 3 * nc : self.notes.shape[1] - nc].reshape(-1, nc, 2)
         return np.concatenate([found, np.zeros((1, nc, 2))])
 
     def statuses(self, count: int) -> NDArray[np.int8]:
         """The status of each candidate at each of so many records: that behind the last change before it."""
-        fresh = np.zeros((1, len(self._candidates)), np.int8)
+        fresh = np.zeros((1, len(self._intermittent)), np.int8)
         return np.concatenate([self.after, fresh])[self._changed(count)]
 
     def _changed(self, count: int) -> NDArray[np.int64]:
@@ -68,20 +68,20 @@ class ContactHistory:
         A record at the very time of a change has the speeds before it. Where it leaves the state as it is, as where an
         input jumps, the record has the mode behind it: forces of the one before, at inputs behind the jump, might pull.
         """
-        rows, nx = self.changes[:, CHANGE_ROWS].astype(np.int64), len(self._march.x)
+        rows, nx = self.changes[:, CHANGE_ROWS].astype(np.int64), len(self._integration.x)
         before, after = (self.changes[:, at : at + nx] for at in (STATE_BEFORE, STATE_BEFORE + nx))
-        at_record = self._march.store.rows[np.maximum(rows - 1, 0), 0] == self.changes[:, CHANGE_TIME]
+        at_record = self._integration.store.rows[np.maximum(rows - 1, 0), 0] == self.changes[:, CHANGE_TIME]
         kept = (np.abs(after - before) <= ROUNDING * (1.0 + np.abs(before))).all(axis=1)
         shown = np.where(at_record & kept, rows - 1, rows)
         # What happens at the very start of a run is seen at its first record.
-        shown[self.changes[:, CHANGE_TIME] == self._march.store.rows[0, 0]] = 0
+        shown[self.changes[:, CHANGE_TIME] == self._integration.store.rows[0, 0]] = 0
         return np.asarray(np.searchsorted(np.maximum.accumulate(shown), np.arange(count), side="right") - 1)
 
     def reactions(self, record: Record, statuses: NDArray[np.int8]) -> Array:
         """The forces of all rows at each record, zero where nothing is in force."""
         forces = np.zeros((len(record.states), len(self._functions(0).equations.constraints)))
         began = self._began[self._changed(len(statuses))]
-        for stretch in self._march.stretches():
+        for stretch in self._integration.stretches():
             active = stretch.rows.start + np.flatnonzero(statuses[stretch.rows].any(axis=1))
             for rows in np.array_split(active, -(-len(active) // TOGETHER)) if len(active) else []:
                 forces[rows] = _forces(self._functions(stretch.key), record, rows, (statuses[rows], began[rows]))
@@ -97,7 +97,7 @@ class ContactHistory:
         behind = np.where(np.arange(len(statuses))[:, None] > 0, statuses, OPEN)  # a run begins with the first change
         found, worst = self._found(record, statuses), np.zeros((len(statuses), 2))
         slips = np.full((*statuses.shape, 2), np.nan)
-        for stretch in self._march.stretches():
+        for stretch in self._integration.stretches():
             rows, functions = stretch.rows, self._functions(stretch.key)
             at = RowsAt(functions, record.states[rows], record.parameters)
             residuals = at.residuals(behind[rows], found[rows])
@@ -109,11 +109,11 @@ class ContactHistory:
 
     def _found(self, record: Record, statuses: NDArray[np.int8]) -> Array:
         """At which values rows are held at each record, NaN where they are not, (times, held)."""
-        candidates = self._functions(0).equations.own.candidates
-        of = [k for k, c in enumerate(candidates) for row in c.rows if row.integral is not None]
+        intermittents = self._functions(0).equations.own.intermittents
+        of = [k for k, c in enumerate(intermittents) for row in c.rows if row.integral is not None]
         if not of or not len(self.changes):
             return np.full((len(statuses), len(of)), np.nan)
-        nx, values = len(self._march.x), np.zeros((len(self.changes), len(of)))
+        nx, values = len(self._integration.x), np.zeros((len(self.changes), len(of)))
         states = np.column_stack([self.changes[:, CHANGE_TIME], self.changes[:, STATE_BEFORE : STATE_BEFORE + nx]])
         keys = self.changes[:, KEY_BEFORE].astype(int)
         for key in np.unique(keys).tolist():
@@ -131,12 +131,12 @@ def _forces(
     """The forces of all rows at some records, with statuses and the directions in which slip began there."""
     statuses, began = mode
     places = f.changing.start + CHANGING * np.arange(statuses.shape[1])
-    along, work = places[:, None] + [ALONG, ALONG + 1], np.zeros(max(f.settle.n_work, f.reactions.n_work))
-    stages = np.tile(f.settle.stage(record.parameters), (len(rows), 1))
+    along, work = places[:, None] + [ALONG, ALONG + 1], np.zeros(max(f.project.n_work, f.reactions.n_work))
+    stages = np.tile(f.project.stage(record.parameters), (len(rows), 1))
     stages.view(np.int64)[:, places + STATUS], stages[:, along] = statuses, 0.0
-    given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.settle.n_rest]), stages
+    given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.project.n_rest]), stages
     # Finds directions of slip and independent speeds, which reactions then read in the same stages.
-    each_state(f.settle.address, *given, np.zeros((len(rows), f.settle.n_out)), work)
+    each_state(f.project.address, *given, np.zeros((len(rows), f.project.n_out)), work)
     known = stages[:, along].any(axis=2, keepdims=True)
     stages[:, along] = np.where(known, stages[:, along], began)
     found = np.zeros((len(rows), f.reactions.n_out))
@@ -156,7 +156,7 @@ def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None
         t, k, equations = states[lost[0], 0], int(np.argmax(off[lost[0]])), functions.equations
         raise SimulationError(
             f"a constraint of {equations.name!r} that comes and goes is lost at t = {t:.9g} s, "
-            f"{Layout.of(equations).describe(states[lost[0], 1:])}: {equations.candidates[k].name!r} is off by "
+            f"{Layout.of(equations).describe(states[lost[0], 1:])}: {equations.intermittents[k].name!r} is off by "
             f"{off[lost[0], k]:.6g}, as where what is in force contradicts itself as "
             "time goes on; delete one before the other is imposed"
         )

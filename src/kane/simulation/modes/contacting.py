@@ -49,9 +49,9 @@ from kane.native.header import HEADER, RANK
 from kane.native.modes import enter
 from kane.simulation.driver import Outcome
 from kane.simulation.events.event import Event, Occurrence
-from kane.simulation.initial_value_problem import Problem
-from kane.simulation.integrator_state import March, Status
-from kane.simulation.mode_source import Switching
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState, Status
+from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_history import ContactHistory, require_kept
 from kane.simulation.modes.happened import happened
@@ -59,7 +59,7 @@ from kane.simulation.modes.passing import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
-from kane.simulation.results.contact_log import JAMS, Story
+from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.results.record import Record
 
 KINDS = {
@@ -76,7 +76,7 @@ KINDS = {
 }
 
 
-class ContactSwitching(Switching):
+class ContactSwitching(ModeSource):
     """A run of a model with constraints that come and go."""
 
     shares_stage = (RHS, GUARDS, CHANGE)
@@ -84,19 +84,19 @@ class ContactSwitching(Switching):
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
         """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
-        self._each = {0: PosedContacts(Problem.of(dyn, inputs, parameters, events))}
+        self._each = {0: PosedContacts(InitialValueProblem.of(dyn, inputs, parameters, events))}
 
     def _at(self, key: int) -> PosedContacts:
         """The problem in the charts of a key."""
         return self._each[key]
 
-    def problem(self, key: int) -> Problem:
+    def problem(self, key: int) -> InitialValueProblem:
         here, f = self._at(key), self._at(key).functions
-        posed = replace(here.posed, rhs=f.rhs, settle=f.settle, settle_end=f.settle_end)
-        return replace(posed, guards=f.guards, change=f.change, switching=self)
+        posed = replace(here.posed, rhs=f.rhs, project=f.project, project_step_end=f.project_step_end)
+        return replace(posed, guards=f.guards, change=f.change, mode_source=self)
 
-    def settled(self, problem: Problem, system: StateEquation, state: Vector) -> Vector:
-        """See ``Switching``: what sticks at rest, and is in force in a fresh stage, takes no velocity away here."""
+    def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
+        """See ``ModeSource``: what sticks at rest, and is in force in a fresh stage, takes no velocity away here."""
         return self._at(problem.key).begun(state, system.inputs, problem.parameters)
 
     def begun(
@@ -104,48 +104,48 @@ class ContactSwitching(Switching):
     ) -> NDArray[np.float64]:
         return self._at(0).begun(states, inputs, parameters)
 
-    def take_over(self, march: March, before: March) -> None:
-        switching = before.problem.switching
-        if isinstance(switching, ContactSwitching):
-            known = dict(zip(switching._names, switching._changing(before), strict=True))
-            for name, now in zip(self._names, self._changing(march), strict=True):
+    def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
+        mode_source = before.problem.mode_source
+        if isinstance(mode_source, ContactSwitching):
+            known = dict(zip(mode_source._names, mode_source._changing(before), strict=True))
+            for name, now in zip(self._names, self._changing(integration), strict=True):
                 now[:] = known.get(name, now)
-            values = dict(zip(switching._holding, switching._held(before), strict=True))
-            held = self._held(march)
+            values = dict(zip(mode_source._holding, mode_source._held(before), strict=True))
+            held = self._held(integration)
             held[:] = [values.get(name, now) for name, now in zip(self._holding, held, strict=True)]
 
     @property
     def _names(self) -> list[str]:
-        return [c.name for c in self._at(0).functions.equations.candidates]
+        return [c.name for c in self._at(0).functions.equations.intermittents]
 
     @property
     def _first(self) -> int:
         """How many rows are permanent."""
         eqs = self._at(0).functions.equations
-        return len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
+        return len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
 
-    def _stage(self, march: March) -> NDArray[np.float64]:
+    def _stage(self, integration: IntegratorState) -> NDArray[np.float64]:
         """That of the mode in force, in the memory of a march."""
-        return stage_in_force(march.system, SETTLE, self._at(march.problem.key).functions.settle)
+        return stage_in_force(integration.system, SETTLE, self._at(integration.problem.key).functions.project)
 
-    def _changing(self, march: March) -> NDArray[np.int64]:
+    def _changing(self, integration: IntegratorState) -> NDArray[np.int64]:
         """Status, direction of slip and what counts as a change, of each candidate of a march, in its memory."""
-        changing = self._at(march.problem.key).functions.changing
-        return self._stage(march).view(np.int64)[changing].reshape(-1, CHANGING)
+        changing = self._at(integration.problem.key).functions.changing
+        return self._stage(integration).view(np.int64)[changing].reshape(-1, CHANGING)
 
     @property
     def _holding(self) -> list[str]:
         """Names of the rows that hold the configuration as it was found."""
         return [row.name for row in self._at(0).functions.equations.held]
 
-    def _held(self, march: March) -> NDArray[np.float64]:
+    def _held(self, integration: IntegratorState) -> NDArray[np.float64]:
         """What these rows of a march hold, in its memory."""
-        f = self._at(march.problem.key).functions
+        f = self._at(integration.problem.key).functions
         first = f.parts.held.start + len(f.equations.closing)
-        return np.asarray(self._stage(march)[first : first + len(f.equations.held)])
+        return np.asarray(self._stage(integration)[first : first + len(f.equations.held)])
 
-    def check(self, problem: Problem, course: Course, x: Vector) -> None:
-        """See ``Switching``.
+    def check(self, problem: InitialValueProblem, course: Course, x: Vector) -> None:
+        """See ``ModeSource``.
 
         Raises:
             ModelError: the run goes back in time, or something begins inside.
@@ -158,7 +158,7 @@ class ContactSwitching(Switching):
             )
         functions = self._at(problem.key).functions
         numbers = _numbers(functions, course.start, x[None, :], problem.parameters)[0]
-        for c, row in zip(functions.equations.candidates, numbers, strict=True):
+        for c, row in zip(functions.equations.intermittents, numbers, strict=True):
             if not row[GAP] >= -START_GAP_TOLERANCE:
                 raise ModelError(describe_penetration(problem.dyn, c.name, float(row[GAP])))
 
@@ -166,8 +166,8 @@ class ContactSwitching(Switching):
         numbers = _numbers(self._at(0).functions, t, x, parameters)
         return np.asarray(~(numbers[..., GAP] >= -START_GAP_TOLERANCE).all(axis=1))
 
-    def refusal(self, march: March, outcome: Outcome) -> str:
-        automaton, functions = march.system.automaton, self._at(march.problem.key).functions
+    def refusal(self, integration: IntegratorState, outcome: Outcome) -> str:
+        automaton, functions = integration.system.automaton, self._at(integration.problem.key).functions
         if outcome is Outcome.NO_GUARD:
             own = automaton.guards.out[-2 * len(self._names) :]
             lost = sorted(set((np.flatnonzero(~np.isfinite(own)) // 2).tolist()))
@@ -179,98 +179,108 @@ class ContactSwitching(Switching):
             )
             return f"within the next step {what} is no number"
         if outcome is Outcome.ENDLESS:
-            names = list_names([repr(name) for name in self._active(march)])
-            return f"{super().refusal(march, outcome)}: in force, or touching, is {names or 'nothing'}"
-        return refusal(functions.equations, automaton.changed, self._active(march))
+            names = list_names([repr(name) for name in self._active(integration)])
+            return f"{super().refusal(integration, outcome)}: in force, or touching, is {names or 'nothing'}"
+        return refusal(functions.equations, automaton.changed, self._active(integration))
 
-    def _active(self, march: March) -> list[str]:
+    def _active(self, integration: IntegratorState) -> list[str]:
         """Names of the candidates that touch or are in force where a march stands."""
-        functions = self._at(march.problem.key).functions
-        numbers = _numbers(functions, march.time, march.x[None, :], march.problem.parameters)[0]
-        gapped = [c.normal is not None for c in functions.equations.candidates]
+        functions = self._at(integration.problem.key).functions
+        numbers = _numbers(functions, integration.time, integration.x[None, :], integration.problem.parameters)[0]
+        gapped = [c.normal is not None for c in functions.equations.intermittents]
         touches = (numbers[:, GAP] <= CLOSED) & np.array(gapped)
-        return [name for name, on in zip(self._names, touches | (self.mode(march) != OPEN), strict=True) if on]
+        return [name for name, on in zip(self._names, touches | (self.mode(integration) != OPEN), strict=True) if on]
 
-    def mode(self, march: March) -> NDArray[np.int8]:
-        return self._changing(march)[:, STATUS].astype(np.int8)
+    def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
+        return self._changing(integration)[:, STATUS].astype(np.int8)
 
     @property
-    def candidates(self) -> Sequence[str]:
+    def intermittents(self) -> Sequence[str]:
         return self._names
 
-    def occurrences(self, march: March, mode: NDArray[np.int8]) -> list[Occurrence]:
-        state, now = np.concatenate([[march.time], march.x])[None, :], self.mode(march)[None, :]
-        functions = self._at(march.problem.key).functions
-        rows = RowsAt(functions, state, march.problem.parameters)
-        require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(march)[None, :])))
-        return list(self._story(march, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
+    def occurrences(self, integration: IntegratorState, mode: NDArray[np.int8]) -> list[Occurrence]:
+        state, now = np.concatenate([[integration.time], integration.x])[None, :], self.mode(integration)[None, :]
+        functions = self._at(integration.problem.key).functions
+        rows = RowsAt(functions, state, integration.problem.parameters)
+        require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
+        return list(self._story(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
 
-    def step_over(self, march: March, status: Status) -> bool:
-        if status is Status.REFUSED and march.system.automaton.changed[len(march.x)] not in (NO_MODE, ENDLESS):
+    def step_over(self, integration: IntegratorState, status: Status) -> bool:
+        if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
+            NO_MODE,
+            ENDLESS,
+        ):
             return False
-        return step_over(march, self._at(march.problem.key).functions, self._changes(march))
+        return step_over(integration, self._at(integration.problem.key).functions, self._changes(integration))
 
-    def stepped_over(self, march: March) -> str:
-        return without_end(march, self._changes(march))
+    def stepped_over(self, integration: IntegratorState) -> str:
+        return without_end(integration, self._changes(integration))
 
-    def _changes(self, march: March) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        history = self._history(march)
+    def _changes(self, integration: IntegratorState) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        history = self._history(integration)
         return history.changes, history.notes
 
-    def told(self, march: March, record: Record) -> Record:
-        history = self._history(march)
+    def told(self, integration: IntegratorState, record: Record) -> Record:
+        history = self._history(integration)
         statuses = history.statuses(len(record.states))
         f = self._at(0).functions
         fresh = f.parts.expected[f.changing].reshape(-1, CHANGING)
         reactions = history.reactions(record, statuses)[:, self._first :]
-        story = self._story(march, fresh[:, STATUS], statuses, reactions)
+        contact_log = self._story(integration, fresh[:, STATUS], statuses, reactions)
         worst, slips = history.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
-        kept = np.column_stack([np.maximum(worst, permanent), march.notes()])
-        words = self._in_numbers(march, statuses)
-        return replace(record, constraints=kept, story=story, slips=slips, in_numbers=words)
+        kept = np.column_stack([np.maximum(worst, permanent), integration.notes()])
+        words = self._in_numbers(integration, statuses)
+        return replace(record, constraints=kept, contact_log=contact_log, slips=slips, in_numbers=words)
 
-    def met(self, march: March, record: Record) -> Collection[tuple[int, ...]]:
-        return self._met_by(march) if self._at(0).posed.dyn.ahead.met else ()
+    def met(self, integration: IntegratorState, record: Record) -> Collection[tuple[int, ...]]:
+        return self._met_by(integration) if self._at(0).posed.dyn.ahead.met else ()
 
     def meet(self, modes: Iterable[tuple[int, ...]]) -> None:
         self._at(0).meet(modes)
 
-    def renew(self, march: March) -> None:
-        here = self._at(march.problem.key)
-        if not here.posed.dyn.ahead.met or march.slow is not None:
+    def renew(self, integration: IntegratorState) -> None:
+        here = self._at(integration.problem.key)
+        if not here.posed.dyn.ahead.met or integration.slow is not None:
             return
-        here.meet(self._met_by(march))
+        here.meet(self._met_by(integration))
         before = here.functions
         if here.renewed():
-            kept = stage_in_force(march.system, SETTLE, before.settle).copy()
-            self.problem(march.problem.key).join(march)
-            enter(march.system, len(march.system.automaton.table) - 1)
+            kept = stage_in_force(integration.system, SETTLE, before.project).copy()
+            self.problem(integration.problem.key).join(integration)
+            enter(integration.system, len(integration.system.automaton.table) - 1)
             # The mode, what it holds and the choice of speeds lie in the same places as before.
-            stage, nq = stage_in_force(march.system, SETTLE, here.functions.settle), len(here.posed.layout.coordinates)
-            order, moving = slice(HEADER, HEADER + len(march.x) - nq), here.functions.parts.moving
+            stage, nq = (
+                stage_in_force(integration.system, SETTLE, here.functions.project),
+                len(here.posed.layout.coordinates),
+            )
+            order, moving = slice(HEADER, HEADER + len(integration.x) - nq), here.functions.parts.moving
             stage[RANK], stage[order], stage[moving] = kept[RANK], kept[order], kept[moving]
-            enter(march.system, len(march.system.automaton.table) - 1)
+            enter(integration.system, len(integration.system.automaton.table) - 1)
 
-    def _met_by(self, march: March) -> list[tuple[int, ...]]:
-        return [*map(tuple, np.unique([*self._history(march).after, self.mode(march)], axis=0).tolist())]
+    def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
+        return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]
 
-    def _in_numbers(self, march: March, statuses: NDArray[np.int8]) -> tuple[str, ...]:
+    def _in_numbers(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
         """The modes met that are not compiled, in words, where some are."""
         compiled = self._at(0).functions.parts.modes
         if not compiled.expected:
             return ()
-        met = np.unique([*statuses[:1], *self._history(march).after], axis=0).tolist()
+        met = np.unique([*statuses[:1], *self._history(integration).after], axis=0).tolist()
         left = [statuses_in_words(row, self._names) for row in met if tuple(row) not in compiled.statuses]
         return tuple(left)
 
     def _story(
-        self, march: March, mode: NDArray[Any], statuses: NDArray[np.int8], reactions: NDArray[np.float64]
-    ) -> Story:
+        self,
+        integration: IntegratorState,
+        mode: NDArray[Any],
+        statuses: NDArray[np.int8],
+        reactions: NDArray[np.float64],
+    ) -> ContactLog:
         """What has happened since the first record, at which the mode was this one."""
-        history, eqs, nx = self._history(march), self._at(0).functions.equations, len(march.x)
+        history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
         nq, changes, notes, after = len(eqs.q), history.changes, history.notes, history.after
-        nc, m = len(eqs.candidates), len(eqs.constraints)
+        nc, m = len(eqs.intermittents), len(eqs.constraints)
         at = change_places(nc, m, nx - nq, nq)
         first = at.impulses - at.status - 1 + self._first
         impulses = notes[:, first : first + m - self._first]
@@ -278,11 +288,11 @@ class ContactSwitching(Switching):
         told, causes, kinds = happened(noted, np.vstack([mode, after]), self._struck(impulses))
         # Kinetic energy is told once, with the first of what happened at once.
         lost = np.where(np.diff(told, prepend=-1) > 0, notes[told, at.energy_lost - at.status - 1], 0.0)
-        states = self._in_declared(march, changes)[told]
-        return Story(
-            candidates=tuple(self._names),
-            rows=tuple(row.name for c in eqs.candidates for row in c.rows),
-            of=np.repeat(np.arange(nc), [len(c.rows) for c in eqs.candidates]),
+        states = self._in_declared(integration, changes)[told]
+        return ContactLog(
+            intermittents=tuple(self._names),
+            rows=tuple(row.name for c in eqs.intermittents for row in c.rows),
+            of=np.repeat(np.arange(nc), [len(c.rows) for c in eqs.intermittents]),
             statuses=statuses,
             reactions=reactions,
             times=changes[told, CHANGE_TIME],
@@ -296,21 +306,21 @@ class ContactSwitching(Switching):
             u=states[:, nx + nq :],
         )
 
-    def _in_declared(self, march: March, changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
         """The states before and behind changes of a march, (changes, 2 nx), in the coordinates that were declared."""
-        return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(march.x)]
+        return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(integration.x)]
 
     def _struck(self, impulses: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether each candidate was pushed by an impact, (changes, candidates), from the impulses of the rows."""
         found, row = np.zeros((len(impulses), len(self._names)), bool), 0
-        for k, c in enumerate(self._at(0).functions.equations.candidates):
+        for k, c in enumerate(self._at(0).functions.equations.intermittents):
             if c.normal is not None:
                 found[:, k] = impulses[:, row] > 0.0
             row += len(c.rows)
         return found
 
-    def _history(self, march: March) -> ContactHistory:
-        return ContactHistory(march, lambda key: self._at(key).functions)
+    def _history(self, integration: IntegratorState) -> ContactHistory:
+        return ContactHistory(integration, lambda key: self._at(key).functions)
 
 
 def _numbers(

@@ -29,6 +29,6 @@ def happened(
     kinds[(after == OPEN) & struck] = BOUNCED
     caused = np.flatnonzero(noted[:, 0] >= 0)
     kinds[caused, noted[caused, 0]] = noted[caused, 1]
-    change, candidate = np.nonzero(kinds)
-    order = np.lexsort((candidate, candidate != noted[change, 0], change))
-    return change[order], candidate[order], kinds[change, candidate][order]
+    change, constraint = np.nonzero(kinds)
+    order = np.lexsort((constraint, constraint != noted[change, 0], change))
+    return change[order], constraint[order], kinds[change, constraint][order]

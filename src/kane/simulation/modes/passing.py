@@ -29,7 +29,7 @@ from kane.native.contacts.header import ADOPTED
 from kane.native.contacts.passing import STEPPED
 from kane.native.modes import enter
 from kane.native.state import normalise
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_table import stage_in_force
 
 # The first such step has this share of the run, each one that follows at once so many times as much, up to so many. One
@@ -38,7 +38,7 @@ SHARE, LONGER, IN_A_ROW, FARTHER = 2.0**-26, 8.0, 6, 10.0
 Changes = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def step_over(march: March, functions: ContactFunctions, changes: Changes) -> bool:
+def step_over(integration: IntegratorState, functions: ContactFunctions, changes: Changes) -> bool:
     """Take one step of Moreau and Jean from where a march stands, and note it; whether that was possible.
 
     Args:
@@ -46,40 +46,40 @@ def step_over(march: March, functions: ContactFunctions, changes: Changes) -> bo
         functions: of its model.
         changes: of the march until now, and the notes of each.
     """
-    tried, length = _tried(march, changes)
-    store, system = march.store, march.system
-    ahead = [t - march.time for t in march.course.times[store.counts[ROWS] :][:1]]
+    tried, length = _tried(integration, changes)
+    store, system = integration.store, integration.system
+    ahead = [t - integration.time for t in integration.course.times[store.counts[ROWS] :][:1]]
     # No record is due within the step.
-    length = min([length, 0.5 * (march.course.until - march.time), *(0.5 * dt for dt in ahead if dt > 0.0)])
-    if tried == IN_A_ROW or march.time + length == march.time:
+    length = min([length, 0.5 * (integration.course.until - integration.time), *(0.5 * dt for dt in ahead if dt > 0.0)])
+    if tried == IN_A_ROW or integration.time + length == integration.time:
         return False
-    stage = stage_in_force(system, SETTLE, functions.settle)
-    nx, departure = len(march.x), np.concatenate([[march.time], march.x, [length]])
+    stage = stage_in_force(system, SETTLE, functions.project)
+    nx, departure = len(integration.x), np.concatenate([[integration.time], integration.x, [length]])
     found = functions.step_over(departure, system.inputs, stage)
     if found[nx] != ADOPTED:
         return False
     normalise(found[:nx], system.quaternions)
-    march.make_room(1, 1)
-    store = march.store
+    integration.make_room(1, 1)
+    store = integration.store
     note = store.changes[store.counts[CHANGED]]
     store.clock[TIME] += length
-    note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = march.time, store.counts[ROWS], store.counts[FOUND]
+    note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = integration.time, store.counts[ROWS], store.counts[FOUND]
     note[KEY_BEFORE] = note[KEY_AFTER] = system.mode[KEY]
-    note[STATE_BEFORE : STATE_BEFORE + nx] = march.x
-    state = np.concatenate([[march.time], found[:nx]])
-    store.x[:] = functions.settle(state, system.inputs, stage)[:nx]
+    note[STATE_BEFORE : STATE_BEFORE + nx] = integration.x
+    state = np.concatenate([[integration.time], found[:nx]])
+    store.x[:] = functions.project(state, system.inputs, stage)[:nx]
     enter(system, int(np.flatnonzero(system.automaton.table[:, KEY] == system.mode[KEY])[-1]))
     note[STATE_BEFORE + nx : STATE_BEFORE + 2 * nx] = store.x
     note[STATE_BEFORE + 2 * nx :] = found[nx + 1 :]
     store.counts[CHANGED] += 1
-    store.counts[STOP] = np.count_nonzero((march.course.stops - march.time) * march.way <= 0.0)
+    store.counts[STOP] = np.count_nonzero((integration.course.stops - integration.time) * integration.way <= 0.0)
     store.counts[[KNOWN, MISSED, CUTS]], store.clock[CUT_STEP] = 0, 0.0
     return True
 
 
-def without_end(march: March, changes: Changes) -> str:
+def without_end(integration: IntegratorState, changes: Changes) -> str:
     """What to say of steps over what cannot be passed; nothing where none was tried, or they led past it."""
-    if _tried(march, changes)[0] < IN_A_ROW:
+    if _tried(integration, changes)[0] < IN_A_ROW:
         return ""
     return (
         f"; {IN_A_ROW} steps of Moreau and Jean in a row did not lead past it: a dynamic jam, or chatter without end; "
@@ -87,11 +87,11 @@ def without_end(march: March, changes: Changes) -> str:
     )
 
 
-def _tried(march: March, changes: Changes) -> tuple[int, float]:
+def _tried(integration: IntegratorState, changes: Changes) -> tuple[int, float]:
     """How many such steps a march has taken in a row up to now, and how long the next one is [s]."""
     taken = changes[0][changes[1][:, 1] == STEPPED, CHANGE_TIME]
-    first, tried = SHARE * (march.course.until - march.course.start), 0
-    for begin, after in zip(taken, [*taken, march.time][1:], strict=True):
+    first, tried = SHARE * (integration.course.until - integration.course.start), 0
+    for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):
         tried += 1
         if after - begin > FARTHER * first * LONGER**tried:
             tried = 0

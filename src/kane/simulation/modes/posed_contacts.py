@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
-from kane.dynamics.mode_cache import MetModes
+from kane.dynamics.mode_cache import ModeCache
 from kane.errors import warn
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
 
 
@@ -23,13 +23,13 @@ class PosedContacts:
         functions: as they are in force.
     """
 
-    def __init__(self, posed: Problem, charts: ChartPrograms | None = None) -> None:
+    def __init__(self, posed: InitialValueProblem, charts: ChartPrograms | None = None) -> None:
         """Of a problem; with what changes its charts, where something does."""
         dyn, laws = posed.dyn, posed.plan.expressions
         functions = contact_functions(with_laws(dyn, laws) if laws else dyn)
         assert functions is not None
         # Equations with laws in them are those of this run alone.
-        self._met = MetModes(functions) if laws else dyn.derived("met modes", lambda: MetModes(functions))
+        self._met = ModeCache(functions) if laws else dyn.derived("met modes", lambda: ModeCache(functions))
         self.posed, self._charts = posed, charts
         self._taken, self.functions = functions, functions
         self._take(self._met.functions)
@@ -56,6 +56,6 @@ class PosedContacts:
         self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """States x = [q, u] on the permanent constraints, from [t, q, u]."""
-        permanent = self.posed.settle
+        permanent = self.posed.project
         assert permanent is not None
         return np.array(permanent(states, inputs, permanent.stage(parameters))[..., : states.shape[-1] - 1])

@@ -18,17 +18,17 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import number
-from kane.formulation.formulate import with_other_candidates
+from kane.formulation.formulate import with_other_intermittent
 from kane.formulation.read_model import snapshot
 from kane.machine.forks import tell_of_forks, working
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
-from kane.model.contacts import Candidate
+from kane.model.contacts import IntermittentConstraint
 from kane.model.contacts.imposition import Imposition
 from kane.model.contacts.intermittent_constraint import parts_named
 from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 
 # So many sets of equations are kept, for what is imposed and deleted again.
 REMEMBERED = 8
@@ -42,10 +42,12 @@ class Revision:
         adds, deletes: the candidates that are new, and those that are taken out.
     """
 
-    def __init__(self, name: str, *, adds: Sequence[Candidate] = (), deletes: Sequence[Candidate] = ()) -> None:
+    def __init__(
+        self, name: str, *, adds: Sequence[IntermittentConstraint] = (), deletes: Sequence[IntermittentConstraint] = ()
+    ) -> None:
         self.name, self.adds, self.deletes = name, tuple(adds), tuple(deletes)
         self.told = False
-        self._work: Future[Problem] = Future()
+        self._work: Future[InitialValueProblem] = Future()
 
     def __repr__(self) -> str:
         what = "imposition" if self.adds else "deletion"
@@ -76,18 +78,18 @@ class Revision:
         return self._work.exception() is not None
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> InitialValueProblem:
         """The problem with the new equations, once it is ready."""
         return self._work.result()
 
-    def follow(self, work: Future[Problem]) -> None:
+    def follow(self, work: Future[InitialValueProblem]) -> None:
         """Be ready when this work is done."""
         self._work = work
 
-    def changed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def changed(self, intermittents: Sequence[IntermittentConstraint]) -> list[IntermittentConstraint]:
         """Candidates with those that are new and without those that are taken out."""
         gone = {c.name for c in self.deletes}
-        return [*(c for c in candidates if c.name not in gone), *self.adds]
+        return [*(c for c in intermittents if c.name not in gone), *self.adds]
 
     def occurrences(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
         """What is taken out, as events of the time when it is."""
@@ -97,14 +99,14 @@ class Revision:
 class Revisions:
     """The revisions of one ``Stepper``."""
 
-    def __init__(self, posed: Problem, pose: Callable[[Dynamics], Problem]) -> None:
+    def __init__(self, posed: InitialValueProblem, pose: Callable[[Dynamics], InitialValueProblem]) -> None:
         """Those of a problem; ``pose`` makes the same problem of other Dynamics."""
         self._posed, self._dyn, self._pose = posed, posed.dyn, pose
-        self._in_force: list[Candidate] = list(posed.dyn.equations.model.candidates)
+        self._in_force: list[IntermittentConstraint] = list(posed.dyn.equations.model.intermittents)
         # By candidates, so that to go back to what there was takes no time.
         self._known = {tuple(self._in_force): posed}
         self._queue: list[Revision] = []
-        self._refused = set[Candidate]()
+        self._refused = set[IntermittentConstraint]()
         self._worker: ThreadPoolExecutor | None = None
         tell_of_forks(self)
 
@@ -118,7 +120,7 @@ class Revisions:
     def impose(self, motion: Expr | Constraint | Sequence[Expr], name: str | None) -> Revision:
         """See ``Stepper.impose``."""
         model = snapshot(self._dyn.equations.model)
-        model.candidates = self._wanted()
+        model.intermittents = self._wanted()
         made = model.intermittent(Imposition(motion), name=name)
         return self._begun(Revision(made[0].name, adds=made))
 
@@ -175,11 +177,11 @@ class Revisions:
         for k in range(first, len(self._queue)):
             self._begin(k)
 
-    def _wanted(self) -> list[Candidate]:
+    def _wanted(self) -> list[IntermittentConstraint]:
         """The candidates when all revisions are in force."""
         return self._after(len(self._queue))
 
-    def _after(self, count: int) -> list[Candidate]:
+    def _after(self, count: int) -> list[IntermittentConstraint]:
         """The candidates when so many revisions are in force."""
         found = list(self._in_force)
         for revision in self._queue[:count]:
@@ -201,25 +203,27 @@ class Revisions:
         self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="kane revisions")
         self._queue[k].follow(self._worker.submit(self._formulated, wanted, self._queue[k].adds))
 
-    def _formulated(self, wanted: Sequence[Candidate], new: Sequence[Candidate]) -> Problem:
+    def _formulated(
+        self, wanted: Sequence[IntermittentConstraint], new: Sequence[IntermittentConstraint]
+    ) -> InitialValueProblem:
         """The problem with these candidates, compiled, but those that were refused when they were new."""
-        candidates = [c for c in wanted if c in new or c not in self._refused]
+        intermittents = [c for c in wanted if c in new or c not in self._refused]
         with working():
             try:
-                equations = with_other_candidates(self._dyn.equations, candidates)
+                equations = with_other_intermittent(self._dyn.equations, intermittents)
             except ModelError:
                 self._refused.update(new)
                 raise
             problem = self._pose(build(equations, target=self._dyn))
             problem.row(0)  # needs the addresses of all programs
-        self._known[tuple(candidates)] = problem
+        self._known[tuple(intermittents)] = problem
         if len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
         return problem
 
 
-def _done(problem: Problem) -> Future[Problem]:
+def _done(problem: InitialValueProblem) -> Future[InitialValueProblem]:
     """Work that there is nothing to do for."""
-    work: Future[Problem] = Future()
+    work: Future[InitialValueProblem] = Future()
     work.set_result(problem)
     return work

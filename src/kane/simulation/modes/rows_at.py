@@ -60,9 +60,9 @@ class RowsAt:
     def slips(self) -> Array:
         """The slip of each candidate that has two tangents, (states, candidates, 2); NaN of others."""
         eqs = self.functions.equations
-        found = np.full((len(self.states), len(eqs.candidates), 2), np.nan)
-        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
-        for k, c in enumerate(eqs.candidates):
+        found = np.full((len(self.states), len(eqs.intermittents), 2), np.nan)
+        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
+        for k, c in enumerate(eqs.intermittents):
             row += len(c.rows)
             if len(c.tangents) == 2:
                 found[:, k] = self.motion[:, row - 2 : row]
@@ -79,8 +79,8 @@ class RowsAt:
         closing, held = [x.name for x in eqs.closing], [x.name for x in eqs.held]
         off = np.nan_to_num(np.abs(self.held - found))
         closed, moved = np.zeros(statuses.shape), np.zeros(statuses.shape)
-        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.candidates)
-        for k, c in enumerate(eqs.candidates):
+        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
+        for k, c in enumerate(eqs.intermittents):
             end, imposed = row + len(c.rows), statuses[:, k] == HELD
             moved[:, k] = np.where(imposed, motion[:, row:end].max(axis=1), 0.0)
             integrals = _places([x.name for x in c.tangents], held)

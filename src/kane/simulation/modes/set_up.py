@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.dynamics.dynamics import Dynamics
 from kane.simulation.events.event import Event
-from kane.simulation.initial_value_problem import Problem
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charted_contacts import ChartedContactSwitching
 from kane.simulation.modes.charts import Charts
@@ -15,17 +15,19 @@ from kane.simulation.modes.choosing import ChoiceSwitching
 from kane.simulation.modes.contacting import ContactSwitching
 
 
-def pose(dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], charts: Charts | None = None) -> Problem:
-    """The problem in the coordinates that were declared; ``Switching.start`` says in which mode a run begins.
+def pose(
+    dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], charts: Charts | None = None
+) -> InitialValueProblem:
+    """The problem in the coordinates that were declared; ``ModeSource.start`` says in which mode a run begins.
 
     Raises:
-        ModelError: as of ``Problem.of``, ``Charts.switching`` and ``refuse_references``.
+        ModelError: as of ``InitialValueProblem.of``, ``Charts.mode_source`` and ``refuse_references``.
     """
     if charts is not None:
         charted = ChartSwitching(dyn, charts, inputs, parameters, events)
-        return ChartedContactSwitching(charted).problem(0) if dyn.equations.candidates else charted.problem(0)
-    if dyn.equations.candidates:
+        return ChartedContactSwitching(charted).problem(0) if dyn.equations.intermittents else charted.problem(0)
+    if dyn.equations.intermittents:
         return ContactSwitching(dyn, inputs, parameters, events).problem(0)
     if dyn.ahead.met:
         return ChoiceSwitching(dyn, inputs, parameters, events).problem(0)
-    return Problem.of(dyn, inputs, parameters, events)
+    return InitialValueProblem.of(dyn, inputs, parameters, events)

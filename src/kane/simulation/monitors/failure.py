@@ -21,11 +21,11 @@ from kane.formulation.search.best_speeds import where_zero
 from kane.model.reaction import reaction_leaves
 from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.driver import Outcome
-from kane.simulation.integrator_state import March
+from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_table import stage_in_force
 
 if TYPE_CHECKING:
-    from kane.simulation.initial_value_problem import Problem
+    from kane.simulation.initial_value_problem import InitialValueProblem
 
 # A joint closer than this to its singularity [rad or m] is named as a possible cause of the failure.
 NEAR_SINGULAR = 0.1
@@ -63,21 +63,21 @@ NO_NEXT_MODE = (Outcome.REFUSED, Outcome.NO_GUARD, Outcome.ENDLESS)
 ZENO_TRANSITIONS, ZENO_SPAN = 100, 1e-3
 
 
-def explain(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
+def explain(problem: InitialValueProblem, integration: IntegratorState, outcome: Outcome) -> SimulationError:
     """Return the error that explains why the run cannot take its next step, or makes no progress."""
-    return SimulationError(f"{_why(problem, march, outcome)}{problem.switching.stepped_over(march)}")
+    return SimulationError(f"{_why(problem, integration, outcome)}{problem.mode_source.stepped_over(integration)}")
 
 
-def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
+def _why(problem: InitialValueProblem, integration: IntegratorState, outcome: Outcome) -> SimulationError:
     if outcome in NO_NEXT_MODE:
-        reason = problem.switching.refusal(march, outcome)
-        if outcome is Outcome.ENDLESS and _accelerates(march):
-            reason = f"{reason}; {_ever_faster(march)}"
+        reason = problem.mode_source.refusal(integration, outcome)
+        if outcome is Outcome.ENDLESS and _accelerates(integration):
+            reason = f"{reason}; {_ever_faster(integration)}"
         return SimulationError(
-            f"{problem.layout.model!r} cannot go on from t = {march.time:.9g} s, "
-            f"{problem.layout.describe(march.x)}: {reason}"
+            f"{problem.layout.model!r} cannot go on from t = {integration.time:.9g} s, "
+            f"{problem.layout.describe(integration.x)}: {reason}"
         )
-    slope = _slope(problem, march, np.concatenate([[march.time], march.x]))
+    slope = _slope(problem, integration, np.concatenate([[integration.time], integration.x]))
     names = problem.layout.coordinates + problem.layout.speeds
     wrong = [f"{name}_dot" for name, value in zip(names, slope, strict=True) if not np.isfinite(value)]
     what = "stops being finite in the step"
@@ -86,34 +86,34 @@ def _why(problem: Problem, march: March, outcome: Outcome) -> SimulationError:
             f"there {', '.join(wrong[:12])} {'is' if len(wrong) == 1 else 'are'} not finite: the mass matrix is "
             "singular, a load is infinite, a function left its domain, or the motion diverges"
         )
-        cause = "; ".join([cause, *_loads_without_value(problem, march), *_small_divisors(problem, march)])
-    elif outcome is Outcome.NOT_FINITE and march.course.step:
-        cause = f"there its derivative is finite: the step dt = {abs(march.course.step):.6g} s is too large"
-        jump = chattering(problem, march)
+        cause = "; ".join([cause, *_loads_without_value(problem, integration), *_small_divisors(problem, integration)])
+    elif outcome is Outcome.NOT_FINITE and integration.course.step:
+        cause = f"there its derivative is finite: the step dt = {abs(integration.course.step):.6g} s is too large"
+        jump = chattering(problem, integration)
         cause += f", or {_chatters(jump)}" if jump else ""
     else:
         what = "cannot be followed" if outcome is Outcome.STUCK else "makes no progress"
-        cause = "; ".join(_causes(problem, march)) or (
+        cause = "; ".join(_causes(problem, integration)) or (
             "there no step is short enough for the tolerances: the motion diverges, the accelerations jump "
             "repeatedly, as with friction that reverses (make it smooth), or the tolerances are below rounding"
         )
-    singular = problem.layout.singular(march.x, within=NEAR_SINGULAR)
+    singular = problem.layout.singular(integration.x, within=NEAR_SINGULAR)
     return SimulationError(
-        f"the state of {problem.layout.model!r} {what} from t = {march.time:.9g} s, "
-        f"{problem.layout.describe(march.x)}; {cause}" + (f"; {singular}" if singular else "")
+        f"the state of {problem.layout.model!r} {what} from t = {integration.time:.9g} s, "
+        f"{problem.layout.describe(integration.x)}; {cause}" + (f"; {singular}" if singular else "")
     )
 
 
-def _last_changes(march: March) -> Vector:
+def _last_changes(integration: IntegratorState) -> Vector:
     """Return the times of the last ZENO_TRANSITIONS transitions."""
-    times: Vector = march.store.changes[: march.store.counts[CHANGED], CHANGE_TIME]
+    times: Vector = integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME]
     return times[-ZENO_TRANSITIONS:]
 
 
-def _ever_faster(march: March) -> str:
+def _ever_faster(integration: IntegratorState) -> str:
     """Describe transitions that accumulate in time; an empty text if they do not."""
-    times = _last_changes(march)
-    span = abs(march.course.until - march.course.start)
+    times = _last_changes(integration)
+    span = abs(integration.course.until - integration.course.start)
     if len(times) < ZENO_TRANSITIONS or not times[-1] - times[0] < ZENO_SPAN * span:
         return ""
     return (
@@ -122,38 +122,38 @@ def _ever_faster(march: March) -> str:
     )
 
 
-def _accelerates(march: March) -> bool:
+def _accelerates(integration: IntegratorState) -> bool:
     """Check whether the second half of the last transitions took less than half of the time of the first half."""
-    times = _last_changes(march)
+    times = _last_changes(integration)
     if len(times) < ZENO_TRANSITIONS:
         return False
     first, middle, last = times[0], times[ZENO_TRANSITIONS // 2], times[-1]
     return bool(2.0 * abs(last - middle) < abs(middle - first))
 
 
-def _causes(problem: Problem, march: March) -> Iterator[str]:
+def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Iterator[str]:
     """Yield the causes found at the state, in words."""
-    found = chattering(problem, march)
+    found = chattering(problem, integration)
     if found is not None:
         yield _chatters(found)
         return
-    said = _ever_faster(march)
-    if said:
-        yield said
+    message = _ever_faster(integration)
+    if message:
+        yield message
         return
-    if march.slow is not None:
+    if integration.slow is not None:
         yield (
             "an input that is a Python function may jump, which cannot be checked: give it as an expression of the "
             "model, make it smooth, or use fixed steps: dt=..."
         )
-    yield from _small_divisors(problem, march)
-    notes = march.system.settling.notes
+    yield from _small_divisors(problem, integration)
+    notes = integration.system.settling.notes
     if notes.size and notes[CONDITIONING] < ILL_CONDITIONED:
         yield (
             "its constraints are nearly dependent there, as in a flat linkage: the conditioning of the "
             f"independent speeds has fallen to {notes[CONDITIONING]:.2g}"
         )
-    noise = rounding(problem, march)
+    noise = rounding(problem, integration)
     if noise > MENTIONED_ROUNDING_CHANGE:
         digits = math.floor(-math.log10(min(noise, 1.0)))
         yield (
@@ -170,32 +170,34 @@ def _chatters(jump: Jump) -> str:
     )
 
 
-def _small_divisors(problem: Problem, march: March) -> Iterator[str]:
-    states = np.concatenate([march.states()[march.stretches()[-1].rows], [[march.time, *march.x]]])
-    inputs = np.tile(march.system.inputs, (len(states), 1))
+def _small_divisors(problem: InitialValueProblem, integration: IntegratorState) -> Iterator[str]:
+    states = np.concatenate(
+        [integration.states()[integration.stretches()[-1].rows], [[integration.time, *integration.x]]]
+    )
+    inputs = np.tile(integration.system.inputs, (len(states), 1))
     return small_divisors(problem.dyn.equations, states, inputs, problem.parameters)
 
 
-def _loads_without_value(problem: Problem, march: March) -> Iterator[str]:
+def _loads_without_value(problem: InitialValueProblem, integration: IntegratorState) -> Iterator[str]:
     """Name the loads that are not finite at the state, such as a spring between coincident points."""
     equations = problem.dyn.equations
-    state = np.array([[march.time, *march.x]])
-    values = _values(equations, state, np.asarray(march.system.inputs)[None], problem.parameters)
+    state = np.array([[integration.time, *integration.x]])
+    values = _values(equations, state, np.asarray(integration.system.inputs)[None], problem.parameters)
     for title, effect in equations.tree.loads:
         found = equations.baked_in(applied_loads([effect], equations.system).expressions)
         if not reaction_leaves(found) and not all(np.isfinite(x).all() for x in interpret(found, values)):
             yield f"the load {title!r} has no finite value there"
 
 
-def chattering(problem: Problem, march: March) -> Jump | None:
+def chattering(problem: InitialValueProblem, integration: IntegratorState) -> Jump | None:
     """Return the jump to which the motion is driven back from both sides; None without one.
 
     Source: Filippov, Differential Equations with Discontinuous Righthand Sides, 1988: a sliding mode.
     """
-    way = math.copysign(1.0, march.course.until - march.course.start)
+    way = math.copysign(1.0, integration.course.until - integration.course.start)
     for node in jumps(problem.rhs):
         if _depends_on_state(node):
-            found = _jump(problem, march, node, way)
+            found = _jump(problem, integration, node, way)
             if found is not None and found.attracts:
                 return found
     return None
@@ -203,21 +205,21 @@ def chattering(problem: Problem, march: March) -> Jump | None:
 
 def jumps(rhs: ArrayFunction) -> list[Expr]:
     """Return the operations in the equations of motion whose value or slope jumps at a sign change of the argument."""
-    switching = (SIGN, ABS, MIN, MAX, LESS, LESS_EQUAL, EQUAL)
+    mode_source = (SIGN, ABS, MIN, MAX, LESS, LESS_EQUAL, EQUAL)
     return [
         node
         for node in reachable(rhs.roots)
-        if node.op in switching or (node.op == SELECT and node.args[0].op not in switching)
+        if node.op in mode_source or (node.op == SELECT and node.args[0].op not in mode_source)
     ]
 
 
-def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None:
+def _jump(problem: InitialValueProblem, integration: IntegratorState, node: Expr, way: float) -> Jump | None:
     """Return the rates of the argument on both sides of its zero, in the direction of the run; None far from a jump."""
-    state = np.concatenate([[march.time], march.x])
+    state = np.concatenate([[integration.time], integration.x])
     steps = HALF * np.maximum(1.0, np.abs(state))
-    beside = [_settled(problem, march, state + shift)[0] for shift in (*np.diag(steps), *np.diag(-steps))]
-    plus, minus = np.split(_argument(problem, march, node, np.array(beside)), 2)
-    gradient, here = (plus - minus) / (2.0 * steps), float(_argument(problem, march, node, state[None])[0])
+    beside = [_projected(problem, integration, state + shift)[0] for shift in (*np.diag(steps), *np.diag(-steps))]
+    plus, minus = np.split(_argument(problem, integration, node, np.array(beside)), 2)
+    gradient, here = (plus - minus) / (2.0 * steps), float(_argument(problem, integration, node, state[None])[0])
     across = gradient[1:]
     size = float(across @ across)
     if not 0.0 < size < math.inf:
@@ -229,22 +231,26 @@ def _jump(problem: Problem, march: March, node: Expr, way: float) -> Jump | None
         for at in (-distance, distance):
             shifted = state.copy()
             shifted[1:] += (at - here) / size * across
-            found.append(way * float(gradient @ np.concatenate([[1.0], _settled_slope(problem, march, shifted)])))
+            found.append(
+                way * float(gradient @ np.concatenate([[1.0], _projected_slope(problem, integration, shifted)]))
+            )
         return found
 
     distance = max(2.0 * abs(here), math.sqrt(size) * float(steps.max()))
     close, farther = rates(distance), rates(FARTHER * distance)
-    course = march.course
+    course = integration.course
     within = max(AT_JUMP * abs(course.until - course.start), 2.0 * abs(course.step))
     # Rates that vanish at the zero, as with a stiff damper, let the motion come to rest there: this is no jump.
     jump = all(abs(near) > 0.1 * abs(far) for near, far in zip(close, farther, strict=True))
     return Jump(node, *close) if abs(here) <= within * max(map(abs, close)) and jump else None
 
 
-def _argument(problem: Problem, march: March, node: Expr, states: NDArray[np.float64]) -> Vector:
+def _argument(
+    problem: InitialValueProblem, integration: IntegratorState, node: Expr, states: NDArray[np.float64]
+) -> Vector:
     """Return the argument whose sign change makes the node jump, at states [t, q, u], (states,)."""
     args = node.args[:1] if node.op in (SIGN, ABS, SELECT) else node.args[:2]
-    inputs = np.tile(march.system.inputs, (len(states), 1))
+    inputs = np.tile(integration.system.inputs, (len(states), 1))
     leaves_here = _values(problem.dyn.equations, states, inputs, problem.parameters)
     values = [np.broadcast_to(x, len(states)) for x in interpret(args, leaves_here)]
     return values[0] if len(values) == 1 else values[0] - values[1]
@@ -260,8 +266,8 @@ def _values(
     return values
 
 
-def _slope(problem: Problem, march: March, state: Vector) -> Vector:
-    return problem.rhs(state, march.system.inputs, stage_in_force(march.system, RHS, problem.rhs))
+def _slope(problem: InitialValueProblem, integration: IntegratorState, state: Vector) -> Vector:
+    return problem.rhs(state, integration.system.inputs, stage_in_force(integration.system, RHS, problem.rhs))
 
 
 def small_divisors(
@@ -291,21 +297,21 @@ def small_divisors(
             )
 
 
-def passages(march: March) -> Iterator[str]:
+def passages(integration: IntegratorState) -> Iterator[str]:
     """Describe passages of the run through states at which its dependent speeds are undetermined.
 
     A passage is detected by the sign change of a divisor between two records.
     """
-    states = march.states()
-    for stretch in march.stretches():
-        yield from _passages(march.problems[stretch.key], march, states[stretch.rows])
+    states = integration.states()
+    for stretch in integration.stretches():
+        yield from _passages(integration.problems[stretch.key], integration, states[stretch.rows])
 
 
-def _passages(problem: Problem, march: March, states: NDArray[np.float64]) -> Iterator[str]:
+def _passages(problem: InitialValueProblem, integration: IntegratorState, states: NDArray[np.float64]) -> Iterator[str]:
     equations = problem.dyn.equations
     embedding = equations.embedding
     moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]
-    values = _values(equations, states, np.tile(march.system.inputs, (len(states), 1)), problem.parameters)
+    values = _values(equations, states, np.tile(integration.system.inputs, (len(states), 1)), problem.parameters)
     for divisor, value in zip(moving, interpret(moving, values), strict=True):
         changes = np.flatnonzero(np.diff(np.sign(value)))
         if len(changes):
@@ -335,35 +341,35 @@ def divisors(equations: Equations) -> dict[Expr, list[str]]:
     return found
 
 
-def rounding(problem: Problem, march: March) -> float:
+def rounding(problem: InitialValueProblem, integration: IntegratorState) -> float:
     """Return the relative change of the derivative if the state changes in its last digit."""
-    state, random = np.concatenate([[march.time], march.x]), np.random.default_rng(0)
-    here, largest = _settled_slope(problem, march, state), 0.0
+    state, random = np.concatenate([[integration.time], integration.x]), np.random.default_rng(0)
+    here, largest = _projected_slope(problem, integration, state), 0.0
     for _ in range(8):
-        signs = random.choice([-1.0, 1.0], len(march.x))
+        signs = random.choice([-1.0, 1.0], len(integration.x))
         moved = state.copy()
         moved[1:] *= 1.0 + MACHINE_EPSILON * signs
-        largest = max(largest, float(np.abs(_settled_slope(problem, march, moved) - here).max()))
+        largest = max(largest, float(np.abs(_projected_slope(problem, integration, moved) - here).max()))
     size = float(np.abs(here).max())
     return largest / size if size > 0.0 else 0.0
 
 
-def _settled(problem: Problem, march: March, state: Vector) -> tuple[Vector, Vector]:
+def _projected(problem: InitialValueProblem, integration: IntegratorState, state: Vector) -> tuple[Vector, Vector]:
     """Return the state projected onto the constraints, and the constants of rhs there; the run is not changed."""
-    system = march.system
+    system = integration.system
     own = stage_in_force(system, RHS, problem.rhs)
-    if problem.settle is None:
+    if problem.project is None:
         return state, own
-    stage = stage_in_force(system, SETTLE, problem.settle).copy()
-    settled = problem.settle(state, system.inputs, stage)[: len(march.x)]
+    stage = stage_in_force(system, SETTLE, problem.project).copy()
+    projected = problem.project(state, system.inputs, stage)[: len(integration.x)]
     shared = system.mode[RHS + 1] == system.mode[SETTLE + 1]
-    return np.concatenate([state[:1], settled]), stage if shared else own
+    return np.concatenate([state[:1], projected]), stage if shared else own
 
 
-def _settled_slope(problem: Problem, march: March, state: Vector) -> Vector:
+def _projected_slope(problem: InitialValueProblem, integration: IntegratorState, state: Vector) -> Vector:
     """Return the derivative at the state projected onto the constraints."""
-    settled, stage = _settled(problem, march, state)
-    return problem.rhs(settled, march.system.inputs, stage)
+    projected, stage = _projected(problem, integration, state)
+    return problem.rhs(projected, integration.system.inputs, stage)
 
 
 def _depends_on_state(node: Expr) -> bool:

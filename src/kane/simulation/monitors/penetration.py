@@ -33,7 +33,7 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
         ModelError: names the contact, stop or latch, the depth, and the call that finds a valid state; also as
             ``Layout.named_state``.
     """
-    if not dyn.equations.candidates:
+    if not dyn.equations.intermittents:
         return
     layout = Layout.of(dyn.equations)
     values = given_parameters(dyn.equations, parameters)
@@ -57,7 +57,7 @@ def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: N
     Raises:
         ModelError: for the first state, as ``refuse_start``.
     """
-    if not dyn.equations.candidates or not np.isfinite(x).all():
+    if not dyn.equations.intermittents or not np.isfinite(x).all():
         return
     names, gaps = starting_gaps(dyn, t, x, parameters)
     if names and (gaps.min(axis=1) < -START_GAP_TOLERANCE).all():
@@ -80,8 +80,8 @@ def starting_gaps(
 
 def describe_penetration(dyn: Dynamics, name: str, gap: float, **given: Any) -> str:
     """Describe the penetration at the start, and the call that finds a valid state."""
-    candidate = next(c.candidate for c in dyn.equations.candidates if c.name == name)
-    unit = "m" if candidate.surfaces else "m (or rad)"
+    constraint = next(c.constraint for c in dyn.equations.intermittents if c.name == name)
+    unit = "m" if constraint.surfaces else "m (or rad)"
     known = given or {"q": ..., "u": ..., "t": ...}
     written = ", ".join(["dyn", *(f"{word}={_written(value)}" for word, value in known.items() if value is not None)])
     start = f"{dyn.equations.name!r} cannot start there: "

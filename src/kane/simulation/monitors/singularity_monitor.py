@@ -12,12 +12,12 @@ from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.formulation.search.best_speeds import where_zero
 from kane.native.arrays import KEY, Vector
-from kane.simulation.integrator_state import March, Status
+from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.monitors.failure import divisors
 
 if TYPE_CHECKING:
-    from kane.simulation.initial_value_problem import Problem
+    from kane.simulation.initial_value_problem import InitialValueProblem
 
 # A divisor that would vanish within this many steps is near zero. A method of order 4, with a step of a tenth of the
 # distance to a singularity, errs by about 1e-5 in this step and by far more in the next.
@@ -27,7 +27,7 @@ APART = 200
 
 
 @dataclass
-class Nearness:
+class SingularityMonitor:
     """Divisors of constraints and speeds, checked over single steps, more often if they are close to zero.
 
     Attributes:
@@ -43,7 +43,7 @@ class Nearness:
     left: int = 0
 
     @classmethod
-    def of(cls, problem: Problem) -> Nearness | None:
+    def of(cls, problem: InitialValueProblem) -> SingularityMonitor | None:
         """Return the monitor of a problem; None if no divisor depends on the state."""
         e, found = problem.dyn.equations, divisors(problem.dyn.equations)
         if not found:
@@ -53,23 +53,26 @@ class Nearness:
         function = problem.dyn.compile(program)
         return cls(found, function, function.stage(problem.parameters))
 
-    def advance(self, method: Integrator, march: March, steps: int) -> Status:
-        """Call the method's ``advance``, with identical results, and write warnings to ``march.near``."""
+    def advance(self, method: Integrator, integration: IntegratorState, steps: int) -> Status:
+        """Call the method's ``advance``, with identical results, and write warnings to ``integration.near``."""
         status = Status.GOING
-        while steps > 0 and status is Status.GOING and not march.finished:
+        while steps > 0 and status is Status.GOING and not integration.finished:
             taken = min(steps, max(1, self.left))
-            before, mode = None if self.left or march.near else self._values(march), march.system.mode[KEY]
-            status = method.advance(march, taken)
+            before, mode = (
+                None if self.left or integration.near else self._values(integration),
+                integration.system.mode[KEY],
+            )
+            status = method.advance(integration, taken)
             self.left = max(0, self.left - taken)
             steps -= taken
-            if march.system.mode[KEY] != mode:
+            if integration.system.mode[KEY] != mode:
                 return status
             if before is not None:
-                self._look(march, before)
+                self._look(integration, before)
         return status
 
-    def _look(self, march: March, before: Vector) -> None:
-        after = self._values(march)
+    def _look(self, integration: IntegratorState, before: Vector) -> None:
+        after = self._values(integration)
         with np.errstate(all="ignore"):
             ahead = np.where(after * before > 0.0, np.abs(after / (after - before)), 0.0)
         k = int(np.argmin(ahead))
@@ -77,14 +80,14 @@ class Nearness:
             divisor, rows = list(self.divisors.items())[k]
             of = f"the constraint {rows[0]!r}" if rows else "the speed selection"
             vanishes = f"where {where_zero(divisor)}, and {of} cannot be solved"
-            march.near = (
-                f"the run passes near a state at t = {march.time:.9g} s {vanishes}: it is {after[k]:.2g} there and "
-                f"changes by {abs(after[k] - before[k]):.2g} in a step, so that later states may be wrong; give "
+            integration.near = (
+                f"the run passes near a state at t = {integration.time:.9g} s {vanishes}: it is {after[k]:.2g} there "
+                f"and changes by {abs(after[k] - before[k]):.2g} in a step, so that later states may be wrong; give "
                 "shorter steps (dt), an integrator with step-size control (kane.RK8()), or end the run before"
             )
         # Motion accelerates near a singularity: check again after an eighth of the remaining steps.
         self.left = int(np.clip(ahead[k] / 8.0 - 1.0, 0.0, APART)) if np.isfinite(ahead[k]) else APART
 
-    def _values(self, march: March) -> Vector:
-        state = np.concatenate([[march.time], march.x])
-        return np.asarray(self.function(state, march.system.inputs, self.stage))
+    def _values(self, integration: IntegratorState) -> Vector:
+        state = np.concatenate([[integration.time], integration.x])
+        return np.asarray(self.function(state, integration.system.inputs, self.stage))

@@ -22,7 +22,7 @@ STALLED_WINDOWS = 2
 
 
 @dataclass
-class Pace:
+class StallDetector:
     """Progress of a run with step-size control, from check to check.
 
     A stalled run is ended after at most about 45,000 tried steps, or 900,000 evaluations.

@@ -166,18 +166,18 @@ def _perturbed(run: Trajectory, dyn: Dynamics, parameters: np.ndarray) -> tuple[
     u = run.u[rows] + random.normal(size=(AUDIT_TRIAL_STATES, run.u.shape[1]))
     inputs = run.inputs[rows] * random.uniform(0.5, 1.5, size=(AUDIT_TRIAL_STATES, run.inputs.shape[1]))
     states = np.column_stack([run.time[rows], q, u])
-    return (states if dyn.settle is None else _settled(run, dyn, parameters, rows, states)), inputs
+    return (states if dyn.project is None else _projected(run, dyn, parameters, rows, states)), inputs
 
 
-def _settled(
+def _projected(
     run: Trajectory, dyn: Dynamics, parameters: np.ndarray, rows: np.ndarray, states: np.ndarray
 ) -> np.ndarray:
     """Project states onto the constraints; where that fails, return states of the run."""
-    assert dyn.settle is not None
-    stage, constraints = dyn.settle.stage(parameters), Constraints(dyn, parameters)
+    assert dyn.project is not None
+    stage, constraints = dyn.project.stage(parameters), Constraints(dyn, parameters)
     nq = run.q.shape[1]
     for _ in range(2):  # far from the constraints, the first projection may correct only the coordinates
-        found = dyn.settle(states, np.zeros(dyn.settle.n_rest), stage)
+        found = dyn.project(states, np.zeros(dyn.project.n_rest), stage)
         states = np.column_stack([states[:, 0], found[:, : states.shape[1] - 1]])
     off = np.max(constraints.residuals(states).largest, axis=0) > UNSETTLED
     states[off, 1 : 1 + nq] = run.q[rows[off]]

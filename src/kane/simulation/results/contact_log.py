@@ -28,7 +28,7 @@ NEGLIGIBLE_FRACTION = 1e-14
 FIRST_EVENTS, LAST_EVENTS = 30, 10
 
 
-class ActiveBand(NamedTuple):
+class ActiveInterval(NamedTuple):
     """Time interval [s] in which an intermittent constraint is active, and whether it slides."""
 
     begin: float
@@ -37,7 +37,7 @@ class ActiveBand(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Story:
+class ContactLog:
     """Status, reactions and transitions of the intermittent constraints during a run.
 
     Simultaneous transitions of several constraints are consecutive entries; the first one is the cause.
@@ -59,7 +59,7 @@ class Story:
         u_before, u: speeds before and after each transition, (changes, n).
     """
 
-    candidates: tuple[str, ...]
+    intermittents: tuple[str, ...]
     rows: tuple[str, ...]
     of: NDArray[np.int64]
     statuses: NDArray[np.int8]
@@ -98,7 +98,7 @@ class Story:
     def coordinates(self) -> dict[str, Any]:
         """Return the names of constraints and rows as dataset coordinates."""
         return {
-            "candidate": ("candidate", np.array(self.candidates, dtype=object), {}),
+            "candidate": ("candidate", np.array(self.intermittents, dtype=object), {}),
             "contact_row": ("contact_row", np.array(self.rows, dtype=object), {}),
         }
 
@@ -127,7 +127,7 @@ def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:
         yield Occurrence(str(names[cause]), float(time), q, u, str(kind), impulse[of == cause], float(lost))
 
 
-def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
+def active_bands(dataset: Any) -> dict[str, list[ActiveInterval]]:
     """Return the intervals in which each constraint of a run is active, without constraints that never are."""
     if "status" not in dataset or ("change_time" not in dataset and not dataset["status"].any()):
         return {}
@@ -141,7 +141,9 @@ def active_bands(dataset: Any) -> dict[str, list[ActiveBand]]:
     for name, column in zip(dataset["candidate"].to_numpy(), statuses.T, strict=True):
         parts = zip(edges[:-1].tolist(), edges[1:].tolist(), column.tolist(), strict=True)
         bands = [
-            ActiveBand(begin, end, CONSTRAINT_STATUSES[status] == "sliding") for begin, end, status in parts if status
+            ActiveInterval(begin, end, CONSTRAINT_STATUSES[status] == "sliding")
+            for begin, end, status in parts
+            if status
         ]
         if bands:
             found[str(name)] = bands

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kane.native.arrays import Vector
 from kane.simulation.integrators.slip_threshold import DIRECTED, begun
 from kane.simulation.projection import LARGE_PROJECTION_MOVE
-from kane.simulation.results.contact_log import JAMS, Story
+from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.state_layout import Layout
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Record:
         constraints: largest residuals of configuration and motion, both before projection, conditioning, and switches,
             (times, 6); (times, 0) without constraints.
         switches: switches of charts.
-        story: log of the intermittent constraints; None if there are none.
+        contact_log: log of the intermittent constraints; None if there are none.
         slips: slip velocity of each of them in space, NaN unless it slides with friction, (times, candidates, 2).
         modes: names of the speed selections that the run encountered.
         in_numbers: the modes among them without compiled equations, in a run that has compiled modes.
@@ -131,7 +131,7 @@ class Record:
     events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
     constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     switches: tuple[ChartSwitch, ...] = ()
-    story: Story | None = None
+    contact_log: ContactLog | None = None
     slips: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 2)))
     modes: tuple[str, ...] = ()
     in_numbers: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class Record:
         nq = len(layout.coordinates)
         joules = {"units": "J"}
         met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (NUMERICAL_MODES, self.in_numbers)) if x}
-        told = ({}, {}) if self.story is None else (self.story.variables(), self.story.coordinates())
+        told = ({}, {}) if self.contact_log is None else (self.contact_log.variables(), self.contact_log.coordinates())
         return Labelled(
             variables=self._events()
             | self._constraints()
@@ -184,10 +184,10 @@ class Record:
 
     def jammed(self) -> str:
         """Describe the first dynamic jam of a contact; an empty text if there is none."""
-        if self.story is None or JAMS not in self.story.kinds:
+        if self.contact_log is None or JAMS not in self.contact_log.kinds:
             return ""
-        first = self.story.kinds.index(JAMS)
-        name, t = self.story.candidates[self.story.causes[first]], self.story.times[first]
+        first = self.contact_log.kinds.index(JAMS)
+        name, t = self.contact_log.intermittents[self.contact_log.causes[first]], self.contact_log.times[first]
         return (
             f"{name!r} of {self.layout.model!r} jams at t = {t:.9g} s: its friction cancels the response to its "
             "normal force, so that rigid bodies have no unique motion from there on (Painleve), and an impulse stops "
@@ -196,7 +196,7 @@ class Record:
 
     def _lingers(self, rtol: float, atol: float) -> str:
         """Describe slip in space that stayed within integration errors, so that its direction is noise."""
-        if self.story is None:
+        if self.contact_log is None:
             return ""
         errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
         noise = np.where(NOISY_SLIP_ERRORS * errors > begun(atol), LINGERING_SLIP_ERRORS * errors, 0.0)
@@ -206,7 +206,7 @@ class Record:
         rows, found = np.nonzero(slow[2:] & slow[1:-1] & slow[:-2] & turns[1:] & turns[:-1])
         if not len(rows):
             return ""
-        first, name = rows[0], self.story.candidates[found[0]]
+        first, name = rows[0], self.contact_log.intermittents[found[0]]
         enough = rtol * begun(atol) / (DIRECTED * errors[first])
         return (
             f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than steps err "

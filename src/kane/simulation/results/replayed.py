@@ -165,5 +165,5 @@ def _bands(run: Any, dyn: Dynamics) -> list[Band]:
     from kane.display.guess import bodies_of
     from kane.display.thinned_run import Band, spans
 
-    candidates = [c.candidate for c in dyn.equations.candidates] if "status" in run._run else []
-    return [Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in candidates]
+    intermittents = [c.constraint for c in dyn.equations.intermittents] if "status" in run._run else []
+    return [Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in intermittents]

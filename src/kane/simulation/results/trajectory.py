@@ -128,7 +128,7 @@ class Trajectory(Replayed):
         """
         if MODES in self._run.attributes:
             return tuple(str(self._run.attributes[MODES]).split(SEPARATOR))
-        self._require_story()
+        self._require_contact_log()
         met = [*self._values("status")[:1], *(self._values("change_status") if "change_time" in self._run else [])]
         names = self._values("candidate").tolist()
         return tuple(dict.fromkeys(statuses_in_words(statuses.tolist(), names) for statuses in met))
@@ -143,7 +143,7 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the model has no intermittent constraints, or none of the requested name.
         """
-        self._require_story()
+        self._require_contact_log()
         forces, of = self._values("reaction"), self._values("contact_row_of")
         return ForcesByName((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
 
@@ -153,11 +153,11 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the name is unknown.
         """
-        self._require_story()
+        self._require_contact_log()
         places = places_named(name, [str(word) for word in self._values("candidate")])
         return np.asarray((self._values("status")[:, places] > 0).any(axis=1))
 
-    def _require_story(self) -> None:
+    def _require_contact_log(self) -> None:
         if "status" not in self._run:
             raise ModelError(f"{self._run.attributes.get('model')!r} has no intermittent constraints in this run")
 

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from kane.expression.number_arguments import require
 from kane.expression.number_arguments import words as given_words
 from kane.simulation.events.event import Occurrence
-from kane.simulation.results.contact_log import ActiveBand, active_bands
+from kane.simulation.results.contact_log import ActiveInterval, active_bands
 from kane.simulation.results.plot_panels import (
     MANY_SIMILAR_LINES,
     NOISE,
@@ -74,7 +74,7 @@ def _figure(
     shared: Sequence[Panel],
     marks: Sequence[Occurrence],
     *,
-    bands: Mapping[str, Sequence[ActiveBand]],
+    bands: Mapping[str, Sequence[ActiveInterval]],
 ) -> Figure:
     """Draw panels over a common time axis, with a band for each intermittent constraint at the bottom."""
     rows = [-(-len(panel) // _columns(panel)) + len({mark.name for mark in marks}) for panel in shared]
@@ -115,7 +115,7 @@ def _lines(ax: Axes, time: Any, panel: Panel) -> list[Any]:
     return []
 
 
-def _draw_bands(ax: Axes, bands: Mapping[str, Sequence[ActiveBand]]) -> None:
+def _draw_bands(ax: Axes, bands: Mapping[str, Sequence[ActiveInterval]]) -> None:
     """Draw when constraints are active: solid bars while they stick, hatched bars while they slide."""
     for row, stretches in enumerate(bands.values()):
         for begin, end, slides in stretches:

@@ -225,13 +225,15 @@ class _BendSearch:
                 continue
             self.is_open[f] &= ~too_many[self.row]
             expression = self._watched.sizes[f]
-            said = f"{expression!r} bends more than {MAX_BEND_INTERVALS // 2:,} times in the run, and steps may pass "
+            message = (
+                f"{expression!r} bends more than {MAX_BEND_INTERVALS // 2:,} times in the run, and steps may pass "
+            )
             if expression in self._watched.guarding:
                 raise ModelError(
-                    f"{said}changes of modes that depend on it; simulate in parts, each from the final state of the "
+                    f"{message}changes of modes that depend on it; simulate in parts, each from the final state of the "
                     "previous one, or let it bend less often"
                 )
-            warn(f"{said}its values in between; give a shorter max_step, or an earlier end of the run")
+            warn(f"{message}its values in between; give a shorter max_step, or an earlier end of the run")
 
     def _solve(self, wanted: NDArray[np.bool_]) -> None:
         """Compute the zero of each function in the intervals that contain exactly one, by the Illinois method."""

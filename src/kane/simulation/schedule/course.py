@@ -76,7 +76,7 @@ def grid_course(start: float, dt: float, k: int, bends: Vector = NEVER) -> Cours
     return Course(start, until, dt, k + 1, 0, NEVER, select_stops(until - dt, until, bends))
 
 
-def ahead_course(start: float, until: float, stops: Vector = NEVER) -> Course:
+def course_between(start: float, until: float, stops: Vector = NEVER) -> Course:
     """Return a course from start to until with step-size control; it records only its end."""
     return free_course(start, until, None, NEVER, stops)
 

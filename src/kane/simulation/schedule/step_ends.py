@@ -15,7 +15,7 @@ from kane.native.arrays import Vector
 from kane.simulation.schedule.bends import bends, of_time_alone
 
 if TYPE_CHECKING:
-    from kane.simulation.initial_value_problem import Problem
+    from kane.simulation.initial_value_problem import InitialValueProblem
 
 # Growth factor of consecutive windows, and the largest ratio of a window to the requested span.
 WINDOW_GROWTH, MAX_WINDOW_RATIO = 2, 1024
@@ -30,7 +30,7 @@ class Stops:
         inputs_vary: whether constant inputs may be set during the run.
     """
 
-    problem: Problem
+    problem: InitialValueProblem
     inputs_vary: bool = False
     _expressions: tuple[Expr, ...] = field(init=False)
     _guarding: tuple[Expr, ...] = field(init=False)
@@ -42,7 +42,7 @@ class Stops:
         p, eqs = self.problem, self.problem.dyn.equations
         constants = frozenset([*eqs.parameters, *self._constant_inputs()])
         self._guarding = of_time_alone([p.guards] if p.guards else [], eqs.t, constants)
-        others = of_time_alone([f for f in (p.rhs, p.signals) if f is not None], eqs.t, constants)
+        others = of_time_alone([f for f in (p.rhs, p.event_program) if f is not None], eqs.t, constants)
         self._expressions = tuple(dict.fromkeys([*self._guarding, *others]))
 
     def between(self, start: float, until: float) -> Vector:

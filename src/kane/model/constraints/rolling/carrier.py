@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
-from kane.geometry.scalars import Triple, dot, settled
+from kane.geometry.scalars import Triple, dot, folded
 from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 
@@ -57,7 +57,7 @@ def in_child(c: Connection, p_PP: Triple) -> Point | None:
     p_F = c.R_PF.apply_inverse(tuple(x - y for x, y in zip(p_PP, c.p_PF, strict=True)))
     p_M = motion.R_FM.apply_inverse(tuple(x - y for x, y in zip(p_F, motion.p_FM, strict=True)))
     place = tuple(x + y for x, y in zip(c.p_CM, c.R_CM.apply(p_M), strict=True))
-    return None if _moves(place) else Point(c.child, settled(place))
+    return None if _moves(place) else Point(c.child, folded(place))
 
 
 def _moves(given: Iterable[Scalar]) -> bool:
@@ -72,4 +72,4 @@ def _in_parent(c: Connection, p_CP: Triple, d_C: Triple) -> tuple[Triple, Triple
     p_F = tuple(x + y for x, y in zip(motion.p_FM, motion.R_FM.apply(p_M), strict=True))
     p_P = tuple(x + y for x, y in zip(c.p_PF, c.R_PF.apply(p_F), strict=True))
     d_P = c.R_PF.apply(motion.R_FM.apply(c.R_CM.apply_inverse(d_C)))
-    return settled(p_P), settled(d_P)
+    return folded(p_P), folded(d_P)

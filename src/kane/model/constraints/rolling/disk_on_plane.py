@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kane.errors import ModelError
 from kane.expression.functions import sqrt
-from kane.geometry.scalars import cross, settled
+from kane.geometry.scalars import cross, folded
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import angular_velocity_in, measure_numbers, position, scalar_product, velocity_in
 from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, carried, kept_lean
@@ -47,7 +47,7 @@ def disk_rolling_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
     tilting = scalar_product(angular_velocity_in(B, E, E), h)  # w_BE . h = w_BA . h, as the wheel turns in E about a
     spin = A.angular_velocity.dot(disk.unit_axle) - B.angular_velocity.dot(disk.unit_axle)
     height = scalar_product(position(plane.point, C, E), n) - r * s
-    upright = spin.arena.lift(scalar_product(v, settled(x - lean * y for x, y in zip(n, a, strict=True))))
+    upright = spin.arena.lift(scalar_product(v, folded(x - lean * y for x, y in zip(n, a, strict=True))))
     return [
         Row("no slip", motion=scalar_product(v, h) - r * spin),
         Row(

@@ -141,14 +141,14 @@ class _Lines:
         )
 
 
-def distance_past_ends(share: Scalar, square: Scalar) -> Scalar:
+def distance_past_ends(ratio: Scalar, square: Scalar) -> Scalar:
     """Return how far a point is past the ends of a line whose squared length is given [m]; negative inside."""
-    return (absolute(share - 0.5) - 0.5) * sqrt(square)
+    return (absolute(ratio - 0.5) - 0.5) * sqrt(square)
 
 
-def _within(share: Scalar) -> Scalar:
+def _within(ratio: Scalar) -> Scalar:
     """Return the value clipped to [0, 1]."""
-    return minimum(maximum(share, 0.0), 1.0)
+    return minimum(maximum(ratio, 0.0), 1.0)
 
 
 def _less(a: Triple, b: Triple) -> Triple:

@@ -96,8 +96,8 @@ def _lowest(name: str, disk: Disk, field: HeightField) -> Touch:
         t = cross(k, m)
         off = (a - x + r * m[0], b - y + r * m[1])
         bent = (at.hxx * t[0] + at.hxy * t[1], at.hxy * t[0] + at.hyy * t[1])
-        share = r / (s * w)
-        turned = share * (bent[0] * off[0] + bent[1] * off[1]) / (1 - share * (bent[0] * t[0] + bent[1] * t[1]))
+        ratio = r / (s * w)
+        turned = ratio * (bent[0] * off[0] + bent[1] * off[1]) / (1 - ratio * (bent[0] * t[0] + bent[1] * t[1]))
         a, b = a - off[0] - turned * t[0], b - off[1] - turned * t[1]
     at = field.level(a, b)
     w, n = _upwards(at)

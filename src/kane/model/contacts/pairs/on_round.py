@@ -64,8 +64,8 @@ def disk_on_sphere(disk: Disk, sphere: Sphere) -> Sequence[Touch]:
     C, axle = carried(disk.centre, disk.unit_axle)
     E, a, r = C.body, axle.components, disk.radius
     x = position(C, sphere.centre, E)
-    share = dot(x, a)
-    along = tuple(p - share * q for p, q in zip(x, a, strict=True))
+    ratio = dot(x, a)
+    along = tuple(p - ratio * q for p, q in zip(x, a, strict=True))
     y = scaled(r / sqrt(maximum(dot(along, along), r * r)), along)
     return [_nearest(disk.centre.body, C, sphere, (x, y))]
 
@@ -116,9 +116,9 @@ def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
         for side in (1.0, -1.0):
             corner = _sum(scaled(side * s, half) for s, half in zip(others, a, strict=True))
             left = tuple(p - q for p, q in zip(away, corner, strict=True))
-            share = minimum(maximum(dot(left, a[i]) / maximum(dot(a[i], a[i]), NO_LENGTH), -1.0), 1.0)
-            ends = [side * s + share * (j == i) for j, s in enumerate(others)]
-            off = tuple(p - share * q for p, q in zip(left, a[i], strict=True))
+            ratio = minimum(maximum(dot(left, a[i]) / maximum(dot(a[i], a[i]), NO_LENGTH), -1.0), 1.0)
+            ends = [side * s + ratio * (j == i) for j, s in enumerate(others)]
+            off = tuple(p - ratio * q for p, q in zip(left, a[i], strict=True))
             nearer, least = dot(off, off) < least, minimum(dot(off, off), least)
             y = _sum(scaled(end, half) for end, half in zip(ends, halves, strict=True))
             nearest = tuple(select(nearer, *pair) for pair in zip(y, nearest, strict=True))

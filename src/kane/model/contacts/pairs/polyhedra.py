@@ -81,8 +81,8 @@ def _on_triangle(x: Triple, corners: Sequence[Triple]) -> Triple:
     for p, q in ((a, b), (b, c), (c, a)):
         side, away = subtract_vectors(q, p), subtract_vectors(x, p)
         within = minimum(within, dot(away, cross(n, side)))
-        share = minimum(maximum(dot(away, side) / dot(side, side), 0.0), 1.0)
-        y = tuple(u + share * v for u, v in zip(p, side, strict=True))
+        ratio = minimum(maximum(dot(away, side) / dot(side, side), 0.0), 1.0)
+        y = tuple(u + ratio * v for u, v in zip(p, side, strict=True))
         square = dot(subtract_vectors(y, x), subtract_vectors(y, x))
         nearest = tuple(select(square < shortest, u, v) for u, v in zip(y, nearest, strict=True))
         shortest = minimum(square, shortest)

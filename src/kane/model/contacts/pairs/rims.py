@@ -65,8 +65,8 @@ def lowest(r: Scalar, a: Triple, n: Triple) -> tuple[Scalar, Triple]:
     """Return r f(s) and the position of the lowest point from the centre, the gradient of -r f with respect to n."""
     size, up = upwards(a, n)
     near = 1.0 / (1.0 + size * size / (LIFT_TILT * LIFT_TILT))
-    share = 1.0 + 4.0 * RIM_LIFT / (LIFT_TILT * LIFT_TILT) * size * near * near * near
-    return r * (size - RIM_LIFT * near * near), tuple(-r * share * x for x in up)
+    ratio = 1.0 + 4.0 * RIM_LIFT / (LIFT_TILT * LIFT_TILT) * size * near * near * near
+    return r * (size - RIM_LIFT * near * near), tuple(-r * ratio * x for x in up)
 
 
 def may_lean(axle: Direction, normal: Direction) -> bool:
