@@ -25,7 +25,7 @@ from kane.simulation.integrators.explicit import Adaptive
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.integrators.slip_threshold import tolerate
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.penetration import refuse_starts
 from kane.simulation.monitors.run_progress import told
 from kane.simulation.schedule.course import Span, free_course, select_stops
@@ -89,7 +89,7 @@ def simulate_many(
         dyn.equations.parameter_bounds.require(conditions.parameters)
         require_inertia(dyn, conditions.parameters)
     refuse_starts(dyn, span.start, np.column_stack([conditions.q, conditions.u]), conditions.parameters)
-    problem = pose(dyn, expressions, None, ())
+    problem = set_up(dyn, expressions, None, ())
     course = free_course(*span)
     with ProgressBar(problem.layout.model) as bar:
         listener = told(progress, bar)

@@ -20,7 +20,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.failure import passages
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.monitors.run_progress import told
@@ -97,7 +97,7 @@ def simulate(
     with ProgressBar(dyn.equations.name) as bar:
         listener = told(progress, bar)
         refuse_start(dyn, span.start, q, u, parameters)
-        posed = pose(dyn, inputs, parameters, events, charts)
+        posed = set_up(dyn, inputs, parameters, events, charts)
         problem, x = posed.mode_source.start(posed, start, q, u)
         integration = problem.integration(_course(method, problem, span, dt), x)
         bar.detail = lambda: _report(integration)

@@ -36,7 +36,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.revisions import Revision, Revisions
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.results.contact_log import places_named
 from kane.simulation.schedule.course import course_between, grid_course, step_length
@@ -87,8 +87,8 @@ class Stepper:
         )
         self._method = RK8() if integrator is None else integrator
         refuse_start(dyn, t, q, u, parameters)
-        posed = pose(dyn, inputs, parameters, watched, charts)
-        self._revisions = Revisions(posed, lambda revised: pose(revised, inputs, parameters, watched, charts))
+        posed = set_up(dyn, inputs, parameters, watched, charts)
+        self._revisions = Revisions(posed, lambda revised: set_up(revised, inputs, parameters, watched, charts))
         self._problem, x = posed.mode_source.start(posed, t, q, u)
         self._names = event_names(watched)
         self._integration, self._stops = (

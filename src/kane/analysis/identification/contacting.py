@@ -29,7 +29,7 @@ from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 
 # Number of rows on either side of an impact that may be on the other side of it in the data.
 BEYOND = 4
@@ -55,7 +55,7 @@ class ContactVariational(Variational):
         closed: Mapping[float, tuple[Equation, ...]],
     ) -> ContactVariational:
         """Create the problem with derivatives by the named parameters."""
-        return cls(pose(dyn, inputs, parameters, (), None), tuple(names), closed)
+        return cls(set_up(dyn, inputs, parameters, (), None), tuple(names), closed)
 
     def at_begin(self, t: float) -> Dynamics:
         return held(self.problem.dyn, self.closed[t])

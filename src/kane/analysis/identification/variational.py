@@ -26,7 +26,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.mode_source import ONE_MODE
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.projection import UNSETTLED
 from kane.simulation.schedule.course import free_course
 from kane.simulation.schedule.step_ends import Stops
@@ -90,7 +90,7 @@ class Variational:
         Raises:
             ModelError: the independent speeds are selected anew along the motion.
         """
-        problem = pose(dyn, inputs, parameters, (), None)
+        problem = set_up(dyn, inputs, parameters, (), None)
         if problem.mode_source is not ONE_MODE:
             raise ModelError(
                 f"{dyn.equations.name!r} selects its independent speeds anew along the motion, where derivatives "

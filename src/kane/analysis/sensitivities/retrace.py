@@ -38,7 +38,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.charted_contacts import ChartedContactSwitching
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.schedule.course import fixed_course, free_course
@@ -88,7 +88,7 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
     dyn = run.dynamics()
     require_no_step_over(dyn.equations.name, (e.time for e in run.events), (e.cause for e in run.events))
     values = recorded_parameters(run, dyn.equations)
-    problem = pose(dyn, _inputs(run, inputs), values, (), charts_of(run))
+    problem = set_up(dyn, _inputs(run, inputs), values, (), charts_of(run))
     if problem.plan.needs_python:
         raise ModelError(
             "inputs that are functions of Python have no derivatives; give expressions, kane.Interpolated, kane.Held, "

@@ -25,7 +25,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.integrators.rk4 import RK4
-from kane.simulation.modes.set_up import pose
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.penetration import refuse_start
 
 
@@ -163,7 +163,7 @@ def session_problem(dyn: Dynamics, inputs: Any, parameters: Any, start: tuple[An
         ModelError: an input needs Python, or there is penetration at the start (q, u).
     """
     refuse_start(dyn, 0.0, *start, parameters)
-    problem = pose(dyn, inputs, parameters, ())
+    problem = set_up(dyn, inputs, parameters, ())
     plan = problem.plan
     if plan.needs_python or plan.sampled_laws:
         raise ModelError(

@@ -15,7 +15,7 @@ from kane.simulation.modes.choosing import ChoiceSwitching
 from kane.simulation.modes.contacting import ContactSwitching
 
 
-def pose(
+def set_up(
     dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], charts: Charts | None = None
 ) -> InitialValueProblem:
     """The problem in the coordinates that were declared; ``ModeSource.start`` says in which mode a run begins.
