@@ -30,10 +30,10 @@ def main() -> None:
     print(fit)
     print(fit.unidentifiable)
 
-    bodies = fit.consistent()
-    print(f"physically consistent, nearest to the guess: misfit {bodies.misfit:.3g} of {len(fit.combinations)}")
-    errors = np.array([c.standard_error for c in fit.combinations])
-    missed = (np.array([c.value for c in fit.combinations]) - fit.B @ dyn.parameters) / errors
+    bodies = fit.physically_consistent()
+    print(f"physically consistent, nearest to the guess: misfit {bodies.misfit:.3g} of {len(fit.base_parameters)}")
+    errors = np.array([c.standard_error for c in fit.base_parameters])
+    missed = (np.array([c.value for c in fit.base_parameters]) - fit.B @ dyn.parameters) / errors
     print(f"errors in standard errors: RMS {np.sqrt(np.mean(missed**2)):.2f}, largest {np.abs(missed).max():.2f}")
 
     figure = Figure(figsize=(13, 4), layout="constrained")

@@ -7,7 +7,7 @@ from oracles.pinocchio_twin import PinocchioTwin
 from oracles.robots import panda, ur5
 
 import kane
-from kane.analysis.identification.independent_parameters import independent_parameters_of
+from kane.analysis.identification.base_parameters import base_parameters_of
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.regression import Regression
 
@@ -48,12 +48,12 @@ def test_robots_have_the_regressor_and_the_base_parameters_of_pinocchio(name, mo
     flat = theirs.reshape(-1, theirs.shape[-1])
     sizes = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), ZERO), compute_uv=False)
     assert (sizes > 1e-4).sum() == count
-    assert len(independent_parameters_of(ours.reshape(flat.shape)).independent) == count
+    assert len(base_parameters_of(ours.reshape(flat.shape)).independent) == count
 
 
 def test_the_stanford_arm_has_as_many_base_parameters_as_pinocchio_says():
     names, ours, theirs = regressors("Stanford", kane.library.stanford_arm())
     flat = theirs.reshape(-1, theirs.shape[-1])
     sizes = np.linalg.svd(flat / np.maximum(np.linalg.norm(flat, axis=0), ZERO), compute_uv=False)
-    base = independent_parameters_of(ours.reshape(-1, len(names)))
+    base = base_parameters_of(ours.reshape(-1, len(names)))
     assert (sizes > 1e-4).sum() == len(base.independent)

@@ -111,12 +111,12 @@ def test_combinations_lie_about_the_truth_as_their_covariance_says(robot):
     """chi^2 of each seed has 36 degrees of freedom; the sum over seeds has mean and variance of its own."""
     dyn, names = robot
     found = [kane.identify(dyn, measured(dyn, 0.2, seed), names) for seed in range(20)]
-    missed = np.array([[c.value for c in fit.combinations] - fit.B @ dyn.parameters for fit in found])
+    missed = np.array([[c.value for c in fit.base_parameters] - fit.B @ dyn.parameters for fit in found])
     total = sum(x @ np.linalg.solve(fit.covariance, x) for x, fit in zip(missed, found, strict=True))
     freedoms = missed.size
     assert freedoms == 20 * 36
     assert abs(total - freedoms) < 4.0 * np.sqrt(2.0 * freedoms)  # four standard deviations of chi^2
-    errors = np.array([[c.standard_error for c in fit.combinations] for fit in found])
+    errors = np.array([[c.standard_error for c in fit.base_parameters] for fit in found])
     assert np.abs(missed / errors).max() < 5.0  # of 720 normal numbers, one in 2,400 tries
     assert np.std(missed / errors) == pytest.approx(1.0, abs=0.11)  # four standard deviations of a standard deviation
     np.testing.assert_allclose([fit.noise for fit in found], 0.2, rtol=0.25)  # of 300 numbers each: 4 %
@@ -156,7 +156,7 @@ def test_a_full_set_is_that_of_bodies_and_gives_the_same_forces(robot):
     random = np.random.default_rng(3)
     start = {name: value * (1.0 + 0.3 * random.normal()) for name, value in zip(names, dyn.parameters, strict=True)}
     fit = kane.identify(dyn, measured(dyn, 0.05), names, start=start)
-    found = fit.consistent()
+    found = fit.physically_consistent()
     assert found.misfit < 36 + 4 * np.sqrt(72)
     assert all(is_body(found.values, ten) for ten in fit.bodies.values())
     assert not all(is_body(fit.values, ten) for ten in fit.bodies.values())
@@ -167,7 +167,7 @@ def test_a_full_set_is_that_of_bodies_and_gives_the_same_forces(robot):
 
 def test_a_full_set_of_true_bodies_from_the_truth_is_the_truth(robot):
     dyn, names = robot
-    found = kane.identify(dyn, measured(dyn), names, noise=0.1).consistent()
+    found = kane.identify(dyn, measured(dyn), names, noise=0.1).physically_consistent()
     assert found.misfit < 1e-12
     assert found.values == pytest.approx(dict(zip(names, dyn.parameters, strict=True)), abs=1e-8)
 
@@ -199,7 +199,7 @@ def test_masses_that_act_together_are_named():
     dyn = kane.build(kane.formulate(m))
     fit = kane.identify(dyn, measured(dyn), ["m2", "m3"])
     assert str(fit.unidentifiable) == "m2, m3: only m2 + m3 appears"
-    (found,) = fit.combinations
+    (found,) = fit.base_parameters
     assert found.value == pytest.approx(5.0, abs=1e-12)
     assert fit.standard_errors == {"m2": np.inf, "m3": np.inf}
 

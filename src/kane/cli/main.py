@@ -30,7 +30,7 @@ class Commands(typer.core.TyperGroup):
         """Return the command of this name; None if the name is unknown."""
         if cmd_name in CLI_COMMANDS and cmd_name not in self.commands:
             alone = typer.Typer(add_completion=False)
-            alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), cmd_name))
+            alone.command(cmd_name)(getattr(import_module(f"kane.cli.{cmd_name}"), f"{cmd_name}_command"))
             self.commands[cmd_name] = _as_written(typer.main.get_command(alone))
         return super().get_command(ctx, cmd_name)
 

@@ -98,12 +98,10 @@ def simulate_many(
         return _run((problem, conditions, course, method), failures, progress=listener)
 
 
-def _run(
-    posed: tuple[InitialValueProblem, Conditions, Course, Adaptive],
-    failures: dict[int, str],
-    *,
-    progress: Callable[[float], None],
-) -> Ensemble:
+Posed = tuple[InitialValueProblem, Conditions, Course, Adaptive]
+
+
+def _run(posed: Posed, failures: dict[int, str], *, progress: Callable[[float], None]) -> Ensemble:
     problem, conditions, course, method = posed
     projected = ProjectedLanes.of(problem, conditions) if problem.project is not None else None
     if projected is not None:

@@ -14,9 +14,9 @@ from kane.formulation.speeds.declared_velocities import (
     declared_measures,
     declared_point_velocities,
 )
-from kane.formulation.tree.base_parameters import mass_parameters
 from kane.formulation.tree.frames import computational_frames
 from kane.formulation.tree.links import LinkTree, link_tree
+from kane.formulation.tree.mass_parameters import mass_parameters
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds, natural_speeds, speeds_of
 from kane.formulation.tree.system import System

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.identification.independent_parameters import independent_parameters_of, triangle
+from kane.analysis.identification.base_parameters import base_parameters_of, triangle
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression, regressor
@@ -151,7 +151,7 @@ class Design:
         like = Measurements([0.0, 1.0], np.zeros((2, len(e.q))), still, still, forces=still)
         motion = random_motion(self.dyn, PROBE_STATES, self.dyn.parameters, like)
         found = Regression(self.dyn, self.names, motion).at(self.dyn.parameters)[1]
-        base = independent_parameters_of(found.reshape(-1, len(self.names)))
+        base = base_parameters_of(found.reshape(-1, len(self.names)))
         if not base.independent:
             raise ModelError(f"none of {', '.join(self.names)} has any effect on the motion; name others")
         return base.independent

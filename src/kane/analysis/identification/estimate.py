@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.identification.independent_parameters import (
-    IndependentParameters,
-    independent_parameters_of,
+from kane.analysis.identification.base_parameters import (
+    BaseParameters,
+    base_parameters_of,
     triangle,
     triangles,
 )
@@ -46,16 +46,16 @@ class Estimate(NamedTuple):
     residuals: Array
     J: Array
     noise: Array
-    base: IndependentParameters
+    base: BaseParameters
 
 
 def estimate_by_forces(
-    fitted: Regression, places: list[int], structure: IndependentParameters, values: Array, given: Array | None
+    fitted: Regression, places: list[int], structure: BaseParameters, values: Array, given: Array | None
 ) -> Estimate:
     """Estimate the independent parameters by least squares, the others fixed; noise is estimated unless given."""
     require_enough(len(fitted.data) * len(fitted.channels), len(structure.independent))
     start = _factors(fitted, values)
-    base = independent_parameters_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
+    base = base_parameters_of(start[..., structure.independent].reshape(-1, len(structure.independent)))
     require_some(base, fitted.names)
     sought = [structure.independent[i] for i in base.independent]
     place = _Place(fitted, values, [places[i] for i in sought], sought, start)
@@ -156,7 +156,7 @@ def require_enough(rows: int, unknown: int) -> None:
         raise ModelError(f"{rows} measured numbers are too few for {unknown} unknowns; measure more states")
 
 
-def require_some(base: IndependentParameters, names: Sequence[str]) -> None:
+def require_some(base: BaseParameters, names: Sequence[str]) -> None:
     """Raise if no parameter has an effect on the data.
 
     Raises:

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from kane.analysis.identification.independent_parameters import combination_text
-from kane.analysis.identification.physical_consistency import Consistent, consistent
+from kane.analysis.identification.base_parameters import combination_text
+from kane.analysis.identification.physical_consistency import Consistent, nearest_physical
 from kane.array_types import Array
 
 # Largest number of characters of a base parameter in tables.
@@ -83,7 +83,7 @@ class Identification:
     Attributes:
         values: by name.
         standard_errors: by name; infinite for parameters that are not determined individually.
-        combinations: base parameters, which the data determine; single parameters included.
+        base_parameters: independent combinations, which the data determine; single parameters included.
         covariance: covariance of the base parameters, (b, b): the inverse of the Fisher information.
         unidentifiable: parameters that the data do not determine, with reasons.
         residuals: residuals of each channel, (k, channels).
@@ -99,7 +99,7 @@ class Identification:
 
     values: Mapping[str, float]
     standard_errors: Mapping[str, float]
-    combinations: Sequence[ParameterCombination]
+    base_parameters: Sequence[ParameterCombination]
     covariance: Array
     unidentifiable: Unidentifiable
     residuals: Array
@@ -115,13 +115,13 @@ class Identification:
     def B(self) -> Array:
         """Matrix of the base parameters, (b, parameters): base parameters = B p."""
         names = list(self.values)
-        rows = np.zeros((len(self.combinations), len(names)))
-        for row, found in zip(rows, self.combinations, strict=True):
+        rows = np.zeros((len(self.base_parameters), len(names)))
+        for row, found in zip(rows, self.base_parameters, strict=True):
             for name, coefficient in found.terms.items():
                 row[names.index(name)] = coefficient
         return rows
 
-    def consistent(self) -> Consistent:
+    def physically_consistent(self) -> Consistent:
         """Return a full set of parameters with which every body is physically consistent.
 
         The result minimizes the error of the measured base parameters plus the distance from ``start``. The distance
@@ -130,18 +130,18 @@ class Identification:
         Raises:
             ModelError: no body has all of its ten inertial parameters among the identified ones.
         """
-        sums = np.array([found.value for found in self.combinations])
-        return consistent(self.start, list(self.bodies.values()), (self.B, sums, self.covariance))
+        sums = np.array([found.value for found in self.base_parameters])
+        return nearest_physical(self.start, list(self.bodies.values()), (self.B, sums, self.covariance))
 
     def __repr__(self) -> str:
-        shown = [_short(str(found)) for found in self.combinations]
+        shown = [_short(str(found)) for found in self.base_parameters]
         width = max(map(len, shown))
         rows = [
             f"{self.model!r}: {len(shown)} combinations of {len(self.values)} parameters from {self.states} states, "
             f"condition number {self.condition:.3g}",
             f"{'':{width}}  {'value':>12}  standard error",
         ]
-        for text, found in zip(shown, self.combinations, strict=True):
+        for text, found in zip(shown, self.base_parameters, strict=True):
             rows.append(f"{text:{width}}  {found.value:12.6g}  {found.standard_error:.2g}")
         left = ", ".join(f"{name} {size:.3g}" for name, size in zip(self.channels, self.noise, strict=True))
         rows.append(f"noise: {left}")

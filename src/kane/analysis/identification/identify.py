@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.assembly.non_penetration import SEARCH_GAP_TOLERANCE, gaps_at
+from kane.analysis.identification.base_parameters import (
+    BaseParameters,
+    base_parameters_of,
+    terms_of,
+    triangle,
+    triangles,
+)
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.estimate import Estimate, estimate_by_forces
 from kane.analysis.identification.identification import (
@@ -17,13 +24,6 @@ from kane.analysis.identification.identification import (
     ParameterCombination,
     Undetermined,
     Unidentifiable,
-)
-from kane.analysis.identification.independent_parameters import (
-    IndependentParameters,
-    independent_parameters_of,
-    terms_of,
-    triangle,
-    triangles,
 )
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.no_effect import no_effect
@@ -147,7 +147,7 @@ def _given_noise(noise: Any, channels: Sequence[str]) -> Array | None:
 
 def _projected(
     fitted: Regression, places: list[int], values: Array, noise: Array | None
-) -> tuple[IndependentParameters, Estimate]:
+) -> tuple[BaseParameters, Estimate]:
     """Return the identifiable base parameters and the estimate.
 
     In nonlinear problems the base parameters depend on the values, so that both are iterated.
@@ -164,13 +164,13 @@ def _projected(
         structure = there
 
 
-def _structure(fitted: Regression, values: Array) -> IndependentParameters:
+def _structure(fitted: Regression, values: Array) -> BaseParameters:
     """Return the base parameters that any motion can show, at given values of the parameters."""
     motion = random_motion(fitted.dyn, PROBE_STATES, values, fitted.data)
     J = triangles(replace(fitted, data=motion).at(values)[1]).reshape(-1, len(fitted.names))
     if fitted.data.udot is None:
         J = np.vstack([J, _of_contacts(fitted) * (np.abs(J).max() or 1.0)])
-    base = independent_parameters_of(J)
+    base = base_parameters_of(J)
     if not base.independent:
         raise ModelError(f"none of {', '.join(fitted.names)} has any effect on the motion; name others")
     return base
@@ -184,7 +184,7 @@ def _of_contacts(fitted: Regression) -> Array:
 
 
 def _told(
-    fitted: Regression, places: list[int], structure: IndependentParameters, found: Estimate, start: Array
+    fitted: Regression, places: list[int], structure: BaseParameters, found: Estimate, start: Array
 ) -> Identification:
     """Return the identification result of an estimate."""
     names = fitted.names
@@ -194,15 +194,15 @@ def _told(
     covariance = half @ half.T
     errors = np.sqrt(np.diag(covariance))
     sums = total.B @ found.values[places]
-    combinations = tuple(
+    base = tuple(
         ParameterCombination(terms_of(row, names), float(value), float(error))
         for row, value, error in zip(total.B, sums, errors, strict=True)
     )
-    alone = {next(iter(c.terms)): c.standard_error for c in combinations if len(c.terms) == 1}
+    alone = {next(iter(c.terms)): c.standard_error for c in base if len(c.terms) == 1}
     return Identification(
         values={name: float(found.values[k]) for name, k in zip(names, places, strict=True)},
         standard_errors={name: alone.get(name, np.inf) for name in names},
-        combinations=combinations,
+        base_parameters=base,
         covariance=covariance,
         unidentifiable=_unidentifiable(fitted, structure, total),
         residuals=found.residuals,
@@ -228,9 +228,7 @@ def _whole_bodies(dyn: Dynamics, names: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _unidentifiable(
-    fitted: Regression, structure: IndependentParameters, total: IndependentParameters
-) -> Unidentifiable:
+def _unidentifiable(fitted: Regression, structure: BaseParameters, total: BaseParameters) -> Unidentifiable:
     """Return parameters without effect, grouped by reason, then parameters that only appear in combinations."""
     names, found = fitted.names, []
     lost = [j for j in range(len(names)) if not total.B[:, j].any()]

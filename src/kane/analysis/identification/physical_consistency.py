@@ -46,7 +46,7 @@ class Consistent(NamedTuple):
     misfit: float
 
 
-def consistent(
+def nearest_physical(
     start: Mapping[str, float], bodies: Sequence[Sequence[str]], wanted: tuple[Array, Array, Array]
 ) -> Consistent:
     """Return the parameters with the least chi^2 / 2 + D.

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kane.analysis.identification.base_parameters import BaseParameters, base_parameters_of, triangle
 from kane.analysis.identification.channels import Channels
 from kane.analysis.identification.contacting import ContactVariational
 from kane.analysis.identification.estimate import (
@@ -31,11 +32,6 @@ from kane.analysis.identification.estimate import (
     spread_of,
 )
 from kane.analysis.identification.guessed_speeds import guessed_speeds
-from kane.analysis.identification.independent_parameters import (
-    IndependentParameters,
-    independent_parameters_of,
-    triangle,
-)
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting_nodes import shooting_nodes
 from kane.analysis.identification.variational import Variational
@@ -99,7 +95,7 @@ class _Looked(NamedTuple):
 
 
 def estimate_by_motions(
-    fitted: Regression, places: list[int], structure: IndependentParameters, values: Array, given: Array | None
+    fitted: Regression, places: list[int], structure: BaseParameters, values: Array, given: Array | None
 ) -> Estimate:
     """Estimate the independent parameters and the noise by least squares.
 
@@ -114,17 +110,15 @@ def estimate_by_motions(
     at = _Unknowns(values, shooting.begins(values))
     looked = shooting.look(at)
     require_enough(data.size, p + looked.moves.shape[2])
-    base = independent_parameters_of(shooting.reduced(looked, noise).R[:, :p], INTEGRATED)
+    base = base_parameters_of(shooting.reduced(looked, noise).R[:, :p], INTEGRATED)
     require_some(base, fitted.names)
     try:
-        found = shooting.projected(_Found(at, looked, noise, False), base.independent, given is None)
+        found = shooting.estimated(_Found(at, looked, noise, False), base.independent, given is None)
     except np.linalg.LinAlgError as error:  # the motion no longer determines its node states
         raise _lost(fitted.names, values[places]) from error
     shooting.require_sides(found)
     R = shooting.reduced(found.looked, found.noise).R
-    if len(independent_parameters_of(R[:, :p], INTEGRATED).independent) < len(base.independent) or not _explains(
-        found, data
-    ):
+    if len(base_parameters_of(R[:, :p], INTEGRATED).independent) < len(base.independent) or not _explains(found, data):
         raise _lost(fitted.names, values[places], shooting.farthest(found))
     J = np.zeros((p + 1, len(fitted.names)))
     J[:, structure.independent] = R[:, :p]
@@ -283,7 +277,7 @@ class _Shooting:
             carried = R[d:, d:]
         return _Reduced(triangle(carried[:, d:]), rows)
 
-    def projected(self, found: _Found, sought: list[int], weigh: bool) -> _Found:
+    def estimated(self, found: _Found, sought: list[int], weigh: bool) -> _Found:
         """Return the result of the search; ``weigh`` alternates searches and updates of the noise."""
         for k in range(MOST_ROUNDS if weigh else 1):
             found, before = self.searched(found, sought), found.noise
@@ -372,10 +366,8 @@ class _Shooting:
             values[self.places] += size * step
             moved = at.begins + size * begins
             try:
-                projected = [
-                    self.motion.projected(self.time[k], x, values) for k, x in zip(self.cuts, moved, strict=False)
-                ]
-                there = _Unknowns(values, np.array(projected))
+                nodes = [self.motion.projected(self.time[k], x, values) for k, x in zip(self.cuts, moved, strict=False)]
+                there = _Unknowns(values, np.array(nodes))
                 seen = self.look(there)
             except (ModelError, SimulationError) as error:
                 refused = error

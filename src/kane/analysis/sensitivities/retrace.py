@@ -50,6 +50,8 @@ _SLIPS = ("slips", "sticks", "reverses")
 STEPPED_OVER = "is stepped over"
 # What settling leaves of the speed at which something is closed from the start, over the largest speed.
 AT_THE_START = 1e-12
+# Time of a transition, and the states before and after it.
+Jump = tuple[float, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +112,17 @@ def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
     if isinstance(problem.mode_source, ChartSwitching):
         return _in_charts(run, integration, problem, method, slopes)
     states = integration.states()
-    contact_log = None if problem.mode_source is ONE_MODE else problem.record(integration).contact_log
-    if contact_log is not None:
-        require_no_step_over(dyn.equations.name, contact_log.times, contact_log.kinds)
+    log = None if problem.mode_source is ONE_MODE else problem.record(integration).contact_log
+    if log is not None:
+        require_no_step_over(dyn.equations.name, log.times, log.kinds)
     said = integration.sampler.answers() if integration.sampler is not None else []
     plan = with_answers(problem.plan, said, float(run.time[0]))
     whole = slopes(dyn)
-    pieces, changes = Cutter(whole.dyn, plan, values, tuple(direct), method).cut(states, contact_log)
+    pieces, changes = Cutter(whole.dyn, plan, values, tuple(direct), method).cut(states, log)
     for piece in pieces:
         require_smooth(piece)
-    return Retraced(
-        problem, method, pieces, changes, HeldAnswers.of(answers_of(whole, said, states)), np.array(run.time)
-    )
+    answers = HeldAnswers.of(answers_of(whole, said, states))
+    return Retraced(problem, method, pieces, changes, answers, np.array(run.time))
 
 
 def _in_charts(
@@ -221,39 +222,37 @@ class Cutter:
     direct: tuple[str, ...]
     method: Explicit
 
-    def cut(self, states: Array, contact_log: ContactLog | None) -> tuple[list[Leg], list[Saltation | Meeting]]:
-        if contact_log is None:
+    def cut(self, states: Array, log: ContactLog | None) -> tuple[list[Leg], list[Saltation | Meeting]]:
+        if log is None:
             whole = Leg(self._motion(()), states[:, 0], states[:, 1:])
             require_same_steps(whole, self.method, "")
             return [whole], []
-        there = _there_from_the_start(contact_log, states[0, 0])
-        groups = _together(contact_log, there)
-        changes = [_change(contact_log, group) for group in groups]
+        there = _there_from_the_start(log, states[0, 0])
+        groups = _together(log, there)
+        changes = [_change(log, group) for group in groups]
         begins = [states[0], *(np.concatenate([[t], after]) for t, _, after in changes)]
         ends = [*(np.concatenate([[t], before]) for t, before, _ in changes), states[-1]]
-        modes = [first_statuses(contact_log, states[0, 0]), *(contact_log.after[group[-1]] for group in groups)]
+        modes = [first_statuses(log, states[0, 0]), *(log.after[group[-1]] for group in groups)]
         pieces = [
             _piece(self._mode(mode), states, begin, end) for mode, begin, end in zip(modes, begins, ends, strict=True)
         ]
-        parts = list(self._graded(contact_log, groups, pieces))  # refuses slips so stiff that their steps say nothing
+        parts = list(self._graded(log, groups, pieces))  # refuses slips so stiff that their steps say nothing
         for mode, piece in zip(modes, pieces, strict=True):
-            require_same_steps(piece, self.method, f", with {statuses_in_words(mode, contact_log.intermittents)}")
+            require_same_steps(piece, self.method, f", with {statuses_in_words(mode, log.intermittents)}")
         jumps: list[Saltation | Meeting] = []
         for k, legs in enumerate(parts):
             if k:
-                jumps.append(self._jump(contact_log, groups[k - 1], [parts[k - 1][-1], legs[0]], changes[k - 1]))
+                jumps.append(self._jump(log, groups[k - 1], [parts[k - 1][-1], legs[0]], changes[k - 1]))
             for a, b in pairwise(legs):
                 jumps.append(Saltation(a.motion, b.motion, float(b.t[0]), b.x[0], b.x[0], None, (), "slip"))
         return [leg for legs in parts for leg in legs], jumps
 
-    def _graded(
-        self, contact_log: ContactLog, groups: Sequence[Sequence[int]], pieces: Sequence[Leg]
-    ) -> Iterator[list[Leg]]:
+    def _graded(self, log: ContactLog, groups: Sequence[Sequence[int]], pieces: Sequence[Leg]) -> Iterator[list[Leg]]:
         """The pieces, those with short steps where a slip in space begins or ends; one where it does both is two."""
         intermittents = self.dyn.equations.intermittents
 
         def slow(group: Sequence[int], kind: str) -> list[IntermittentEquations]:
-            causes = (intermittents[contact_log.causes[i]] for i in group if contact_log.kinds[i] == kind)
+            causes = (intermittents[log.causes[i]] for i in group if log.kinds[i] == kind)
             return [c for c in causes if len(c.tangents) == 2]
 
         for k, piece in enumerate(pieces):
@@ -283,30 +282,22 @@ class Cutter:
         motion = self._motion(rows)
         return sliding(motion, drags) if drags else motion
 
-    def _jump(
-        self, contact_log: ContactLog, group: Sequence[int], pieces: Sequence[Leg], at: tuple[float, Array, Array]
-    ) -> Saltation | Meeting:
+    def _jump(self, log: ContactLog, group: Sequence[int], pieces: Sequence[Leg], at: Jump) -> Saltation | Meeting:
         before, after = (piece.motion for piece in pieces)
         k = group[0]
-        intermittents, kind = self.dyn.equations.intermittents, contact_log.kinds[k]
+        intermittents, kind = self.dyn.equations.intermittents, log.kinds[k]
         if kind in _SLIPS:
-            return self._slip(contact_log, group, (before, after), at)
-        first = Strike(intermittents[contact_log.causes[k]], kind)
-        strikes = [
-            Strike(intermittents[contact_log.causes[i]], contact_log.kinds[i])
-            for i in group
-            if contact_log.kinds[i] in STRIKES
-        ]
+            return self._slip(log, group, (before, after), at)
+        first = Strike(intermittents[log.causes[k]], kind)
+        strikes = [Strike(intermittents[log.causes[i]], log.kinds[i]) for i in group if log.kinds[i] in STRIKES]
         together = [guard for other in strikes[1:] if (guard := other.guard) is not None]
-        then = contact_log.after[group[-1]]
+        then = log.after[group[-1]]
         jump = first.change((before, after), at, self._closed(then, first.c), together)
         if len(strikes) < 2 or (jump.lawful and jump.always_together):
             return jump
-        return self._meeting(strikes, contact_log.after[k - 1] if k else contact_log.statuses[0], then, at) or jump
+        return self._meeting(strikes, log.after[k - 1] if k else log.statuses[0], then, at) or jump
 
-    def _meeting(
-        self, strikes: Sequence[Strike], before: Array, after: Array, at: tuple[float, Array, Array]
-    ) -> Meeting | None:
+    def _meeting(self, strikes: Sequence[Strike], before: Array, after: Array, at: Jump) -> Meeting | None:
         """Impacts that meet; None where something else changes with them."""
         intermittents = self.dyn.equations.intermittents
         changed = [c for c, a, b in zip(intermittents, before, after, strict=True) if a != b]
@@ -321,15 +312,11 @@ class Cutter:
         return [*self.dyn.equations.constraints, *closed]
 
     def _slip(
-        self,
-        contact_log: ContactLog,
-        group: Sequence[int],
-        motions: tuple[ModeSlopes, ModeSlopes],
-        at: tuple[float, Array, Array],
+        self, log: ContactLog, group: Sequence[int], motions: tuple[ModeSlopes, ModeSlopes], at: Jump
     ) -> Saltation:
         """What friction does between sticking and sliding, at several contacts of a body together."""
-        causes = [self.dyn.equations.intermittents[contact_log.causes[i]] for i in group]
-        c, kind, (t, x, x_after) = causes[0], contact_log.kinds[group[0]], at
+        causes = [self.dyn.equations.intermittents[log.causes[i]] for i in group]
+        c, kind, (t, x, x_after) = causes[0], log.kinds[group[0]], at
         if kind == "slips" and self.plan.jumps(t):
             return Saltation(*motions, t, x, x_after, None, (), c.name)
         if any(len(other.tangents) != len(c.tangents) for other in causes):
@@ -348,7 +335,7 @@ class Cutter:
                 "by rounding; give the run smaller tolerances, and where static friction is hardly above kinetic, more "
                 "of it"
             )
-        closed = self._closed(contact_log.after[group[-1]], c)
+        closed = self._closed(log.after[group[-1]], c)
         rows, drags = Strike(c, kind).rows(closed, c.tangents), list[tuple[Equation, Expr, int]]()
         if isinstance(motions[1], SlidingSlopes):
             for normal, friction in _slipping_on(motions[1], t, x_after):
@@ -366,39 +353,36 @@ def _slipping_on(motion: SlidingSlopes, t: float, x: Array) -> Iterator[tuple[Eq
             yield drag.normal, [(row, -drag.kinetic * e) for row, e in zip(drag.tangents, along, strict=False)]
 
 
-def first_statuses(contact_log: ContactLog, start: float) -> Array:
+def first_statuses(log: ContactLog, start: float) -> Array:
     """Those in which a run that begins at a time goes on from there."""
-    there = _there_from_the_start(contact_log, start)
-    return np.asarray(contact_log.after[there - 1] if there else contact_log.statuses[0])
+    there = _there_from_the_start(log, start)
+    return np.asarray(log.after[there - 1] if there else log.statuses[0])
 
 
-def _there_from_the_start(contact_log: ContactLog, start: float) -> int:
+def _there_from_the_start(log: ContactLog, start: float) -> int:
     """How many of the first changes say what is in force at the start, where nothing jumps."""
-    begins = (contact_log.times == start) & (
-        np.abs(contact_log.u - contact_log.u_before).max(axis=1)
-        <= AT_THE_START * np.abs(contact_log.u).max(axis=1, initial=1.0)
+    begins = (log.times == start) & (
+        np.abs(log.u - log.u_before).max(axis=1) <= AT_THE_START * np.abs(log.u).max(axis=1, initial=1.0)
     )
     return int(np.argmin(np.append(begins, False)))
 
 
-def _change(contact_log: ContactLog, group: Sequence[int]) -> tuple[float, Array, Array]:
+def _change(log: ContactLog, group: Sequence[int]) -> Jump:
     """When, and the states on both sides."""
     first, last = group[0], group[-1]
-    before, after = (
-        np.concatenate([contact_log.q[first], u]) for u in (contact_log.u_before[first], contact_log.u[last])
-    )
-    return float(contact_log.times[first]), before, after
+    before, after = (np.concatenate([log.q[first], u]) for u in (log.u_before[first], log.u[last]))
+    return float(log.times[first]), before, after
 
 
-def _together(contact_log: ContactLog, first: int) -> list[list[int]]:
+def _together(log: ContactLog, first: int) -> list[list[int]]:
     """Changes from the first on; what an impact brings with it, and what friction does at several contacts at one time,
     is one change, its cause first.
     """
     groups: list[list[int]] = []
-    for k in range(first, len(contact_log.times)):
-        same = bool(groups) and contact_log.times[k] == contact_log.times[groups[-1][0]]
-        kind = contact_log.kinds[groups[-1][0]] if same else ""
-        if kind in STRIKES or (kind in _SLIPS and contact_log.kinds[k] == kind):
+    for k in range(first, len(log.times)):
+        same = bool(groups) and log.times[k] == log.times[groups[-1][0]]
+        kind = log.kinds[groups[-1][0]] if same else ""
+        if kind in STRIKES or (kind in _SLIPS and log.kinds[k] == kind):
             groups[-1].append(k)
         else:
             groups.append([k])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError
-from kane.formulation.tree.base_parameters import MassParameters
 from kane.formulation.tree.frames import Step
+from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.spatial import inertia_of, plus, rotate_square, six_plus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, is_zero

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kane.formulation.recursive.inverse import generalized_forces
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
-from kane.formulation.tree.base_parameters import MassParameters
+from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
 from kane.formulation.tree.spatial import inertia_of, plus, shifted_moment, six_plus, six_times, times
 from kane.formulation.tree.system import System

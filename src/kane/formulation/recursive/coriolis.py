@@ -33,7 +33,7 @@ from kane.expression.operations import TIME
 from kane.formulation.recursive.composite import composites, natural_mass_matrix, unit_wrench
 from kane.formulation.recursive.inverse import LinkWrench, generalized_forces, inertia_wrench
 from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities, origin_velocities
-from kane.formulation.tree.base_parameters import MassParameters
+from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
 from kane.formulation.tree.spatial import minus, plus, rotate_square, times
 from kane.formulation.tree.system import System

@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.expression.node import Expr
 from kane.formulation.recursive.kinematics import Acceleration, acceleration_fields, angular_velocities
-from kane.formulation.tree.base_parameters import MassParameters
+from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, is_zero

@@ -18,7 +18,7 @@ from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities, origin_velocities
-from kane.formulation.tree.base_parameters import MassParameters
+from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.spatial import inertia_of, minus, plus, rotated
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, dot, is_zero

@@ -8,8 +8,8 @@ from typing import Any
 
 from kane.expression.node import Expr
 from kane.formulation.recursive.inverse import LinkWrench
-from kane.formulation.tree.base_parameters import MOMENT_ROUND_OFF, MassParameters
 from kane.formulation.tree.frames import Step
+from kane.formulation.tree.mass_parameters import MOMENT_ROUND_OFF, MassParameters
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kane.formulation.tree.base_parameters import mass_parameters
 from kane.formulation.tree.links import Link
+from kane.formulation.tree.mass_parameters import mass_parameters
 from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import ZERO_VECTOR, is_zero

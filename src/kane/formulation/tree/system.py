@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
-from kane.formulation.tree.base_parameters import MassParameters, regrouped
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.links import Link, PlaceInLink
+from kane.formulation.tree.mass_parameters import MassParameters, regrouped
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.scalars import Triple
 

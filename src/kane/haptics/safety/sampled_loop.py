@@ -1,6 +1,6 @@
 """Spring and damper rendered by a computer through a device: exact eigenvalues of the sampled loop, and passivity.
 
-The device handle obeys m x'' + b x' = -F. The wall computes F_k = K x_k + B (x_k - x_(k-1))/T with x_k = x(k T).
+The device handle moves by m x'' + b x' = -F. The wall computes F_k = K x_k + B (x_k - x_(k-1))/T with x_k = x(k T).
 F_k acts from k T + td to (k + 1) T + td: a zero-order hold with the delay td. A wall with a lead uses the extrapolated
 position x_k + lead (x_k - x_(k-1))/T, which increases its damping to B + K lead.
 """

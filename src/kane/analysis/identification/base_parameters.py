@@ -28,7 +28,7 @@ CLEAN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentParameters:
+class BaseParameters:
     """Base parameters B p.
 
     Attributes:
@@ -39,9 +39,9 @@ class IndependentParameters:
     independent: list[int]
     B: Array
 
-    def then(self, other: IndependentParameters) -> IndependentParameters:
+    def then(self, other: BaseParameters) -> BaseParameters:
         """Return the base parameters of these base parameters."""
-        return IndependentParameters([self.independent[i] for i in other.independent], other.B @ self.B)
+        return BaseParameters([self.independent[i] for i in other.independent], other.B @ self.B)
 
 
 def triangle(rows: Array) -> Array:
@@ -76,7 +76,7 @@ def triangles(rows: Array) -> Array:
     return found
 
 
-def independent_parameters_of(J: Array, error: float = 0.0) -> IndependentParameters:
+def base_parameters_of(J: Array, error: float = 0.0) -> BaseParameters:
     """Return the base parameters that J (rows, p) distinguishes; earlier parameters are preferred as independent ones.
 
     Args:
@@ -101,7 +101,7 @@ def independent_parameters_of(J: Array, error: float = 0.0) -> IndependentParame
     coefficients = Q.T @ (unit * felt)
     B = np.linalg.solve(coefficients[:, kept], coefficients) * size / size[kept, None]
     B[:, kept] = np.eye(len(kept))
-    return IndependentParameters(kept, _clean(B))
+    return BaseParameters(kept, _clean(B))
 
 
 def _clean(B: Array) -> Array:
