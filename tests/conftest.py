@@ -31,14 +31,21 @@ settings.load_profile("kane")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests compile what they test, each program once for all processes, and leave the user's cache alone.
+    """Keep the compiled programs of tests for all processes and later runs, apart from the user's cache.
 
-    Those of the cache have folders of their own.
+    They are in pytest's cache folder: ``--cache-clear`` removes them, and ``-p no:cacheprovider`` keeps none. Tests of
+    the object cache itself use folders of their own.
     """
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="kane-tests-", ignore_cleanup_errors=True)
-        config.add_cleanup(folder.cleanup)
-        os.environ["KANE_CACHE"], os.environ["KANE_CACHE_DIR"] = "on", folder.name
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return  # environment variables of the controller are inherited
+    if hasattr(config, "cache"):
+        # The object cache makes "objects" itself, for its owner only: it refuses a folder that a group may write to.
+        folder = config.cache.mkdir("kane") / "objects"
+    else:
+        temporary = tempfile.TemporaryDirectory(prefix="kane-tests-", ignore_cleanup_errors=True)
+        config.add_cleanup(temporary.cleanup)
+        folder = Path(temporary.name)
+    os.environ["KANE_CACHE"], os.environ["KANE_CACHE_DIR"] = "on", str(folder)
 
 
 @pytest.fixture(scope="session")

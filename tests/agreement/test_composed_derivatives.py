@@ -56,7 +56,7 @@ LEGS = [0, 1, 2, 0, 4, 5, 0, 7, 8, 0, 10, 11, 12, 13, 0, 15, 15]
 BRANCHES = [0, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 9, 3, 13, 14, 15]
 MODELS = {
     "legs on a free body": lambda: tree(1, LEGS, base=kane.Free("base")),
-    "an arm of more than a register holds": lambda: tree(2, range(19), base=kane.Revolute("q0", axis="z")),
+    "an arm of more than a register holds": lambda: tree(2, range(17), base=kane.Revolute("q0", axis="z")),
     "branches of branches": lambda: tree(
         3, [0, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9, 9, 3, 13, 14, 15], base=kane.Spherical("b")
     ),

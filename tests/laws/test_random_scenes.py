@@ -8,7 +8,7 @@ from oracles.random_scenes import FAMILIES, GROWTH, INSIDE, told
 
 import kane
 
-QUICK = range(5)
+QUICK = range(3)
 MANY = range(150)
 
 

