@@ -26,7 +26,7 @@ class Arena:
     threads make the same node, the first one is stored and the id of the second remains unused.
     """
 
-    __slots__ = ("_constants", "_ids", "_leaves", "_lock", "_scratches", "nodes", "one", "tables", "zero")
+    __slots__ = ("_constants", "_ids", "_leaves", "_lock", "_places", "_scratches", "nodes", "one", "tables", "zero")
 
     def __init__(self) -> None:
         self.nodes: list[Expr] = []
@@ -34,6 +34,7 @@ class Arena:
         self._constants: dict[float, Expr] = {}
         self._leaves: dict[tuple[int, Any], Expr] = {}
         self._ids = itertools.count()
+        self._places: dict[Expr, int] = {}
         self._scratches: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
         self.zero = self.constant(0.0)
@@ -41,6 +42,14 @@ class Arena:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def place(self, node: Expr) -> int:
+        """Return the index of a node in ``nodes``. It differs from the id after unused ids."""
+        if node.id < len(self.nodes) and self.nodes[node.id] is node:
+            return node.id
+        if node not in self._places:
+            self._places = {known: k for k, known in enumerate(self.nodes)}
+        return self._places[node]
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
@@ -69,11 +78,13 @@ class Arena:
         found = self._constants.get(value)
         if found is not None:
             return found
-        number = _finite(value)
-        made = Expr(self, CONSTANT, (), number, next(self._ids))
-        node = self._constants.setdefault(number, made)
-        if node is made:
-            self.nodes.append(made)
+        number = _finite(value)  # values of other types, such as fractions, may round to a constant that exists
+        node = self._constants.get(number)
+        if node is None:
+            made = Expr(self, CONSTANT, (), number, next(self._ids))
+            node = self._constants.setdefault(number, made)
+            if node is made:
+                self.nodes.append(made)
         return node
 
     def leaf(self, op: int, data: Any) -> Expr:

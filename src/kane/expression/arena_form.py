@@ -1,7 +1,7 @@
-"""Nodes of an arena as rows of JSON: [operation, argument ids..., data of the node].
+"""Nodes of an arena as rows of JSON: [operation, places of the arguments..., data of the node].
 
-Rows are in the order of ids and begin after the constants 0 and 1, which every arena has. Unused older nodes are kept,
-because the order of the nodes decides the order of sums and products and therefore the last bits of results.
+Rows are in the order of the arena and begin after the constants 0 and 1, which every arena has. Unused older nodes are
+kept, because the order of the nodes decides the order of sums and products and therefore the last bits of results.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, MEASURE, NEG, OPERATIONS, SELECT, SPLINE
 from kane.expression.spline import PiecewiseCubic
 
-FIRST_STORED_NODE = 2  # id of the first row, after the constants 0 and 1
+FIRST_STORED_NODE = 2  # place of the first row, after the constants 0 and 1
 
 
 def node_rows(arena: Arena, end: int, write: Writer) -> list[list[Any]]:
-    """Return the rows of the nodes with ids below ``end``."""
+    """Return the rows of the nodes before the place ``end``."""
     rows = []
     for node in arena.nodes[FIRST_STORED_NODE:end]:
         word = OPERATIONS[node.op].name
-        row = [word, *(a.id for a in node.args)]
+        row = [word, *(arena.place(a) for a in node.args)]
         if node.data is not None:
             row.append(write(node.data, f"the {word} {node!r}"))
         rows.append(row)
@@ -35,7 +35,7 @@ def node_rows(arena: Arena, end: int, write: Writer) -> list[list[Any]]:
 
 
 def add_nodes(arena: Arena, rows: Sequence[Any], read: Callable[[Any], Any]) -> None:
-    """Enter rows into a new arena, so that each node has its original id.
+    """Enter rows into a new arena, so that each node has its original place.
 
     Args:
         read: decodes the data of leaves and splines.
@@ -104,6 +104,6 @@ def _received(text: str, foreign: Sequence[Any]) -> Arena:
     return arena
 
 
-# Pickle and deepcopy represent a node by its arena and id, and an arena by the text of its rows.
+# Pickle and deepcopy represent a node by its arena and place, and an arena by the text of its rows.
 copyreg.pickle(Arena, _sent)
-copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.id)))
+copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.arena.place(node))))

@@ -80,8 +80,9 @@ class Writer:
     def _node(self, x: Expr, who: str) -> Any:
         if x.arena is not self._arena:
             raise FileError(f"{who} holds the expression {x!r} of another model; build everything with one model")
-        self.extent = max(self.extent, x.id + 1)
-        return {"node": x.id}
+        place = x.arena.place(x)
+        self.extent = max(self.extent, place + 1)
+        return {"node": place}
 
     def _object(self, x: Any, who: str) -> Any:
         name = self._names.get(type(x))
@@ -177,13 +178,13 @@ class Reader:
 
 
 def node_at(arena: Arena, number: Any) -> Expr:
-    """Return the node with the given id.
+    """Return the node at the given place of the arena.
 
     Raises:
-        ImportFileError: the arena has no node with this id yet.
+        ImportFileError: the arena has no node there yet.
     """
     if type(number) is not int or not 0 <= number < len(arena):
-        raise ImportFileError(f"{_short(number)} is not the id of one of the {len(arena)} earlier nodes")
+        raise ImportFileError(f"{_short(number)} is not the place of one of the {len(arena)} earlier nodes")
     return arena.nodes[number]
 
 
