@@ -171,7 +171,7 @@ def _calls(dyn: kane.Dynamics, run: kane.Trajectory, mode: str) -> dict[str, Cal
     stage, inputs = functions.rhs.stage(dyn.parameters), np.zeros(len(dyn.equations.inputs))
     stage.view(np.int64)[functions.changing].reshape(-1, CHANGING)[:, STATUS] = wanted
     state = np.concatenate([[run.time[i]], run.q[i], run.u[i]])
-    functions.settle(state, inputs, stage)
+    functions.project(state, inputs, stage)
     off = state + np.concatenate([[0.0], OFF * np.random.default_rng(0).normal(size=len(state) - 1)])
     each = {"rhs": state, "guards": state, "settle": off}
     return {

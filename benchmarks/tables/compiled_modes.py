@@ -71,7 +71,7 @@ def table(mode: Mode) -> Table:
 
 def _in_lanes(fast: kane.Dynamics, state: kane.Assembly) -> dict[str, Callable[[int], None]]:
     """The right-hand side of the first choice at as many states as there are lanes, one call counted for each."""
-    settle = fast.settle
+    settle = fast.project
     assert isinstance(settle, SelectionFunction)
     program = settle.parts.choices[0].programs[0]
     code = program.lanes()

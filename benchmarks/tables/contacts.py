@@ -100,7 +100,7 @@ def table(mode: Mode) -> Table:
     for name, statuses in MODES.items():
         scene.status[:] = statuses
         stage = scene.stage.copy()
-        state = np.concatenate([[0.0], scene.functions.settle(x[0], np.zeros(0), stage)[: len(q) + len(u)]])[None]
+        state = np.concatenate([[0.0], scene.functions.project(x[0], np.zeros(0), stage)[: len(q) + len(u)]])[None]
         runs[name] = KaneLoop(scene.functions.rhs, state, np.zeros((1, 0)), stage).run
     figures = interleaved(runs, batches=mode.batches)
     result = Table("Contacts: a right-hand side with 10 speeds and 6 contacts", ("rows in force", "ns", "x"))
@@ -206,7 +206,7 @@ def _put(scene: Scene, statuses: Any, given: Array) -> None:
     """The mode of a run at a state into the stage: settling finds the directions of slip of what slides."""
     scene.stage[:] = scene.functions.rhs.stage(scene.dyn.parameters)
     scene.status[:] = statuses
-    scene.functions.settle(given, np.zeros(0), scene.stage)
+    scene.functions.project(given, np.zeros(0), scene.stage)
 
 
 def _warm(scene: Scene) -> None:

@@ -82,7 +82,7 @@ def runs_of(dyn: kane.Dynamics, guess: dict[str, Any]) -> dict[str, Callable[[in
     """
     state = kane.assemble(dyn, **guess)
     x = np.concatenate([[0.0], state.q, state.u])[None]
-    settle, rhs = dyn.settle, dyn.function("rhs")
+    settle, rhs = dyn.project, dyn.function("rhs")
     stage, inputs = settle.stage(dyn.parameters), np.zeros((1, rhs.n_rest))
     settle(x[0], inputs[0], stage)  # makes the choice
 
