@@ -9,6 +9,8 @@ import re
 from importlib import import_module
 from typing import Any
 
+from kane.machine import started as _started  # first, because it notes when this process began
+
 __version__ = "0.1.0"
 
 

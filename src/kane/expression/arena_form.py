@@ -93,6 +93,7 @@ def _add_leaf(arena: Arena, op: int, raw: Any, read: Callable[[Any], Any]) -> No
 
 def _sent(arena: Arena) -> tuple[Any, ...]:
     """The whole text of an arena, with the classes of what its leaves carry."""
+    arena.catch_up()
     foreign: list[Any] = []
     rows = node_rows(arena, len(arena), Writer(arena, foreign=foreign))
     return _received, (json.dumps(rows, separators=(",", ":")), foreign)
@@ -105,5 +106,6 @@ def _received(text: str, foreign: Sequence[Any]) -> Arena:
 
 
 # What pickle and deepcopy make of nodes: a place in an arena, and of an arena its text.
-copyreg.pickle(Arena, _sent)
+for kind in (Arena, *Arena.__subclasses__()):  # an arena changes its class for a time
+    copyreg.pickle(kind, _sent)
 copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.id)))

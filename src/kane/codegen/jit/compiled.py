@@ -13,7 +13,9 @@ from typing import Any, final
 import numpy as np
 
 from kane.codegen.jit.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
+from kane.codegen.jit.description import Description
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
@@ -48,16 +50,13 @@ class CompiledFunction(ArrayFunction):
             as this object lives.
     """
 
-    program: Program
-
     def __init__(
         self,
-        program: Program,
+        program: Program | NamedProgram,
+        description: Description,
         addresses: Sequence[int],
         *,
-        n_work: int,
         engine: Any,
-        operations: int | None = None,
         lanes: Callable[[bool], LaneCode] | None = None,
         eager: bool = False,
         threads: int | None = None,
@@ -66,23 +65,18 @@ class CompiledFunction(ArrayFunction):
 
         Args:
             program: what was compiled.
+            description: lengths of the arrays.
             addresses: of the functions above, in that order.
-            n_work: doubles of scratch that they need.
             engine: what owns their memory.
-            operations: of one state; those of the program unless given.
             lanes: compiles the program for several states side by side, one stage for all or (True) one for each;
                 None where the machine has no registers for that.
             eager: whether to use lanes for the first batch already, and not once it pays.
             threads: how many may work on one batch; as many as there are processors unless given.
         """
-        self.program, self.name = program, program.name
+        self._source, self.name, self._read = program, program.name, description.reads
         self.address, self.stage_address, self.batch_address, self.batch_each_address, self.stages_address = addresses
-        self.n_state = len(program.state)
-        self.n_rest = len(program.rest)
-        self.n_parameters = len(program.parameters)
-        self.n_stage = len(program.stage_outputs)
-        self.n_out = len(program.outputs)
-        self.n_work = n_work
+        self.n_state, self.n_rest, self.n_parameters = description.n_state, description.n_rest, description.n_parameters
+        self.n_stage, self.n_out, self.n_work = description.n_stage, description.n_out, description.n_work
         self.threads = threads or processors()
         # Freed from here and not by the garbage collector, which may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
@@ -92,9 +86,14 @@ class CompiledFunction(ArrayFunction):
         self._compile_lanes = lanes
         self._lanes: dict[bool, LaneCode] = {}
         self._lock = threading.Lock()
-        self._operations = len(program.instructions) if operations is None else operations
+        self._operations = description.operations
         # Operations that batches without lanes may still take, with one stage for all and with one for each state.
         self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * self._operations] * 2
+
+    @property
+    def program(self) -> Program:  # type: ignore[override]
+        """The program; derived when it is first asked for, if its code came from the cache under a key."""
+        return self._source.program if isinstance(self._source, NamedProgram) else self._source
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -102,6 +101,8 @@ class CompiledFunction(ArrayFunction):
 
     @cached_property
     def reads(self) -> frozenset[Expr]:
+        if isinstance(self._source, NamedProgram) and not self._source.is_derived:
+            return self._source.reads(self._read)
         return frozenset(leaves(self.program.outputs))
 
     def stage(self, parameters: Any) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -16,14 +15,17 @@ from kane.codegen.emit.llvm_composed import emit_composed
 from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.description import Description, text_hash
 from kane.codegen.programs.composed import Composed
+from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
 from kane.machine.linker import Linked, link
 from kane.machine.memory import free_memory
 from kane.machine.object_cache import ObjectCache, environment_cache
-from kane.machine.processor import CODE_MODEL, RELOCATION, target_machine
+from kane.machine.processor import CODE_MODEL, RELOCATION, feature_text, features, target_machine
+from kane.machine.sources import unchanged
 from kane.progress import stage
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3 do, in less time, and
@@ -32,6 +34,8 @@ OPTIMIZATION_LEVEL = 1
 # Bytes of memory that LLVM takes at most, for a module and for each letter of its text: measured 1 to 27 each, the most
 # where straight-line code of 80,000 operations is in one function.
 ROOM, ROOM_EACH = 32_000_000, 27
+# Functions of the code of one state after the other.
+SCALAR = (MAIN, STAGE, BATCH, BATCH_EACH, STAGES)
 # Of what is kept on disk: a new number for anything new in how text becomes code that ``_origin`` does not say.
 LAYOUT = 1
 
@@ -57,13 +61,81 @@ def compile_program(
         CompileError: LLVM refused the program, might find no memory for it, or found no function of the C library.
     """
     cache = environment_cache() if cached else None
+    options = _options(program, cache, piece=piece, lanes=lanes, threads=threads)
+    return _compiled(program, program, cache, options, piece=piece)[0]
+
+
+def compile_named(
+    named: NamedProgram, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
+) -> CompiledFunction:
+    """Compile a named program, or take its code from the cache on disk without deriving it.
+
+    Args:
+        named: what to compute.
+        cached, lanes, threads: see ``compile_program``.
+
+    Raises:
+        CompileError: as ``compile_program``.
+    """
+    cache = environment_cache() if cached else None
+    options = _options(named, cache, lanes=lanes, threads=threads)
+    if cache is None or named.key is None:
+        return _compiled(named, named.program, cache, options)[0]
     machine = _target_machine()
+    target = _target(machine)
+    found = _found(named, cache, target, machine, options)
+    if found is not None:
+        return found
+    function, module = _compiled(named, named.program, cache, options)
+    if unchanged():
+        cache.keep({**target, "named": named.key}, Description.whole(named.program, module, named.notes).written())
+    return function
+
+
+def _found(
+    named: NamedProgram, cache: ObjectCache, target: dict[str, object], machine: Any, options: dict[str, Any]
+) -> CompiledFunction | None:
+    """Return the code of a named program from the cache; None if the description or the code is missing."""
+    content = cache.find({**target, "named": named.key})
+    if content is None:
+        return None
+    description = Description.read(content)
+    code = cache.find({**target, "text": description.text})
+    if code is None:
+        return None
+    engine, addresses = link(named.name, code, SCALAR, description.symbols, machine)
+    named.know(description.notes)
+    return CompiledFunction(named, description, addresses, engine=engine, **options)
+
+
+def _options(
+    program: Program | NamedProgram,
+    cache: ObjectCache | None,
+    *,
+    lanes: bool | None,
+    threads: int | None,
+    piece: int | None = None,
+) -> dict[str, Any]:
+    """Return what a function needs to compute batches."""
     compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
     able = compile_lanes if lane_width() > 1 and lanes is not False else None
+    return {"lanes": able, "eager": bool(lanes), "threads": threads}
+
+
+def _compiled(
+    source: Program | NamedProgram,
+    program: Program,
+    cache: ObjectCache | None,
+    options: dict[str, Any],
+    *,
+    piece: int | None = None,
+) -> tuple[CompiledFunction, Module]:
+    """Return the code of a program and its LLVM text."""
+    machine = _target_machine()
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-        return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
+        return _load(source, Description.of(program, module.n_work), module, machine, cache, **options), module
 
 
 def compile_composed(
@@ -79,31 +151,36 @@ def compile_composed(
     program = composed.first
     compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), cache=cache, composed=composed)
     able = compile_lanes if lanes is not False else None
-    operations = sum(composed.operations)
-    options: dict[str, Any] = {"operations": operations, "lanes": able, "eager": bool(lanes), "threads": threads}
+    options: dict[str, Any] = {"lanes": able, "eager": bool(lanes), "threads": threads}
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_composed(composed, fused=_fuses(machine))
-        return _load(program, module, machine, cache, **options)
+        description = Description.of(program, module.n_work, sum(composed.operations))
+        return _load(program, description, module, machine, cache, **options)
 
 
 def lane_width() -> int:
     """How many doubles the registers of this machine hold where lanes pay: 8 (AVX-512), 4 (AVX2) or 1."""
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512f", False):
+    known = features()
+    if known.get("avx512f", False):
         return 8
-    return 4 if features.get("avx2", False) and features.get("fma", False) else 1
+    return 4 if known.get("avx2", False) and known.get("fma", False) else 1
 
 
 def _load(
-    program: Program, module: Module, machine: Any, cache: ObjectCache | None = None, **options: Any
+    program: Program | NamedProgram,
+    description: Description,
+    module: Module,
+    machine: Any,
+    cache: ObjectCache | None = None,
+    **options: Any,
 ) -> CompiledFunction:
-    engine, addresses = _linked(program, module, (MAIN, STAGE, BATCH, BATCH_EACH, STAGES), machine, cache)
-    return CompiledFunction(program, addresses, n_work=module.n_work, engine=engine, **options)
+    engine, addresses = _linked(program.name, module, SCALAR, machine, cache)
+    return CompiledFunction(program, description, addresses, engine=engine, **options)
 
 
 def _load_lanes(
-    program: Program,
+    source: Program | NamedProgram,
     lanes: Lanes,
     each: bool,
     *,
@@ -112,26 +189,26 @@ def _load_lanes(
     composed: Composed | None = None,
 ) -> LaneCode:
     """Code for several states side by side, of the composed program that begins with this one if there is one."""
-    machine = _target_machine()
+    machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
     with stage(f"compiling {program.name} in lanes"):
         with collector_paused():
             if composed is None:
                 module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
             else:
                 module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
-        engine, addresses = _linked(program, module, (LANES, ROWS), machine, cache)
+        engine, addresses = _linked(program.name, module, (LANES, ROWS), machine, cache)
     return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
 
 
 def _linked(
-    program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
+    title: str, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
 ) -> tuple[Linked, list[int]]:
     """What owns the code of a module in memory, and the addresses of its functions."""
     try:
         code = _code(module.text, machine, cache)
     except RuntimeError as error:
-        raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
-    return link(program.name, code, names, module.symbols, machine)
+        raise CompileError(f"LLVM could not compile {title!r}: {error}") from error
+    return link(title, code, names, module.symbols, machine)
 
 
 def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
@@ -158,12 +235,16 @@ def _parsed(text: str, machine: Any) -> Any:
 
 
 def _origin(text: str, machine: Any) -> dict[str, object]:
-    """Everything that decides what ``_object_code`` returns; ``_target_machine`` holds the rest of its settings."""
+    """Return everything that decides what ``_object_code`` returns."""
+    return {**_target(machine), "text": text_hash(text)}
+
+
+def _target(machine: Any) -> dict[str, object]:
+    """Return what decides how text becomes code; ``_target_machine`` holds the rest of its settings."""
     return {
-        "text": hashlib.sha256(text.encode()).hexdigest(),
         "triple": machine.triple,
         "cpu": llvm.get_host_cpu_name(),
-        "features": llvm.get_host_cpu_features().flatten(),
+        "features": feature_text(),
         "optimization": OPTIMIZATION_LEVEL,
         "relocation": RELOCATION,
         "model": CODE_MODEL,
@@ -175,7 +256,7 @@ def _origin(text: str, machine: Any) -> dict[str, object]:
 
 def _fuses(machine: Any) -> bool:
     """Whether multiply-add is one instruction; without it llvm.fma would call a slow function. 64-bit ARM has it."""
-    return machine.triple.startswith(("aarch64", "arm64")) or llvm.get_host_cpu_features().get("fma", False)
+    return machine.triple.startswith(("aarch64", "arm64")) or features().get("fma", False)
 
 
 def _target_machine() -> Any:

@@ -1,0 +1,93 @@
+"""Native code of the programs of equations, asked for by name and found in the cache without deriving them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.programs.named import NamedProgram
+from kane.codegen.programs.program import Program
+from kane.formulation.digest import equations_digest
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import program
+
+
+class NamedPrograms:
+    """Native code of the programs of equations, or of equations that are derived from them.
+
+    Attributes:
+        compile: compiler of programs.
+    """
+
+    def __init__(
+        self, equations: Equations, compile: Callable[[Any], Any], base: NamedPrograms | None = None, part: str = ""
+    ) -> None:
+        """Name programs.
+
+        Args:
+            equations: equations with the programs.
+            compile: compiler of programs.
+            base, part: equations from which these are derived, and the attribute of them that these are.
+        """
+        self._given, self.compile, self._base, self._part = equations, compile, base, part
+
+    @cached_property
+    def equations(self) -> Equations:
+        """Equations with the programs."""
+        return self._given if self._base is None else getattr(self._base.equations, self._part)
+
+    def of(self, part: str) -> NamedPrograms:
+        """Return the programs of derived equations: ``unconstrained``, ``own`` or ``with_candidates``."""
+        return NamedPrograms(self._given, self.compile, self, part)
+
+    def code(
+        self,
+        name: str,
+        make: Callable[[], Program] | None = None,
+        notes: Callable[[], Any] | None = None,
+    ) -> CompiledFunction:
+        """Return the native code of a program; see ``code_with_notes``."""
+        return self.code_with_notes(name, make, notes)[0]
+
+    def code_with_notes(
+        self,
+        name: str,
+        make: Callable[[], Program] | None = None,
+        notes: Callable[[], Any] | None = None,
+    ) -> tuple[CompiledFunction, Any]:
+        """Return the native code of a program, and what callers need besides.
+
+        Args:
+            name: name of the program among all of these equations.
+            make: derives the program; unless given, it is the quantity of this name.
+            notes: derives what callers need besides, as JSON expresses it. It may depend on nothing but the equations.
+        """
+        history, key = self._given.system.arena.history, self._key(name)
+        make = make or (lambda: program(self.equations, name))
+        named = NamedProgram(name, key, self._given.system.arena, make, notes or (lambda: None))
+        code: CompiledFunction = self.compile(named)
+        if key is not None and named.is_derived:
+            history.derived(key)
+        elif key is not None:
+            history.postpone(key, named.derive)
+        return code, named.notes
+
+    def _key(self, name: str) -> str | None:
+        digest, path = self._digest
+        if digest is None:
+            return None
+        state = self._given.system.arena.history.state
+        whole = json.dumps([digest, path, name, state])
+        return None if state is None else hashlib.sha256(whole.encode()).hexdigest()
+
+    @cached_property
+    def _digest(self) -> tuple[str | None, tuple[str, ...]]:
+        """Digest of the equations of the whole model, and the attributes that lead from there to these."""
+        if self._base is None:
+            return equations_digest(self._given), ()
+        digest, path = self._base._digest
+        return digest, (*path, self._part)
