@@ -106,6 +106,6 @@ def _compile_for_runs(dyn: Dynamics) -> None:
         contact_functions(dyn)
 
 
-def _derived_first(compile: Callable[[Program | Composed], Any], program: Any) -> Any:
+def _derived_first(compiler: Callable[[Program | Composed], Any], program: Any) -> Any:
     """Compile a program with a target that compiles no named programs."""
-    return compile(program.program if isinstance(program, NamedProgram) else program)
+    return compiler(program.program if isinstance(program, NamedProgram) else program)

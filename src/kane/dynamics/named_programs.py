@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from functools import cached_property
@@ -66,23 +65,23 @@ class NamedPrograms:
             make: derives the program; unless given, it is the quantity of this name.
             notes: derives what callers need besides, as JSON expresses it. It may depend on nothing but the equations.
         """
-        history, key = self._given.system.arena.history, self._key(name)
+        arena, what, key = self._given.system.arena, self._what(name), self.key(name)
         make = make or (lambda: program(self.equations, name))
-        named = NamedProgram(name, key, self._given.system.arena, make, notes or (lambda: None))
+        named = NamedProgram(name, key, arena, make, notes or (lambda: None))
         code: CompiledFunction = self.compile(named)
-        if key is not None and named.is_derived:
-            history.derived(key)
-        elif key is not None:
-            history.postpone(key, named.derive)
+        if what is not None and key is not None:
+            arena.history.note(what, key, None if named.is_derived else named.derive)
         return code, named.notes
 
-    def _key(self, name: str) -> str | None:
+    def key(self, name: str) -> str | None:
+        """Return the key of a program: programs with equal keys are equal to the last bit. None if there is none."""
+        what = self._what(name)
+        return None if what is None else self._given.system.arena.history.key(what)
+
+    def _what(self, name: str) -> str | None:
+        """Return what stands for a program of these equations and for the code that derives it."""
         digest, path = self._digest
-        if digest is None:
-            return None
-        state = self._given.system.arena.history.state
-        whole = json.dumps([digest, path, name, state])
-        return None if state is None else hashlib.sha256(whole.encode()).hexdigest()
+        return None if digest is None else json.dumps([digest, path, name])
 
     @cached_property
     def _digest(self) -> tuple[str | None, tuple[str, ...]]:

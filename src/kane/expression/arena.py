@@ -89,7 +89,7 @@ class Arena:
                 self.__class__ = _Behind
         if not waits:
             derive()
-            self.history.made_up_for()
+            self.history.caught_up()
 
     def catch_up(self) -> None:
         """Make the nodes of all postponed derivations, in their order."""
@@ -100,7 +100,7 @@ class Arena:
         for derive in postponed:
             derive()
         if postponed:
-            self.history.made_up_for()
+            self.history.caught_up()
 
     def constant(self, value: float) -> Expr:
         """The constant ``value``; infinities and NaN are refused, and -0.0 is 0.0."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kane.errors import ImportFileError
@@ -92,16 +92,17 @@ def _add_leaf(arena: Arena, op: int, raw: Any, read: Callable[[Any], Any]) -> No
 
 
 def _sent(arena: Arena) -> tuple[Any, ...]:
-    """The whole text of an arena, with the classes of what its leaves carry."""
+    """The whole text of an arena, with the classes of what its leaves carry, and its history."""
     arena.catch_up()
     foreign: list[Any] = []
     rows = node_rows(arena, len(arena), Writer(arena, foreign=foreign))
-    return _received, (json.dumps(rows, separators=(",", ":")), foreign)
+    return _received, (json.dumps(rows, separators=(",", ":")), foreign, *arena.history.sent)
 
 
-def _received(text: str, foreign: Sequence[Any]) -> Arena:
+def _received(text: str, foreign: Sequence[Any], state: str | None, keys: Mapping[str, str]) -> Arena:
     arena = Arena()
     add_nodes(arena, json.loads(text), Reader(arena, foreign=foreign))
+    arena.history.receive(state, dict(keys))
     return arena
 
 

@@ -1,9 +1,9 @@
-"""History of an arena as a hash, and derivations that are postponed because their results are known.
+"""History of an arena as a hash, by which two processes recognize derivations that give the same nodes.
 
 The order in which nodes are made decides the order of sums and products, and so the last bits of results. Two processes
 therefore share a result only if they made the same nodes in the same order. A derivation whose result comes from the
-cache is postponed: it is made up for before the arena makes its next new node, so that all nodes get the ids that they
-would have without a cache.
+cache is postponed: it comes before the next new node of the arena, so that all nodes get the ids that they would have
+without a cache.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
-from kane.errors import FileError
+from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
 if TYPE_CHECKING:
@@ -22,55 +23,84 @@ if TYPE_CHECKING:
 
 
 class History:
-    """Hash of the nodes of an arena in their order, where each known derivation counts by its key."""
+    """Hash of the nodes of an arena in their order, where each known derivation counts by its key.
+
+    Attributes:
+        keys: key of each derivation, by what it derives.
+    """
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
-        self._hash = hashlib.sha256()
-        self._hashed = 0  # nodes that the hash covers, from the oldest on
-        self._known = True
+        self._state: str | None = ""
+        self._hashed = 0  # number of nodes that the hash covers, from the oldest on
+        self.keys: dict[str, str] = {}
+
+    def key(self, what: str) -> str | None:
+        """Return the key of a derivation: equal keys give equal nodes.
+
+        A derivation that is repeated finds the nodes that it made, and keeps its key. The key is None if a leaf of the
+        arena carries an object whose content is unknown.
+        """
+        self._advance()
+        if what not in self.keys and self._state is not None:
+            return hashlib.sha256(f"{self._state} {what}".encode()).hexdigest()
+        return self.keys.get(what)
+
+    def note(self, what: str, key: str, derive: Callable[[], object] | None) -> None:
+        """Note a derivation that was made, or postpone ``derive``; the next nodes follow after it."""
+        if what in self.keys:
+            return
+        self.keys[what] = key
+        self._state = hashlib.sha256(f"{self._state} {key}".encode()).hexdigest()
+        if derive is None:
+            self.caught_up()
+        else:
+            self._arena.postpone(derive)
+
+    def caught_up(self) -> None:
+        """Note that the newest nodes follow from derivations, whose keys the hash has."""
+        self._hashed = len(self._arena.nodes)
 
     @property
-    def state(self) -> str | None:
-        """The hash of all nodes and derivations so far; None if a leaf carries an object that JSON cannot express."""
-        nodes = self._arena.nodes
-        end = len(nodes)
-        if self._known and self._hashed < end:
-            numbers, parts = [], []
-            for node in nodes[self._hashed : end]:
-                numbers += (node.op, node.id, *[a.id for a in node.args])
-                if node.data is not None:
-                    parts.append(node.data.hex() if node.op == CONSTANT else self._written(node.data))
-            self._hash.update(struct.pack(f"<{len(numbers)}q", *numbers))
-            self._hash.update("\n".join(parts).encode())
-        self._hashed = end
-        return self._hash.hexdigest() if self._known else None
+    def sent(self) -> tuple[str | None, dict[str, str]]:
+        """What pickle sends of the history beside all nodes."""
+        self._advance()
+        return self._state, self.keys
 
-    def derived(self, key: str) -> None:
-        """Note that the nodes made since the last call of ``state`` follow from a derivation with this key."""
-        self._hash.update(key.encode())
-        self._hashed = len(self._arena.nodes)
+    def receive(self, state: str | None, keys: dict[str, str]) -> None:
+        """Continue the history of the arena of which this one is a copy."""
+        self._state, self.keys = state, dict(keys)
+        self.caught_up()
 
-    def postpone(self, key: str, derive: Callable[[], object]) -> None:
-        """Postpone the derivation with this key, see ``Arena.postpone``."""
-        self._hash.update(key.encode())
-        self._arena.postpone(derive)
+    def _advance(self) -> None:
+        """Add the nodes to the hash that were made outside of known derivations."""
+        first, nodes = self._hashed, self._arena.nodes
+        self._hashed = len(nodes)
+        if first == self._hashed or self._state is None:
+            return
+        numbers: list[int] = []
+        carried = []
+        for node in nodes[first : self._hashed]:
+            numbers += (node.op, node.id, *[a.id for a in node.args])
+            if node.data is not None:
+                carried.append(node.data.hex() if node.op == CONSTANT else _form(node.data))
+        if None in carried:
+            self._state = None
+            return
+        content = struct.pack(f"<{len(numbers)}q", *numbers) + json.dumps([self._state, carried]).encode()
+        self._state = hashlib.sha256(content).hexdigest()
 
-    def made_up_for(self) -> None:
-        """Note that the newest nodes follow from postponed derivations, whose keys the hash has."""
-        self._hashed = len(self._arena.nodes)
 
-    def _written(self, data: object) -> str:
-        if data.__class__ is str:
-            return f"'{data}'"
-        from kane.expression.form import Writer  # here, because it imports the arena
-
-        classes: list[object] = []
-        try:
-            form = Writer(self._arena, foreign=classes)(data, "a leaf")
-        except FileError:
-            self._known = False
-            return ""
-        # An object that is no dataclass has no form: its hash would say nothing of it.
-        self._known = self._known and all(isinstance(c, type) for c in classes)
-        return json.dumps([form, [f"{c.__module__}.{c.__qualname__}" for c in classes if isinstance(c, type)]])
+def _form(x: Any) -> Any:
+    """Return what a leaf carries as JSON expresses it, with expressions by their ids; None if that is unknown."""
+    if isinstance(x, (str, int, float)):
+        return repr(x)
+    if isinstance(x, Expr):
+        return [x.id]
+    if isinstance(x, tuple):
+        parts = [_form(part) for part in x]
+    elif is_dataclass(x) and not isinstance(x, type):
+        parts = [_form(getattr(x, field.name)) for field in fields(x)]
+    else:
+        return None
+    return None if None in parts else [f"{type(x).__module__}.{type(x).__qualname__}", parts]

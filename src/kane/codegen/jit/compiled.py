@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from kane.codegen.jit.batches import Columns, LaneCode, Range, chunk_for, in_chunks, processors
-from kane.codegen.jit.description import Description
+from kane.codegen.jit.description import CodeDescription
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
@@ -53,7 +53,7 @@ class CompiledFunction(ArrayFunction):
     def __init__(
         self,
         program: Program | NamedProgram,
-        description: Description,
+        description: CodeDescription,
         addresses: Sequence[int],
         *,
         engine: Any,

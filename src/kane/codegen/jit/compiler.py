@@ -15,7 +15,7 @@ from kane.codegen.emit.llvm_composed import emit_composed
 from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.description import Description, text_hash
+from kane.codegen.jit.description import CodeDescription, text_hash
 from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
@@ -88,7 +88,7 @@ def compile_named(
         return found
     function, module = _compiled(named, named.program, cache, options)
     if unchanged():
-        cache.keep({**target, "named": named.key}, Description.whole(named.program, module, named.notes).written())
+        cache.keep({**target, "named": named.key}, CodeDescription.whole(named.program, module, named.notes).written())
     return function
 
 
@@ -99,7 +99,7 @@ def _found(
     content = cache.find({**target, "named": named.key})
     if content is None:
         return None
-    description = Description.read(content)
+    description = CodeDescription.read(content)
     code = cache.find({**target, "text": description.text})
     if code is None:
         return None
@@ -135,7 +135,7 @@ def _compiled(
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-        return _load(source, Description.of(program, module.n_work), module, machine, cache, **options), module
+        return _load(source, CodeDescription.of(program, module.n_work), module, machine, cache, **options), module
 
 
 def compile_composed(
@@ -155,7 +155,7 @@ def compile_composed(
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_composed(composed, fused=_fuses(machine))
-        description = Description.of(program, module.n_work, sum(composed.operations))
+        description = CodeDescription.of(program, module.n_work, sum(composed.operations))
         return _load(program, description, module, machine, cache, **options)
 
 
@@ -169,7 +169,7 @@ def lane_width() -> int:
 
 def _load(
     program: Program | NamedProgram,
-    description: Description,
+    description: CodeDescription,
     module: Module,
     machine: Any,
     cache: ObjectCache | None = None,

@@ -12,7 +12,7 @@ from kane.codegen.programs.program import Program
 from kane.expression.traverse import leaves
 
 
-class Description(NamedTuple):
+class CodeDescription(NamedTuple):
     """Lengths of the arrays of a program and of its native code.
 
     Attributes:
@@ -37,13 +37,13 @@ class Description(NamedTuple):
     notes: Any = None
 
     @classmethod
-    def of(cls, program: Program, n_work: int, operations: int | None = None) -> Description:
+    def of(cls, program: Program, n_work: int, operations: int | None = None) -> CodeDescription:
         """Return the lengths of a program."""
         given = map(len, (program.state, program.rest, program.parameters, program.stage_outputs, program.outputs))
         return cls(*given, n_work, len(program.instructions) if operations is None else operations)
 
     @classmethod
-    def whole(cls, program: Program, module: Module, notes: Any) -> Description:
+    def whole(cls, program: Program, module: Module, notes: Any) -> CodeDescription:
         """Return everything from which another process calls the code without the program."""
         reads = [(leaf.op, leaf.data) for leaf in leaves(program.outputs)]
         return cls.of(program, module.n_work)._replace(
@@ -55,7 +55,7 @@ class Description(NamedTuple):
         return json.dumps(self._asdict()).encode()
 
     @classmethod
-    def read(cls, content: bytes) -> Description:
+    def read(cls, content: bytes) -> CodeDescription:
         """Return the description that ``written`` expressed."""
         return cls(**json.loads(content))
 
