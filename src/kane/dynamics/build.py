@@ -13,8 +13,6 @@ from kane.codegen.jit.composed import ComposedFunction
 from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
-from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.arguments import words
@@ -102,6 +100,9 @@ def _compile_for_runs(dyn: Dynamics) -> None:
         dyn.function("constraints")
         dyn.function("configuration")
     if dyn.equations.candidates:
+        from kane.dynamics.contacts.contact_functions import contact_functions  # here, because it takes 15 ms
+        from kane.dynamics.contacts.gaps import gap_function
+
         gap_function(dyn)
         contact_functions(dyn)
 

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
 from kane.errors import CompileError
 from kane.machine.linker import Linked, link
-from kane.machine.processor import target_machine
+from kane.machine.object_cache import environment_cache
+from kane.machine.processor import feature_text, target_machine
 
 # Where an array object keeps its type, the address of its data, its dimension, the addresses of its shape and strides,
 # its kind of numbers and its flags. The C interface of NumPy promises this to compiled extensions, which read it
@@ -326,11 +329,24 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
 def _method() -> tuple[_Method, Linked]:
     """What Python has to know of the function, and what owns its code; both have to live as long as the process."""
     _require_layout(np.zeros((1, 6))[:, ::2])
-    machine = target_machine(optimization=1)
-    module = llvm.parse_assembly(_TEXT.format(**_LAYOUT, carray=_CARRAY), llvm.create_context())
-    module.triple = machine.triple
-    owner, (address,) = link("a call from Python", machine.emit_object(module), ("kane_call",), _SYMBOLS, machine)
+    machine, cache = target_machine(optimization=1), environment_cache()
+    text = _TEXT.format(**_LAYOUT, carray=_CARRAY)
+    origin = {
+        "call": hashlib.sha256(text.encode()).hexdigest(),
+        "triple": machine.triple,
+        "target": [llvm.get_host_cpu_name(), feature_text()],
+        "llvm": [*llvm.llvm_version_info, llvmlite.__version__],
+    }
+    make = functools.partial(_object, text, machine)
+    code = make() if cache is None else cache.get(origin, make)
+    owner, (address,) = link("a call from Python", code, ("kane_call",), _SYMBOLS, machine)
     return _Method(b"kane_call", address, _FASTCALL, None), owner
+
+
+def _object(text: str, machine: Any) -> bytes:
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = machine.triple
+    return bytes(machine.emit_object(module))
 
 
 def _require_layout(probe: np.ndarray) -> None:
