@@ -34,7 +34,9 @@ def emitted(monkeypatch):
     """A list that grows by the name of every program that is emitted."""
     names = []
     emit = compiler.emit_llvm
-    monkeypatch.setattr(compiler, "emit_llvm", lambda program, **options: names.append(program.name) or emit(program, **options))
+    monkeypatch.setattr(
+        compiler, "emit_llvm", lambda program, **options: names.append(program.name) or emit(program, **options)
+    )
     monkeypatch.setattr(sources, "LIBRARIES", (*sources.LIBRARIES, __file__))
     return names
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -60,10 +61,10 @@ class LLVM:
 def build(equations: Equations, *, programs: Sequence[str] = (), target: Target | None = None) -> Dynamics:
     """Compile equations to native code: the programs that a run needs, and the named ones.
 
-    Every further quantity is compiled when it is first asked for. The first build of a model derives its programs. A
-    later one, in any process, finds their code in the cache by a digest of the model and of the sources of kane, and
-    derives nothing. Models with joints, loads or Python functions from outside kane have no digest: each process derives
-    their programs, and finds the code by its LLVM text.
+    Every other quantity is compiled when it is first asked for. The first build of a model derives its programs. Later
+    processes find the code in the cache by a digest of the model and of kane's sources, and derive nothing. Models with
+    joints, loads or Python functions from outside kane have no digest: each process derives their programs and finds
+    the code by its LLVM text.
 
     Args:
         equations: returned by ``formulate``.
@@ -93,18 +94,24 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
 
 
 def _compile_for_runs(dyn: Dynamics) -> None:
-    """Compile the programs that ``kane.simulate`` calls."""
-    dyn.function("rhs")
-    dyn.function("energy")
-    if dyn.settle is not None:
-        dyn.function("constraints")
-        dyn.function("configuration")
-    if dyn.equations.candidates:
-        from kane.dynamics.contacts.contact_functions import contact_functions  # here, because it takes 15 ms
-        from kane.dynamics.contacts.gaps import gap_function
+    """Compile the programs that ``kane.simulate`` calls.
 
-        gap_function(dyn)
-        contact_functions(dyn)
+    Programs that cannot be derived, such as accelerations of a model without inertia, raise when they are asked for.
+    """
+    with suppress(ModelError):
+        dyn.function("rhs")
+    with suppress(ModelError):
+        dyn.function("energy")
+    with suppress(ModelError):
+        if dyn.settle is not None:
+            dyn.function("constraints")
+            dyn.function("configuration")
+        if dyn.equations.candidates:
+            from kane.dynamics.contacts.contact_functions import contact_functions  # here, because it takes 15 ms
+            from kane.dynamics.contacts.gaps import gap_function
+
+            gap_function(dyn)
+            contact_functions(dyn)
 
 
 def _derived_first(compiler: Callable[[Program | Composed], Any], program: Any) -> Any:

@@ -107,6 +107,7 @@ def _received(text: str, foreign: Sequence[Any], state: str | None, keys: Mappin
 
 
 # What pickle and deepcopy make of nodes: a place in an arena, and of an arena its text.
-for kind in (Arena, *Arena.__subclasses__()):  # an arena changes its class for a time
-    copyreg.pickle(kind, _sent)
+copyreg.pickle(Arena, _sent)
+for _kind in Arena.__subclasses__():  # an arena changes its class for a time
+    copyreg.pickle(_kind, _sent)
 copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.id)))

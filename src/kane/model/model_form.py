@@ -164,9 +164,7 @@ DECLARATIONS: dict[str, Callable[[Model, Writer], Any]] = {
         [name, write([frame.body, frame.position, frame.orientation], f"frame {name!r}")]
         for name, frame in model.frames.items()
     ],
-    "constraints": lambda model, write: [
-        [c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints
-    ],
+    "constraints": lambda model, write: [[c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints],
     "candidates": lambda model, write: [write(c, f"intermittent constraint {c.name!r}") for c in model.candidates],
     "speeds": lambda model, write: [write(model.speed_choice, "the speed selection")],
     "loads": lambda model, write: [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],

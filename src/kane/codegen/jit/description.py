@@ -39,8 +39,15 @@ class CodeDescription(NamedTuple):
     @classmethod
     def of(cls, program: Program, n_work: int, operations: int | None = None) -> CodeDescription:
         """Return the lengths of a program."""
-        given = map(len, (program.state, program.rest, program.parameters, program.stage_outputs, program.outputs))
-        return cls(*given, n_work, len(program.instructions) if operations is None else operations)
+        return cls(
+            n_state=len(program.state),
+            n_rest=len(program.rest),
+            n_parameters=len(program.parameters),
+            n_stage=len(program.stage_outputs),
+            n_out=len(program.outputs),
+            n_work=n_work,
+            operations=len(program.instructions) if operations is None else operations,
+        )
 
     @classmethod
     def whole(cls, program: Program, module: Module, notes: Any) -> CodeDescription:

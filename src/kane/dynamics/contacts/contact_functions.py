@@ -341,9 +341,10 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool =
         return ContactParts(*first, {}, 0, 0, [0] * (len(eqs.candidates) + 1), modes)
     responses = Responses(eqs)
     factor, sizes = programs.code_with_notes("factor", responses.factor, lambda: _sizes(eqs, responses))
+    shared, entries, widths = sizes
     others = {place: programs.code(name, make) for place, (name, make) in _quick_programs(eqs, responses).items()}
     quick = {FACTOR: factor, FREE: programs.of("unconstrained").code("rhs"), **others}
-    return ContactParts(*first, quick, *sizes, modes)
+    return ContactParts(*first, quick, shared, entries, widths, modes)
 
 
 def _sizes(eqs: Equations, responses: Responses) -> tuple[int, int, list[int]]:
