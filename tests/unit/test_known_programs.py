@@ -1,6 +1,7 @@
 """Programs that a process finds by the digest of their model, without a derivation."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -182,6 +183,16 @@ def test_a_source_of_each_package_changes_the_digest(package, tmp_path, monkeypa
     found = known(eqs)
     monkeypatch.setattr(digest, "sources_digest", lambda: "others")
     assert known(eqs) != found
+
+
+def test_sources_import_no_other_package_that_could_change_a_program():
+    """Errors, progress, files and pictures change no number."""
+    apart = {"calls", "display", "errors", "files", "progress"}
+    found = set()
+    for package in sources.PACKAGES:
+        for path in (Path(sources.ROOT) / package).rglob("*.py"):
+            found |= set(re.findall(r"^ *(?:from|import) kane\.(\w+)\S* ", path.read_text("utf-8") + " ", re.MULTILINE))
+    assert found <= {*sources.PACKAGES, *apart}
 
 
 def test_sources_that_changed_in_the_life_of_a_process_have_no_digest(monkeypatch):

@@ -85,7 +85,7 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
     names = words(programs, "programs", "programs")
     for name in names:
         require_program(equations, name)
-    dyn = Dynamics(equations, compiler if isinstance(given, LLVM) else partial(_derived_first, compiler))
+    dyn = Dynamics(equations, compiler if type(given) is LLVM else partial(_derived_first, compiler))
     with ProgressBar(equations.name):
         _compile_for_runs(dyn)
         for name in names:

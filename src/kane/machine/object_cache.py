@@ -98,7 +98,7 @@ class ObjectCache:
             f"compiled code is not kept in {self.folder}: {error.strerror or error}. It is compiled at every start "
             f"instead; name another folder in {FOLDER}, or switch the cache off by {SWITCH}=off",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=1,
         )
 
 

@@ -16,8 +16,8 @@ from types import FunctionType, ModuleType
 import numpy
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Packages whose sources decide object code; tests/architecture checks that they import no other package that could.
-PACKAGES = ("codegen", "expression", "formulation", "geometry", "machine", "model", "native")
+# Packages whose sources decide object code; a test checks that they import no other package that could.
+PACKAGES = ("codegen", "dynamics", "expression", "formulation", "geometry", "machine", "model", "native")
 # Where functions come from that no one has replaced; dataclasses and named tuples compile theirs from strings.
 LIBRARIES = (ROOT, os.path.dirname(os.__file__), sys.prefix, "<string>", "<frozen ")
 # Clocks of file systems lag by less than this [s].

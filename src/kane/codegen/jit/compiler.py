@@ -62,7 +62,7 @@ def compile_program(
     """
     cache = environment_cache() if cached else None
     options = _options(program, cache, piece=piece, lanes=lanes, threads=threads)
-    return _compiled(program, program, cache, options, piece=piece)[0]
+    return _compiled(program, cache, options, piece=piece)[0]
 
 
 def compile_named(
@@ -80,13 +80,13 @@ def compile_named(
     cache = environment_cache() if cached else None
     options = _options(named, cache, lanes=lanes, threads=threads)
     if cache is None or named.key is None:
-        return _compiled(named, named.program, cache, options)[0]
+        return _compiled(named, cache, options)[0]
     machine = _target_machine()
     target = _target(machine)
     found = _found(named, cache, target, machine, options)
     if found is not None:
         return found
-    function, module = _compiled(named, named.program, cache, options)
+    function, module = _compiled(named, cache, options)
     if unchanged():
         cache.keep({**target, "named": named.key}, CodeDescription.whole(named.program, module, named.notes).written())
     return function
@@ -123,19 +123,14 @@ def _options(
 
 
 def _compiled(
-    source: Program | NamedProgram,
-    program: Program,
-    cache: ObjectCache | None,
-    options: dict[str, Any],
-    *,
-    piece: int | None = None,
+    source: Program | NamedProgram, cache: ObjectCache | None, options: dict[str, Any], *, piece: int | None = None
 ) -> tuple[CompiledFunction, Module]:
     """Return the code of a program and its LLVM text."""
-    machine = _target_machine()
+    machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-        return _load(source, CodeDescription.of(program, module.n_work), module, machine, cache, **options), module
+        return _load(source, module, machine, cache, **options), module
 
 
 def compile_composed(
@@ -155,8 +150,7 @@ def compile_composed(
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_composed(composed, fused=_fuses(machine))
-        description = CodeDescription.of(program, module.n_work, sum(composed.operations))
-        return _load(program, description, module, machine, cache, **options)
+        return _load(program, module, machine, cache, operations=sum(composed.operations), **options)
 
 
 def lane_width() -> int:
@@ -169,12 +163,15 @@ def lane_width() -> int:
 
 def _load(
     program: Program | NamedProgram,
-    description: CodeDescription,
     module: Module,
     machine: Any,
     cache: ObjectCache | None = None,
+    *,
+    operations: int | None = None,
     **options: Any,
 ) -> CompiledFunction:
+    derived = program.program if isinstance(program, NamedProgram) else program
+    description = CodeDescription.of(derived, module.n_work, operations)
     engine, addresses = _linked(program.name, module, SCALAR, machine, cache)
     return CompiledFunction(program, description, addresses, engine=engine, **options)
 
