@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 
 import numpy
@@ -26,14 +26,19 @@ LAG = 2.0
 
 def sources_digest() -> str | None:
     """Return the hash of the sources; None if it does not stand for the code in memory."""
-    if not unchanged() or any(map(_is_patched, _loaded())):
-        return None
-    return digest_of(ROOT, PACKAGES)
+    found = digest_of(ROOT, PACKAGES)
+    # The times are read after the contents, so that no change goes unnoticed in between.
+    return None if not unchanged() or any(map(_is_patched, _loaded())) else found
 
 
 def unchanged() -> bool:
     """Check that no source has changed since this process began to import kane."""
-    latest = getattr(sys.modules["kane"], "_STARTED", 0.0) - LAG
+    return _unchanged(getattr(sys.modules["kane"], "_STARTED", 0.0) - LAG, len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _unchanged(latest: float, modules: int) -> bool:
+    """Check the times of all sources; again only if modules were imported, because other code does not change."""
     try:
         return all(os.stat(path).st_ctime < latest for _, path in _files(ROOT, PACKAGES))
     except OSError:
