@@ -59,12 +59,18 @@ def box():
     return kane.formulate(m)
 
 
+def gimbal():
+    m = kane.Model("gimbal")
+    m.connect(m.ground, m.body("top", mass=1.0, inertia=(0.1, 0.2, 0.3), com=(0, 0, 0.1)), kane.Gimbal("top"))
+    return kane.formulate(m)
+
+
 def start_of(dyn):
     """A state to start from, found by what a build compiles."""
     if dyn.equations.candidates:
         return {"q": {"box_z": 0.06}}
     if dyn.settle is None:
-        return {}
+        return {"q": np.linspace(0.1, 0.4, len(dyn.equations.q))}
     eqs, settle = dyn.equations, dyn.settle
     near = [0.0, *np.linspace(0.5, 1.0, len(eqs.q)), *np.zeros(len(eqs.u))]
     for _ in range(20):
@@ -72,7 +78,7 @@ def start_of(dyn):
     return {"q": near[1 : 1 + len(eqs.q)]}
 
 
-MODELS = {"arm": arm, "linkage": linkage, "box": box}
+MODELS = {"arm": arm, "linkage": linkage, "box": box, "gimbal": gimbal}
 
 
 @pytest.mark.parametrize("name", MODELS)
