@@ -6,10 +6,12 @@ takes a third of a second.
 
 import os
 import re
+import time
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
+_STARTED = time.time()  # read by kane.machine.sources: files that change later are not the code in memory
 
 
 def _homes() -> dict[str, str]:

@@ -95,6 +95,7 @@ ROOMS = {
         ("derivatives",),
         ("formulate", "projection_step"),
         ("equations_form", "search", "contact_mode"),
+        ("digest",),
     ),
     "dynamics": (
         (
@@ -107,10 +108,12 @@ ROOMS = {
             "run_interface",
             "unit_quaternions",
         ),
-        ("embedded", "state_function"),
+        ("named_programs", "state_function"),
+        ("embedded",),
         ("derivatives",),
         ("dynamics",),
-        ("build", "contacts"),
+        ("contacts",),
+        ("build",),
         ("compile_modes", "constraint_terms"),
         ("reactions",),
     ),

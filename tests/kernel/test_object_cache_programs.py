@@ -144,6 +144,6 @@ def test_equations_derived_again_find_their_code(folder, compilations):
     built = [kane.build(kane.formulate(model()), target=target) for target in targets]
     q, u = np.linspace(0.1, 0.6, 6), np.linspace(-1, 1, 6)
     fresh, kept, loaded = [dynamics.forward(q, u, np.zeros(6)) for dynamics in built]
-    assert len(compilations) == 2
+    assert len(compilations) == 2 * len(["rhs", "energy", "forward"])
     assert (fresh == kept).all()  # the same code
     assert (fresh == loaded).all()

@@ -424,7 +424,7 @@ def test_a_target_of_the_users_makes_the_code():
     dyn.forward([0.0], [0.0], [0.0])
     dyn.forward([0.1], [0.0], [0.0])
     dyn.mass_matrix([0.0])
-    assert compiled == ["forward", "whole_mass_matrix"]
+    assert compiled == ["rhs", "energy", "forward", "whole_mass_matrix"]
 
 
 def results_with_out():

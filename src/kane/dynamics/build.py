@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.compiler import compile_program
+from kane.codegen.jit.compiler import compile_named, compile_program
 from kane.codegen.jit.composed import ComposedFunction
 from kane.codegen.programs.composed import Composed
+from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
+from kane.expression.number_arguments import words
 from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import require_program
+from kane.progress import ProgressBar
 
 
 class Target(Protocol):
@@ -38,7 +45,7 @@ class LLVM:
     lanes: bool | None = None
     threads: int | None = None
 
-    def compile(self, program: Program | Composed) -> CompiledFunction | ComposedFunction:
+    def compile(self, program: Program | Composed | NamedProgram) -> CompiledFunction | ComposedFunction:
         """Compile a program to native code.
 
         Raises:
@@ -46,22 +53,67 @@ class LLVM:
         """
         if isinstance(program, Composed):
             return ComposedFunction(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
+        if isinstance(program, NamedProgram):
+            return compile_named(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
         return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
 
-def build(equations: Equations, *, target: Target | None = None) -> Dynamics:
-    """Compile equations to native code; each quantity is compiled when it is first needed.
+def build(equations: Equations, *, programs: Sequence[str] = (), target: Target | None = None) -> Dynamics:
+    """Compile equations to native code: the programs that a run needs, and the named ones.
+
+    Every other quantity is compiled when it is first asked for. The first build of a model derives its programs. Later
+    processes find the code in the cache by a digest of the model and of kane's sources, and derive nothing. Models with
+    joints, loads or Python functions from outside kane have no digest: each process derives their programs and finds
+    the code by its LLVM text.
 
     Args:
         equations: returned by ``formulate``.
+        programs: names of programs as in ``Dynamics.function``, such as "inverse" or "jacobian hand".
         target: compiler of the programs; ``LLVM()`` unless given.
 
     Raises:
-        ModelError: ``equations`` did not come from ``formulate``, or ``target`` has no method ``compile``.
+        ModelError: ``equations`` did not come from ``formulate``, ``target`` has no method ``compile``, or there is no
+            program of a given name.
+        CompileError: LLVM cannot generate code for this machine.
     """
     if not isinstance(equations, Equations):
         raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
-    compiler = getattr(LLVM() if target is None else target, "compile", None)
+    given = LLVM() if target is None else target
+    compiler = getattr(given, "compile", None)
     if not callable(compiler):
         raise ModelError(f"{shown(target)} compiles no programs; give a target such as kane.LLVM()")
-    return Dynamics(equations, compiler)
+    names = words(programs, "programs", "programs")
+    for name in names:
+        require_program(equations, name)
+    dyn = Dynamics(equations, compiler if type(given) is LLVM else partial(_derived_first, compiler))
+    with ProgressBar(equations.name):
+        _compile_for_runs(dyn)
+        for name in names:
+            dyn.function(name)
+    return dyn
+
+
+def _compile_for_runs(dyn: Dynamics) -> None:
+    """Compile the programs that ``kane.simulate`` calls.
+
+    Programs that cannot be derived, such as accelerations of a model without inertia, raise when they are asked for.
+    """
+    with suppress(ModelError):
+        dyn.function("rhs")
+    with suppress(ModelError):
+        dyn.function("energy")
+    with suppress(ModelError):
+        if dyn.project is not None:
+            dyn.function("constraints")
+            dyn.function("configuration")
+        if dyn.equations.intermittents:
+            from kane.dynamics.contacts.contact_functions import contact_functions  # here, because it takes 15 ms
+            from kane.dynamics.contacts.gaps import gap_function
+
+            gap_function(dyn)
+            contact_functions(dyn)
+
+
+def _derived_first(compiler: Callable[[Program | Composed], Any], program: Any) -> Any:
+    """Compile a program with a target that compiles no named programs."""
+    return compiler(program.program if isinstance(program, NamedProgram) else program)

@@ -11,18 +11,19 @@ import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.composed import Composed
+from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
 from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.dynamics.inertia_left import require_inertia
+from kane.dynamics.named_programs import NamedPrograms
 from kane.dynamics.state_function import EMPTY_ARRAY, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, require
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import program
 from kane.model.body import Body
 from kane.model.named_vector import index_of_name
 from kane.native.blocks import constraint_places
@@ -171,9 +172,14 @@ class Dynamics(Displayed):
         equations = self._equations
         return self._embedded_functions.project() if equations.constraints or equations.closing else None
 
-    def compile(self, program: Program | Composed) -> Any:
+    @cached_property
+    def named(self) -> NamedPrograms:
+        """Native code of programs by name, which the cache may have."""
+        return NamedPrograms(self._equations, self._compile)
+
+    def compile(self, program: Program | Composed | NamedProgram) -> Any:
         """Compile another program that reads the symbols of these equations: returns an ``ArrayFunction``."""
-        require(program, (Program, Composed), "compile takes a Program")
+        require(program, (Program, Composed, NamedProgram), "compile takes a Program")
         return self._compile(program)
 
     def function(self, name: str) -> ArrayFunction:
@@ -199,11 +205,11 @@ class Dynamics(Displayed):
     def _make(self, name: str) -> ArrayFunction:
         if name in ("embedding", *self._equations.embedding.in_numbers):
             return self._embedded_functions.make(name)
-        return self.compile(program(self._equations, name))
+        return self.named.code(name)
 
     @cached_property
     def _embedded_functions(self) -> EmbeddedFunctions:
-        return EmbeddedFunctions(self._equations, self._compile, self._ahead)
+        return EmbeddedFunctions(self.named, self._ahead)
 
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None

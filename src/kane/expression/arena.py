@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from numbers import Real
 from typing import Any
 
 from kane.errors import ExpressionError, shown
+from kane.expression.history import History
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, OPERATIONS
 
@@ -26,7 +27,20 @@ class Arena:
     threads make the same node, the first one is stored and the id of the second remains unused.
     """
 
-    __slots__ = ("_constants", "_ids", "_leaves", "_lock", "_places", "_scratches", "nodes", "one", "tables", "zero")
+    __slots__ = (
+        "_constants",
+        "_ids",
+        "_leaves",
+        "_lock",
+        "_places",
+        "_postponed",
+        "_scratches",
+        "history",
+        "nodes",
+        "one",
+        "tables",
+        "zero",
+    )
 
     def __init__(self) -> None:
         self.nodes: list[Expr] = []
@@ -37,6 +51,8 @@ class Arena:
         self._places: dict[Expr, int] = {}
         self._scratches: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
+        self._postponed: list[Callable[[], object]] = []
+        self.history = History(self)
         self.zero = self.constant(0.0)
         self.one = self.constant(1.0)
 
@@ -61,6 +77,7 @@ class Arena:
         if thread in self._scratches:  # a nested scratch lasts as long as the outer one
             yield
             return
+        self.catch_up()
         with self._lock:
             self._scratches[thread] = scratch = _Scratch(self._ids)
             self.__class__ = _Divided
@@ -72,6 +89,28 @@ class Arena:
                 if not self._scratches:
                     self.__class__ = Arena
             scratch.clear()
+
+    def postpone(self, derive: Callable[[], object]) -> None:
+        """Call ``derive``, which makes nodes, before this arena makes its next new node or ``catch_up`` is called."""
+        with self._lock:
+            waits = not self._scratches
+            if waits:
+                self._postponed.append(derive)
+                self.__class__ = _Behind
+        if not waits:
+            derive()
+            self.history.caught_up()
+
+    def catch_up(self) -> None:
+        """Make the nodes of all postponed derivations, in their order."""
+        with self._lock:
+            postponed, self._postponed = self._postponed, []
+            if postponed:
+                self.__class__ = _Divided if self._scratches else Arena
+        for derive in postponed:
+            derive()
+        if postponed:
+            self.history.caught_up()
 
     def constant(self, value: float) -> Expr:
         """Return the constant ``value``; -0.0 becomes 0.0, and infinities and NaN raise ExpressionError."""
@@ -226,6 +265,37 @@ class _Divided(Arena):
         if scratch is None:
             return super().nary(op, args, data)
         return scratch.node(self, self.tables[op], (args, data), op, args, data=data)
+
+
+class _Behind(Arena):
+    """An arena with postponed derivations, which come before its next new node."""
+
+    __slots__ = ()
+
+    def constant(self, value: float) -> Expr:
+        if value not in self._constants:
+            self.catch_up()
+        return Arena.constant(self, value)
+
+    def leaf(self, op: int, data: Any) -> Expr:
+        if (op, data) not in self._leaves:
+            self.catch_up()
+        return Arena.leaf(self, op, data)
+
+    def unary(self, op: int, a: Expr) -> Expr:
+        if a not in self.tables[op]:
+            self.catch_up()
+        return Arena.unary(self, op, a)
+
+    def binary(self, op: int, a: Expr, b: Expr) -> Expr:
+        if (a, b) not in self.tables[op]:
+            self.catch_up()
+        return Arena.binary(self, op, a, b)
+
+    def nary(self, op: int, args: tuple[Expr, ...], data: Any = None) -> Expr:
+        if (args, data) not in self.tables[op]:
+            self.catch_up()
+        return Arena.nary(self, op, args, data)
 
 
 def _finite(value: Any) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kane.errors import ImportFileError
@@ -92,18 +92,22 @@ def _add_leaf(arena: Arena, op: int, raw: Any, read: Callable[[Any], Any]) -> No
 
 
 def _sent(arena: Arena) -> tuple[Any, ...]:
-    """Reduce an arena for pickle: its rows as text, and a list of the classes and objects that JSON does not have."""
+    """Reduce an arena for pickle: rows and history as text, and the classes and objects that JSON does not have."""
+    arena.catch_up()
     foreign: list[Any] = []
     rows = node_rows(arena, len(arena), Writer(arena, foreign=foreign))
-    return _received, (json.dumps(rows, separators=(",", ":")), foreign)
+    return _received, (json.dumps(rows, separators=(",", ":")), foreign, *arena.history.sent)
 
 
-def _received(text: str, foreign: Sequence[Any]) -> Arena:
+def _received(text: str, foreign: Sequence[Any], state: str | None, keys: Mapping[str, str]) -> Arena:
     arena = Arena()
     add_nodes(arena, json.loads(text), Reader(arena, foreign=foreign))
+    arena.history.receive(state, dict(keys))
     return arena
 
 
 # Pickle and deepcopy represent a node by its arena and place, and an arena by the text of its rows.
 copyreg.pickle(Arena, _sent)
+for _kind in Arena.__subclasses__():  # an arena changes its class for a time
+    copyreg.pickle(_kind, _sent)
 copyreg.pickle(Expr, lambda node: (node_at, (node.arena, node.arena.place(node))))

@@ -63,6 +63,8 @@ class Equations:
         baked: expressions that replace parameters, by leaf.
         controllers: expressions that replace inputs, by leaf.
         notes: elements that an importer left out, and contacts left out because no speed changes their gap.
+        whole: whether these are the equations of the whole model with the substitutions of ``baked`` and
+            ``controllers``, so that a digest of these has all that they are derived from. ``replace`` resets it.
     """
 
     model: Model
@@ -86,6 +88,12 @@ class Equations:
     baked: Mapping[Expr, Expr] = field(default_factory=dict)
     controllers: Mapping[Expr, Expr] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    whole: bool = field(default=False, init=False)
+
+    def of_whole_model(self) -> Equations:
+        """Return these equations, marked as those of the whole model."""
+        object.__setattr__(self, "whole", True)
+        return self
 
     def __repr__(self) -> str:
         return f"<Equations {self.summary}; {self.route.name} route>"

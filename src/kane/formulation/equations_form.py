@@ -39,7 +39,7 @@ def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
     require(equations, Equations, "save_equations takes Equations, which kane.formulate(model) returns")
     model = equations.model
     write = model_writer(model)
-    content = {**described(model, write), **_made(equations, write)}
+    content = {**described(model, write), **settings(equations, write)}
     EQUATIONS_FORMAT.write(path, {**content, "nodes": node_rows(model.arena, write.extent, write)})
 
 
@@ -60,7 +60,7 @@ def load_equations(path: str | PathLike[str]) -> Equations:
         return _made_of(model, content, read)
 
 
-def _made(equations: Equations, write: Writer) -> dict[str, Any]:
+def settings(equations: Equations, write: Writer) -> dict[str, Any]:
     """Return the settings of equations beyond their model: route and substitutions."""
     return {
         "route": equations.route.name,
@@ -106,7 +106,7 @@ def _made_of(model: Model, content: Mapping[str, Any], read: Reader) -> Equation
             "(Equations.unconstrained, Equations.own) or of another version of kane were saved; save the equations "
             "of the whole model, or formulate the model again"
         )
-    return replace(found, route_of=ROUTES.get(str(content.get("route")), recursive_route))
+    return replace(found, route_of=ROUTES.get(str(content.get("route")), recursive_route)).of_whole_model()
 
 
 def _require_all(what: str, names: Sequence[Any], known: Mapping[str, float]) -> None:
@@ -121,7 +121,7 @@ def _sent(equations: Equations) -> tuple[Any, ...]:
     live = equations.model.ground.model
     snapshot = equations.model
     as_it_was = [described(m, model_writer(m, [])) for m in (live, snapshot)]
-    text = json.dumps(_made(equations, model_writer(snapshot, [])))
+    text = json.dumps(settings(equations, model_writer(snapshot, [])))
     return _received, (live if as_it_was[0] == as_it_was[1] else snapshot, text)
 
 

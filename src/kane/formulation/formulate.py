@@ -95,7 +95,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         intermittents=intermittents,
         notes=(*model.notes, *left_out(model.intermittents, intermittents)),
     )
-    return with_reaction_loads(found, reactions) if reactions else found
+    return (with_reaction_loads(found, reactions) if reactions else found).of_whole_model()
 
 
 def recursive_route(equations: Equations) -> RecursiveRoute:
@@ -126,7 +126,8 @@ def explicit(source: Model | Equations) -> Equations:
     Source: Kane & Levinson 1983, Eqs. 23, 44, 78-79, 88-90, 117.
     """
     equations = source if isinstance(source, Equations) else formulate(source)
-    return replace(equations, route_of=explicit_route)
+    found = replace(equations, route_of=explicit_route)
+    return found.of_whole_model() if equations.whole else found
 
 
 def substitute(equations: Equations, **values: Any) -> Equations:
@@ -166,7 +167,8 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     )
     if constants:
         given_parameters(found, None)
-    return with_reaction_loads(found, reactions) if reactions else found
+    found = with_reaction_loads(found, reactions) if reactions else found
+    return found.of_whole_model() if equations.whole else found
 
 
 def constrain(
@@ -227,7 +229,7 @@ def resubstituted(
     controllers: Mapping[Expr, Expr],
 ) -> Equations:
     """Return equations without substitutions, with the given ones applied; ``Equations`` explains the arguments."""
-    return replace(
+    made = replace(
         found,
         tree=found.tree.replaced(controllers),
         parameters=parameters,
@@ -235,6 +237,7 @@ def resubstituted(
         baked=baked,
         controllers={**controllers, **found.controllers},
     )
+    return made.of_whole_model() if found.whole else made
 
 
 def _replaced(given: Mapping[Expr, Expr], values: Mapping[Expr, Expr]) -> dict[Expr, Expr]:

@@ -55,11 +55,22 @@ class ObjectCache:
             return make()
         if code is None:
             code = make()
-            try:
-                self._write(origin, code)
-            except OSError as error:
-                self._warn(error)
+            self.keep(origin, code)
         return code
+
+    def find(self, origin: Mapping[str, object]) -> bytes | None:
+        """Return the content of an entry; None if there is none, or if the folder cannot be trusted or read."""
+        try:
+            return self._read(origin)
+        except OSError:
+            return None  # whoever compiles instead reports it
+
+    def keep(self, origin: Mapping[str, object], code: bytes) -> None:
+        """Write an entry; warn if the folder cannot be trusted or written."""
+        try:
+            self._write(origin, code)
+        except OSError as error:
+            self._warn(error)
 
     def _read(self, origin: Mapping[str, object]) -> bytes | None:
         folder = _open_folder(self.folder)
@@ -87,7 +98,7 @@ class ObjectCache:
             f"compiled code is not kept in {self.folder}: {error.strerror or error}. It is compiled at every start "
             f"instead; name another folder in {CACHE_FOLDER}, or switch the cache off by {CACHE_SWITCH}=off",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=1,
         )
 
 

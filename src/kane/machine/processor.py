@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -23,6 +25,26 @@ DOUBLES = {"x86-64-v4": 8, "x86-64-v3": 4}
 X86 = ("x86_64", "AMD64")
 
 
+@cache
+def _features(source: Callable[[], Any]) -> Any:
+    return source()
+
+
+@cache
+def _feature_text(source: Callable[[], Any]) -> str:
+    return str(source().flatten())
+
+
+def features() -> Any:
+    """Return the features of the processor at hand by name; LLVM is asked once."""
+    return _features(llvm.get_host_cpu_features)
+
+
+def feature_text() -> str:
+    """Return the features of the processor at hand as LLVM's target takes them."""
+    return _feature_text(llvm.get_host_cpu_features)
+
+
 def target_machine(cpu: str | None = None, features: str | None = None, *, optimization: int) -> Any:
     """Return the LLVM target machine of this processor, or of a named one.
 
@@ -34,7 +56,7 @@ def target_machine(cpu: str | None = None, features: str | None = None, *, optim
         llvm.initialize_native_asmprinter()
         return llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name() if cpu is None else cpu,
-            features=llvm.get_host_cpu_features().flatten() if features is None else features,
+            features=feature_text() if features is None else features,
             opt=optimization,
             reloc=RELOCATION,
             codemodel=CODE_MODEL,
@@ -55,10 +77,10 @@ def own_target() -> str | None:
     if platform.machine() not in X86:
         (target,) = platform_targets()
         return target
-    features, found = llvm.get_host_cpu_features(), None
+    known, found = features(), None
     wanted: list[str] = []
     for level, names in reversed(LEVELS.items()):
         wanted += names
-        if all(features.get(name, False) for name in wanted):
+        if all(known.get(name, False) for name in wanted):
             found = f"{sys.platform}-{level}"
     return found

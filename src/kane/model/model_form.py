@@ -149,30 +149,33 @@ def model_reader(model: Model, foreign: Sequence[Any] = ()) -> Reader:
     return read
 
 
-def described(model: Model, write: Writer) -> dict[str, Any]:
-    """Return the declarations of a model, in the order in which ``declare`` needs them."""
-    return {
-        "name": model.name,
-        "gravity": write(model.gravity, "gravity"),
-        "impacts": model.impacts,
-        "parameters": [[name, write(value, name)] for name, value in model.parameters.items()],
-        "inputs": [[name, write(value, name)] for name, value in model.inputs.items()],
-        "bodies": [_body(body, write) for body in model.bodies[1:]],
-        "connections": [_connection(connection, write) for connection in model.connections],
-        "cuts": [connection.name for connection in model.cuts],
-        "frames": [
-            [name, write([frame.body, frame.position, frame.orientation], f"frame {name!r}")]
-            for name, frame in model.frames.items()
-        ],
-        "constraints": [[c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints],
-        "candidates": [write(c, f"intermittent constraint {c.name!r}") for c in model.intermittents],
-        "speeds": [write(model.speed_choice, "the speed selection")],
-        "loads": [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],
-        "coordinates": list(model.coordinate_order),
-        "notes": list(model.notes),
-        "shapes": [write(shape, f"shape {k}") for k, shape in enumerate(model.shapes, start=1)],
-        "requirements": [write([r.what, r.kind, r.expressions], r.what) for r in model.requirements],
-    }
+def described(model: Model, write: Writer, *, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the declarations of a model except some, in the order in which ``declare`` needs them."""
+    return {word: form(model, write) for word, form in DECLARATIONS.items() if word not in without}
+
+
+DECLARATIONS: dict[str, Callable[[Model, Writer], Any]] = {
+    "name": lambda model, write: model.name,
+    "gravity": lambda model, write: write(model.gravity, "gravity"),
+    "impacts": lambda model, write: model.impacts,
+    "parameters": lambda model, write: [[name, write(value, name)] for name, value in model.parameters.items()],
+    "inputs": lambda model, write: [[name, write(value, name)] for name, value in model.inputs.items()],
+    "bodies": lambda model, write: [_body(body, write) for body in model.bodies[1:]],
+    "connections": lambda model, write: [_connection(connection, write) for connection in model.connections],
+    "cuts": lambda model, write: [connection.name for connection in model.cuts],
+    "frames": lambda model, write: [
+        [name, write([frame.body, frame.position, frame.orientation], f"frame {name!r}")]
+        for name, frame in model.frames.items()
+    ],
+    "constraints": lambda model, write: [[c.name, write(c.rows, f"constraint {c.name!r}")] for c in model.constraints],
+    "candidates": lambda model, write: [write(c, f"intermittent constraint {c.name!r}") for c in model.intermittents],
+    "speeds": lambda model, write: [write(model.speed_choice, "the speed selection")],
+    "loads": lambda model, write: [write(load, f"load {k}") for k, load in enumerate(model.loads, start=1)],
+    "coordinates": lambda model, write: list(model.coordinate_order),
+    "notes": lambda model, write: list(model.notes),
+    "shapes": lambda model, write: [write(shape, f"shape {k}") for k, shape in enumerate(model.shapes, start=1)],
+    "requirements": lambda model, write: [write([r.what, r.kind, r.expressions], r.what) for r in model.requirements],
+}
 
 
 def _body(body: Body, write: Writer) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from typing import Any, final
 import numpy as np
 
 from kane.codegen.jit.batches import C_POINTER, Columns, LaneCode, Range, chunk_for, in_chunks, processors
+from kane.codegen.jit.description import CodeDescription
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
@@ -46,16 +48,13 @@ class CompiledFunction(ArrayFunction):
             as long as this object lives.
     """
 
-    program: Program
-
     def __init__(
         self,
-        program: Program,
+        program: Program | NamedProgram,
+        description: CodeDescription,
         addresses: Sequence[int],
         *,
-        n_work: int,
         engine: Any,
-        operations: int | None = None,
         lanes: Callable[[bool], LaneCode] | None = None,
         eager: bool = False,
         threads: int | None = None,
@@ -64,23 +63,18 @@ class CompiledFunction(ArrayFunction):
 
         Args:
             program: program that was compiled.
+            description: lengths of the arrays.
             addresses: addresses of the five functions, in the order of the class docstring.
-            n_work: scratch memory that they need [doubles].
             engine: owner of their memory.
-            operations: number of operations per state; default is the length of the program.
             lanes: compiles the program for several states in SIMD lanes, with common constants (False) or constants
                 for each state (True). None if the machine has no suitable registers.
             eager: whether to use lanes from the first batch on.
             threads: largest number of threads for one batch; default is the number of processors.
         """
-        self.program, self.name = program, program.name
+        self._source, self.name, self._read = program, program.name, description.reads
         self.address, self.stage_address, self.batch_address, self.batch_each_address, self.stages_address = addresses
-        self.n_state = len(program.state)
-        self.n_rest = len(program.rest)
-        self.n_parameters = len(program.parameters)
-        self.n_stage = len(program.stage_outputs)
-        self.n_out = len(program.outputs)
-        self.n_work = n_work
+        self.n_state, self.n_rest, self.n_parameters = description.n_state, description.n_rest, description.n_parameters
+        self.n_stage, self.n_out, self.n_work = description.n_stage, description.n_out, description.n_work
         self.threads = threads or processors()
         # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
@@ -90,9 +84,14 @@ class CompiledFunction(ArrayFunction):
         self._compile_lanes = lanes
         self._lanes: dict[bool, LaneCode] = {}
         self._lock = threading.Lock()
-        self._operations = len(program.instructions) if operations is None else operations
+        self._operations = description.operations
         # Operations that batches may still do without lanes, for common and for separate constants.
         self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * self._operations] * 2
+
+    @property
+    def program(self) -> Program:  # type: ignore[override]
+        """The program; derived when it is first asked for, if its code came from the cache under a key."""
+        return self._source.program if isinstance(self._source, NamedProgram) else self._source
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -100,6 +99,8 @@ class CompiledFunction(ArrayFunction):
 
     @cached_property
     def reads(self) -> frozenset[Expr]:
+        if isinstance(self._source, NamedProgram) and not self._source.is_derived:
+            return self._source.reads(self._read)
         return frozenset(leaves(self.program.outputs))
 
     def stage(self, parameters: Any) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -27,14 +26,17 @@ from kane.codegen.emit.llvm_composed import emit_composed
 from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.codegen.jit.description import CodeDescription, text_hash
 from kane.codegen.programs.composed import Composed
+from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
 from kane.machine.linker import Linked, link
 from kane.machine.memory import free_memory
 from kane.machine.object_cache import ObjectCache, environment_cache
-from kane.machine.processor import CODE_MODEL, RELOCATION, target_machine
+from kane.machine.processor import CODE_MODEL, RELOCATION, feature_text, features, target_machine
+from kane.machine.sources import unchanged
 from kane.progress import stage
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3, in less time. Code
@@ -43,6 +45,8 @@ OPTIMIZATION_LEVEL = 1
 # Upper bounds for the memory of LLVM [bytes], per module and per character of its text. Measured: 1 to 27 bytes per
 # character, the most for a single function with 80,000 operations.
 ROOM, ROOM_EACH = 32_000_000, 27
+# Functions of the code that computes one state after the other.
+SCALAR = (MAIN, STAGE, BATCH, BATCH_EACH, STAGES)
 # Version of the code cache. Increase it if the compilation changes in a way that ``_origin`` does not record.
 LAYOUT = 1
 
@@ -68,13 +72,76 @@ def compile_program(
         CompileError: LLVM rejects the program, memory may not suffice, or a C library function is missing.
     """
     cache = environment_cache() if cached else None
+    options = _options(program, cache, piece=piece, lanes=lanes, threads=threads)
+    return _compiled(program, cache, options, piece=piece)[0]
+
+
+def compile_named(
+    named: NamedProgram, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
+) -> CompiledFunction:
+    """Compile a named program, or take its code from the cache on disk without deriving it.
+
+    Args:
+        named: what to compute.
+        cached, lanes, threads: see ``compile_program``.
+
+    Raises:
+        CompileError: as ``compile_program``.
+    """
+    cache = environment_cache() if cached else None
+    options = _options(named, cache, lanes=lanes, threads=threads)
+    if cache is None or named.key is None:
+        return _compiled(named, cache, options)[0]
     machine = _target_machine()
+    target = _target(machine)
+    found = _found(named, cache, target, machine, options)
+    if found is not None:
+        return found
+    function, module = _compiled(named, cache, options)
+    if unchanged():
+        cache.keep({**target, "named": named.key}, CodeDescription.whole(named.program, module, named.notes).written())
+    return function
+
+
+def _found(
+    named: NamedProgram, cache: ObjectCache, target: dict[str, object], machine: Any, options: dict[str, Any]
+) -> CompiledFunction | None:
+    """Return the code of a named program from the cache; None if the description or the code is missing."""
+    content = cache.find({**target, "named": named.key})
+    if content is None:
+        return None
+    description = CodeDescription.read(content)
+    code = cache.find({**target, "text": description.text})
+    if code is None:
+        return None
+    engine, addresses = link(named.name, code, SCALAR, description.symbols, machine)
+    named.know(description.notes)
+    return CompiledFunction(named, description, addresses, engine=engine, **options)
+
+
+def _options(
+    program: Program | NamedProgram,
+    cache: ObjectCache | None,
+    *,
+    lanes: bool | None,
+    threads: int | None,
+    piece: int | None = None,
+) -> dict[str, Any]:
+    """Return what a function needs to compute batches."""
     compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
     able = compile_lanes if lane_width() > 1 and lanes is not False else None
+    return {"lanes": able, "eager": bool(lanes), "threads": threads}
+
+
+def _compiled(
+    source: Program | NamedProgram, cache: ObjectCache | None, options: dict[str, Any], *, piece: int | None = None
+) -> tuple[CompiledFunction, Module]:
+    """Return the code of a program and its LLVM text."""
+    machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-        return _load(program, module, machine, cache, lanes=able, eager=bool(lanes), threads=threads)
+        return _load(source, module, machine, cache, **options), module
 
 
 def compile_composed(
@@ -90,31 +157,38 @@ def compile_composed(
     program = composed.first
     compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), cache=cache, composed=composed)
     able = compile_lanes if lanes is not False else None
-    operations = sum(composed.operations)
-    options: dict[str, Any] = {"operations": operations, "lanes": able, "eager": bool(lanes), "threads": threads}
+    options: dict[str, Any] = {"lanes": able, "eager": bool(lanes), "threads": threads}
     with stage(f"compiling {program.name}"):
         with collector_paused():
             module = emit_composed(composed, fused=_fuses(machine))
-        return _load(program, module, machine, cache, **options)
+        return _load(program, module, machine, cache, operations=sum(composed.operations), **options)
 
 
 def lane_width() -> int:
     """Return the number of doubles per register of this machine: 8 (AVX-512), 4 (AVX2 with FMA), else 1 (no lanes)."""
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512f", False):
+    known = features()
+    if known.get("avx512f", False):
         return 8
-    return 4 if features.get("avx2", False) and features.get("fma", False) else 1
+    return 4 if known.get("avx2", False) and known.get("fma", False) else 1
 
 
 def _load(
-    program: Program, module: Module, machine: Any, cache: ObjectCache | None = None, **options: Any
+    program: Program | NamedProgram,
+    module: Module,
+    machine: Any,
+    cache: ObjectCache | None = None,
+    *,
+    operations: int | None = None,
+    **options: Any,
 ) -> CompiledFunction:
-    engine, addresses = _linked(program, module, (MAIN, STAGE, BATCH, BATCH_EACH, STAGES), machine, cache)
-    return CompiledFunction(program, addresses, n_work=module.n_work, engine=engine, **options)
+    derived = program.program if isinstance(program, NamedProgram) else program
+    description = CodeDescription.of(derived, module.n_work, operations)
+    engine, addresses = _linked(program.name, module, SCALAR, machine, cache)
+    return CompiledFunction(program, description, addresses, engine=engine, **options)
 
 
 def _load_lanes(
-    program: Program,
+    source: Program | NamedProgram,
     lanes: Lanes,
     each: bool,
     *,
@@ -123,26 +197,26 @@ def _load_lanes(
     composed: Composed | None = None,
 ) -> LaneCode:
     """Return code of a program for several states in SIMD lanes, or of ``composed``, which begins with this program."""
-    machine = _target_machine()
+    machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
     with stage(f"compiling {program.name} in lanes"):
         with collector_paused():
             if composed is None:
                 module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
             else:
                 module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
-        engine, addresses = _linked(program, module, (LANES, ROWS_LOOP), machine, cache)
+        engine, addresses = _linked(program.name, module, (LANES, ROWS_LOOP), machine, cache)
     return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
 
 
 def _linked(
-    program: Program, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
+    title: str, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
 ) -> tuple[Linked, list[int]]:
     """Return the owner of a module's code in memory, and the addresses of its functions."""
     try:
         code = _code(module.text, machine, cache)
     except RuntimeError as error:
-        raise CompileError(f"LLVM could not compile {program.name!r}: {error}") from error
-    return link(program.name, code, names, module.symbols, machine)
+        raise CompileError(f"LLVM could not compile {title!r}: {error}") from error
+    return link(title, code, names, module.symbols, machine)
 
 
 def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:
@@ -170,11 +244,15 @@ def _parsed(text: str, machine: Any) -> Any:
 
 def _origin(text: str, machine: Any) -> dict[str, object]:
     """Return all settings that determine the result of ``_object_code``, as the key of the cache."""
+    return {**_target(machine), "text": text_hash(text)}
+
+
+def _target(machine: Any) -> dict[str, object]:
+    """Return the settings that determine how text becomes code."""
     return {
-        "text": hashlib.sha256(text.encode()).hexdigest(),
         "triple": machine.triple,
         "cpu": llvm.get_host_cpu_name(),
-        "features": llvm.get_host_cpu_features().flatten(),
+        "features": feature_text(),
         "optimization": OPTIMIZATION_LEVEL,
         "relocation": RELOCATION,
         "model": CODE_MODEL,
@@ -186,7 +264,7 @@ def _origin(text: str, machine: Any) -> dict[str, object]:
 
 def _fuses(machine: Any) -> bool:
     """Return whether multiply-add is one instruction, as on 64-bit ARM; otherwise llvm.fma calls a slow function."""
-    return machine.triple.startswith(("aarch64", "arm64")) or llvm.get_host_cpu_features().get("fma", False)
+    return machine.triple.startswith(("aarch64", "arm64")) or features().get("fma", False)
 
 
 def _target_machine() -> Any:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
 from kane.errors import CompileError
 from kane.machine.linker import Linked, link
-from kane.machine.processor import target_machine
+from kane.machine.object_cache import environment_cache
+from kane.machine.processor import feature_text, target_machine
 
 # Byte offsets of the fields of an array object: its type ("kind"), data address, number of dimensions, addresses of its
 # shape and strides, dtype ("numbers") and flags. NumPy's C interface guarantees this layout to compiled extensions.
@@ -327,13 +330,24 @@ def python_call(address: int, n_memory: int, n_out: int, *, first: int = 0, chec
 def _method() -> tuple[_Method, Linked]:
     """Return the function's PyMethodDef and the owner of its code; both must live as long as the process."""
     _require_layout(np.zeros((1, 6))[:, ::2])
-    machine = target_machine(optimization=1)
-    module = llvm.parse_assembly(_PYTHON_CALL_TEXT.format(**_LAYOUT, carray=_CARRAY), llvm.create_context())
-    module.triple = machine.triple
-    owner, (address,) = link(
-        "a call from Python", machine.emit_object(module), ("kane_call",), _PYTHON_CALL_SYMBOLS, machine
-    )
+    machine, cache = target_machine(optimization=1), environment_cache()
+    text = _PYTHON_CALL_TEXT.format(**_LAYOUT, carray=_CARRAY)
+    origin = {
+        "call": hashlib.sha256(text.encode()).hexdigest(),
+        "triple": machine.triple,
+        "target": [llvm.get_host_cpu_name(), feature_text()],
+        "llvm": [*llvm.llvm_version_info, llvmlite.__version__],
+    }
+    make = functools.partial(_object, text, machine)
+    code = make() if cache is None else cache.get(origin, make)
+    owner, (address,) = link("a call from Python", code, ("kane_call",), _PYTHON_CALL_SYMBOLS, machine)
     return _Method(b"kane_call", address, _FASTCALL, None), owner
+
+
+def _object(text: str, machine: Any) -> bytes:
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = machine.triple
+    return bytes(machine.emit_object(module))
 
 
 def _require_layout(probe: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,11 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.dynamics.lane_modes import LaneModes
+from kane.dynamics.named_programs import NamedPrograms
 from kane.errors import ModelError
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import program
 from kane.formulation.quantities.responses import Responses
 from kane.native.blocks import settled_places
 from kane.native.contacts import ahead, charted, passing
@@ -99,11 +99,6 @@ class ContactParts(Parts):
     def called(self) -> tuple[ArrayFunction, ...]:
         charts = self.charts.called if self.charts else ()
         return (*self.listed, self.gaps, *self.quick.values(), *self.modes.programs, *charts)
-
-    @property
-    def plan(self) -> FrontPlan:
-        """None: rows come and go, and with them what ties columns together."""
-        return FrontPlan(0, [])
 
     def block(self) -> np.ndarray:
         intermittents = self.equations.intermittents
@@ -226,15 +221,11 @@ class ContactFunctions:
     code_of: Callable[[Program], CompiledFunction]
 
     @classmethod
-    def of(
-        cls,
-        equations: Equations,
-        code_of: Callable[[Program], CompiledFunction],
-        modes: CompiledModes = NO_COMPILED_MODES,
-    ) -> ContactFunctions:
+    def of(cls, programs: NamedPrograms, modes: CompiledModes = NO_COMPILED_MODES) -> ContactFunctions:
         """The functions of equations that have candidates; of the modes those are compiled that have expressions."""
-        eqs = equations.with_intermittent_rows
-        made = cls._over(_parts(eqs, code_of, ContactModes.of(eqs, modes)), Responses(eqs), modes, code_of)
+        touching = programs.of("with_intermittent_rows")
+        eqs = touching.equations
+        made = cls._over(_parts(touching, ContactModes.of(eqs, modes)), Responses(eqs), modes, programs.compile)
         for statuses in modes.statuses:
             with suppress(ModelError):
                 made = made.with_mode(statuses)
@@ -333,29 +324,33 @@ def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
     if not dyn.equations.intermittents:
         return None
-    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.equations, dyn.compile, dyn.ahead))
+    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.named, dyn.ahead))
 
 
-def _parts(
-    eqs: Equations, code_of: Callable[[Program], CompiledFunction], modes: ContactModes, *, settled_only: bool = False
-) -> ContactParts:
-    programs = [program(eqs, "constraints"), program(eqs, "configuration found")]
-    programs += [program(eqs.unconstrained, "kinematics"), program(eqs, "unconstrained")]
+def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool = False) -> ContactParts:
+    eqs = programs.equations
+    listed = [programs.code("constraints"), programs.code("configuration found")]
+    listed += [programs.of("unconstrained").code("kinematics"), programs.code("unconstrained")]
     own = None
     if eqs.system.own is not None:
-        inner = eqs.own
-        length = settled_places(len(inner.u), len(inner.q)).end
-        own = _function("settle", native.settle, _parts(inner, code_of, ContactModes(), settled_only=True), length)
-    gaps = code_of(program(eqs, "gaps"))
+        inner = programs.of("own")
+        length = settled_places(len(inner.equations.u), len(inner.equations.q)).end
+        own = _function("settle", native.settle, _parts(inner, ContactModes(), settled_only=True), length)
+    first = eqs, tuple(listed), own, FrontPlan(0, []), programs.code("gaps")
     if settled_only:
-        return ContactParts(
-            eqs, tuple(map(code_of, programs)), own, gaps, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes
-        )
+        return ContactParts(*first, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes)
     responses = Responses(eqs)
-    quick = {place: code_of(p) for place, p in _quick_programs(eqs, responses).items()}
+    factor, sizes = programs.code_with_notes("factor", responses.factor, lambda: _sizes(eqs, responses))
+    shared, entries, widths = sizes
+    others = {place: programs.code(name, make) for place, (name, make) in _quick_programs(eqs, responses).items()}
+    quick = {FACTOR: factor, FREE: programs.of("unconstrained").code("rhs"), **others}
+    return ContactParts(*first, quick, shared, entries, widths, modes)
+
+
+def _sizes(eqs: Equations, responses: Responses) -> tuple[int, int, list[int]]:
+    """``ContactParts.shared``, ``entries`` and ``widths``."""
     widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.intermittents), _permanent(eqs))]
-    sizes = len(responses.shared), len(responses.entries)
-    return ContactParts(eqs, tuple(map(code_of, programs)), own, gaps, quick, *sizes, widths, modes)
+    return len(responses.shared), len(responses.entries), widths
 
 
 def _permanent(eqs: Equations) -> Sequence[Equation]:
@@ -363,24 +358,28 @@ def _permanent(eqs: Equations) -> Sequence[Equation]:
     return eqs.constraints[: len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)]
 
 
-def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, Program]:
-    """What ``ContactParts.quick`` is made of."""
+def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str, Callable[[], Program]]]:
+    """What ``ContactParts.quick`` is made of besides the factor: names, and functions that derive the programs."""
     m, permanent = len(eqs.constraints), _permanent(eqs)
-    found = {FACTOR: responses.factor(), FREE: program(eqs.unconstrained, "rhs")}
-    found[SUBSTITUTION] = responses.substitution()
+    found: dict[int, tuple[str, Callable[[], Program]]] = {SUBSTITUTION: ("substitution", responses.substitution)}
     if permanent:
-        found[ALWAYS] = responses.held("permanent rows", permanent)
-        found[MOVING] = responses.velocities("velocities of permanent rows", permanent)
+        found[ALWAYS] = _derived(responses.held, "permanent rows", permanent)
+        found[MOVING] = _derived(responses.velocities, "velocities of permanent rows", permanent)
     if len(eqs.u) <= MANY_SPEEDS:
         below = (0, *CAPACITIES)
         for k, capacity in enumerate(CAPACITIES):
             if below[k] < m:
                 for slides in (False, True):
-                    found[SOLUTIONS + 4 * k + 2 * slides] = responses.solution(capacity, slides=slides)
+                    make = partial(responses.solution, capacity, slides=slides)
+                    found[SOLUTIONS + 4 * k + 2 * slides] = f"solution {capacity} {slides}", make
     for k, c in enumerate(eqs.intermittents):
         at = BLOCK + TABLE * k
-        found[at + ANSWER] = responses.held(f"rows of {c.name}", c.rows)
-        found[at + MOVES] = responses.velocities(f"velocities of {c.name}", c.rows)
+        found[at + ANSWER] = _derived(responses.held, f"rows of {c.name}", c.rows)
+        found[at + MOVES] = _derived(responses.velocities, f"velocities of {c.name}", c.rows)
         if c.constraint.friction is not None and c.tangents:
-            found[at + SLIDE] = responses.sliding(f"friction of {c.name}", c)
+            found[at + SLIDE] = _derived(responses.sliding, f"friction of {c.name}", c)
     return found
+
+
+def _derived(derive: Callable[[str, Any], Program], name: str, of: Any) -> tuple[str, Callable[[], Program]]:
+    return name, partial(derive, name, of)

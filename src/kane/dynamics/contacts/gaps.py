@@ -13,9 +13,8 @@ def gap_function(dyn: Dynamics) -> tuple[list[str], ArrayFunction]:
     e = dyn.equations
     closing = [c for c in e.intermittents if c.normal is not None]
 
-    def compiled() -> ArrayFunction:
+    def program() -> Program:
         gaps = e.unconstrained.baked_in([c.numbers[GAP] for c in closing])
-        program = Program("gaps", gaps, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters)
-        return dyn.compile(program)
+        return Program("gaps", gaps, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters)
 
-    return [c.name for c in closing], dyn.derived(("gaps",), compiled)
+    return [c.name for c in closing], dyn.derived(("gaps",), lambda: dyn.named.code("gaps at the start", program))

@@ -12,7 +12,7 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.dynamics.embedded.front_plan import FrontPlan, front_plan
+from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -61,11 +61,13 @@ class Parts:
         equations: equations with the constraints.
         programs: "constraints", "configuration", "kinematics" and "unconstrained".
         own: projection of the configuration by the joints' own speeds; None if these are the generalized speeds.
+        plan: elimination order of the loops.
     """
 
     equations: Equations
     programs: tuple[CompiledFunction, ...]
     own: ConstrainedFunction | None
+    plan: FrontPlan
 
     @property
     def n_work(self) -> int:
@@ -125,11 +127,6 @@ class Parts:
         )
         inner = self.own is None or self.own.parts.owns(stage[head[STAGES + OWN] :])
         return valid and inner and np.array_equal(given, head)
-
-    @cached_property
-    def plan(self) -> FrontPlan:
-        """Elimination order of the loops."""
-        return front_plan(self.equations)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         eqs = self.equations

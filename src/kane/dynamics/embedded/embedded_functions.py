@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
 from kane.dynamics.embedded.compiled_selections import CompiledSelection, with_selections
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Parts
 from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
-from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import program
+from kane.dynamics.embedded.front_plan import FrontPlan, front_plan
+from kane.dynamics.named_programs import NamedPrograms
 from kane.native import embedding, loops
 from kane.native.blocks import embedding_places, settled_places
 from kane.native.settle import settle as native_projection
@@ -24,30 +22,25 @@ class EmbeddedFunctions:
     """Factory of these functions; each is made when it is first needed.
 
     Args:
-        equations: equations with constraints, or with configurations that their speeds keep.
-        compile: compiler of programs.
+        programs: programs of equations with constraints, or with configurations that their speeds keep.
         modes: speed selections that have compiled equations.
     """
 
-    def __init__(
-        self,
-        equations: Equations,
-        compile: Callable[[Program], CompiledFunction],
-        modes: CompiledModes = NO_COMPILED_MODES,
-    ) -> None:
-        self._equations, self._compile, self._modes = equations, compile, modes
-        free, own = equations.unconstrained, equations.system.own
-        programs = [program(equations, "constraints"), program(equations, "configuration")]
-        programs += [program(free, "kinematics"), program(equations, "unconstrained")]
-        by_own = None if own is None else EmbeddedFunctions(equations.own, compile).project()
-        self._parts = Parts(equations, tuple(self._compile(p) for p in programs), by_own)
+    def __init__(self, programs: NamedPrograms, modes: CompiledModes = NO_COMPILED_MODES) -> None:
+        self._equations, self._programs, self._modes = programs.equations, programs, modes
+        equations, free = self._equations, programs.of("unconstrained")
+        rows = [programs.code(name) for name in ("constraints", "configuration")]
+        rows.append(free.code("kinematics"))
+        last, plan = programs.code_with_notes("unconstrained", notes=lambda: front_plan(equations))
+        by_own = None if equations.system.own is None else EmbeddedFunctions(programs.of("own")).project()
+        self._parts = Parts(equations, (*rows, last), by_own, FrontPlan(*plan))
 
     def make(self, name: str) -> ArrayFunction:
         """Return a function by name: "embedding", or a quantity that the equations do not express symbolically."""
         own = self._makers.get(name)
         if own is not None:
             return own()
-        free = self._compile(program(self._equations.unconstrained, RULES[name][0]))
+        free = self._programs.of("unconstrained").code(RULES[name][0])
         return EmbeddedQuantity(name, self._embedding(), free)
 
     def project(self) -> ConstrainedFunction:
@@ -64,7 +57,7 @@ class EmbeddedFunctions:
             "settle", native_projection, self._parts, length, mode=mode, rest=eqs.inputs, threads=1
         )
         numeric = self._constrained("rhs", self._native.rhs, nq + n), projections
-        chosen = [CompiledSelection.of(choice, self._compile) for choice in self._modes.chosen(eqs)]
+        chosen = [CompiledSelection.of(choice, self._programs.compile) for choice in self._modes.chosen(eqs)]
         grows = self._modes.met and not eqs.intermittents
         return with_selections(numeric, chosen) if chosen or grows else numeric
 

@@ -158,13 +158,19 @@ def _poses(eqs: Derived) -> Quantity:
 
 def _jacobian(eqs: Derived, name: str) -> Quantity:
     """Return the Jacobian of a point of a body or named frame; it reads the point's position there [m]."""
-    still = {eqs.bodies[0]: FixedFrame(0, ZERO_VECTOR, Rotation.identity())}
-    if name not in (frames := {**still, **eqs.posed}):
-        raise ModelError(f"there is no body or frame {name!r}; {near(name, list(eqs.posed))}")
+    frame = _frame(eqs, name)
     point = tuple(eqs.t.arena.leaf(INPUT, f"{name}.{axis}") for axis in "xyz")
     rows = ("w_x", "w_y", "w_z", "v_x", "v_y", "v_z")
     names = [f"{row}_{u.name}" for row in rows for u in eqs.u]
-    return Quantity(names, eqs.baked_in(point_jacobian(eqs.system, frames[name], point)), point)
+    return Quantity(names, eqs.baked_in(point_jacobian(eqs.system, frame, point)), point)
+
+
+def _frame(eqs: Derived, name: str) -> FixedFrame:
+    """Return a body's own frame, the ground, or a named frame."""
+    still = {eqs.bodies[0]: FixedFrame(0, ZERO_VECTOR, Rotation.identity())}
+    if name not in (frames := {**still, **eqs.posed}):
+        raise ModelError(f"there is no body or frame {name!r}; {near(name, list(eqs.posed))}")
+    return frames[name]
 
 
 def _constraints(eqs: Derived) -> Quantity:
@@ -247,13 +253,24 @@ def quantity(equations: Derived, name: str) -> Quantity:
     Raises:
         ModelError: there is no such program, body or frame.
     """
-    require(name, str, 'a program has a name such as "forward"')
+    require_program(equations, name)
     with collector_paused():
         if name.startswith("jacobian "):
             return _jacobian(equations, name.removeprefix("jacobian "))
-        if name in PROGRAMS:
-            return PROGRAMS[name](equations)
-    raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
+        return PROGRAMS[name](equations)
+
+
+def require_program(equations: Derived, name: str) -> None:
+    """Raise if there is no program of this name.
+
+    Raises:
+        ModelError: there is no such program, body or frame.
+    """
+    require(name, str, 'a program has a name such as "forward"')
+    if name.startswith("jacobian "):
+        _frame(equations, name.removeprefix("jacobian "))
+    elif name not in PROGRAMS:
+        raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
 
 
 def written_quantity(equations: Derived, name: str) -> Quantity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -112,8 +112,7 @@ class Atlas:
         model.connections = [changed.get(c, c) for c in model.connections]
         model.cuts = [changed.get(c, c) for c in model.cuts]
         model.coordinates(*(renamed.get(leaf.name, leaf.name) for leaf in declared.q))
-        found = reformulated(declared, model)
-        return replace(declared, **{f.name: getattr(found, f.name) for f in fields(Equations)})
+        return reformulated(declared, model)
 
 
 def _redrawn(connection: Connection, chart: Chart) -> Connection:

@@ -52,19 +52,19 @@ def of_time_alone(functions: Iterable[ArrayFunction], time: Expr, constants: fro
     for function in functions:
         known = _time_expressions.setdefault(function, {})
         if constants not in known:
-            known[constants] = _largest(_roots(function), time, constants)
+            known[constants] = _largest(_roots(function, time), time, constants)
         found |= dict.fromkeys(known[constants])
     return tuple(found)
 
 
-def _roots(function: ArrayFunction) -> list[Expr]:
-    """Return the outputs of all programs that a function calls."""
+def _roots(function: ArrayFunction, time: Expr) -> list[Expr]:
+    """Return the outputs of all programs that a function calls and that read the time."""
     parts = getattr(function, "parts", None)
-    return [root for called in (parts.called if parts else [function]) for root in called.roots]
+    return [root for f in (parts.called if parts else [function]) if time in f.reads for root in f.roots]
 
 
 def _largest(roots: Sequence[Expr], time: Expr, constants: frozenset[Expr]) -> tuple[Expr, ...]:
-    if not any(time in node.args for node in time.arena.nodes):
+    if not roots or not any(time in node.args for node in time.arena.nodes):
         return ()
     still, moving, used = set(constants), {time}, dict.fromkeys(roots)
     for node in reachable(roots):

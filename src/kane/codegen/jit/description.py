@@ -1,0 +1,72 @@
+"""What callers of native code need to know of its program, as text in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kane.codegen.emit.llvm import Module
+from kane.codegen.programs.program import Program
+from kane.expression.traverse import leaves
+
+
+class CodeDescription(NamedTuple):
+    """Lengths of the arrays of a program and of its native code.
+
+    Attributes:
+        n_state, n_rest, n_parameters, n_stage, n_out, n_work: lengths of the arrays.
+        operations: operations of one state.
+        symbols: functions of the C library that the code calls.
+        text: hash of the LLVM text, which is part of the key of the object code.
+        reads: operation and name of each leaf on which the outputs depend; empty if unknown.
+        notes: what callers need besides.
+    """
+
+    n_state: int
+    n_rest: int
+    n_parameters: int
+    n_stage: int
+    n_out: int
+    n_work: int
+    operations: int
+    symbols: Sequence[str] = ()
+    text: str = ""
+    reads: Sequence[tuple[int, str]] = ()
+    notes: Any = None
+
+    @classmethod
+    def of(cls, program: Program, n_work: int, operations: int | None = None) -> CodeDescription:
+        """Return the lengths of a program."""
+        return cls(
+            n_state=len(program.state),
+            n_rest=len(program.rest),
+            n_parameters=len(program.parameters),
+            n_stage=len(program.stage_outputs),
+            n_out=len(program.outputs),
+            n_work=n_work,
+            operations=len(program.instructions) if operations is None else operations,
+        )
+
+    @classmethod
+    def whole(cls, program: Program, module: Module, notes: Any) -> CodeDescription:
+        """Return everything from which another process calls the code without the program."""
+        reads = [(leaf.op, leaf.data) for leaf in leaves(program.outputs)]
+        return cls.of(program, module.n_work)._replace(
+            symbols=module.symbols, text=text_hash(module.text), reads=reads, notes=notes
+        )
+
+    def written(self) -> bytes:
+        """Return the description as JSON."""
+        return json.dumps(self._asdict()).encode()
+
+    @classmethod
+    def read(cls, content: bytes) -> CodeDescription:
+        """Return the description that ``written`` expressed."""
+        return cls(**json.loads(content))
+
+
+def text_hash(text: str) -> str:
+    """Return the hash of LLVM text."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,40 @@
+"""Digest of equations: hash of everything from which their programs are derived."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from kane.errors import FileError
+from kane.formulation.equations import Equations
+from kane.formulation.equations_form import settings
+from kane.machine.sources import sources_digest
+from kane.model.model_form import described, model_writer
+
+# Parts of a model from which nothing is derived: shapes are drawn, and contacts between them are kept as expressions.
+PARTS_WITHOUT_EQUATIONS = ("shapes", "notes")
+
+
+def equations_digest(equations: Equations) -> str | None:
+    """Return the hash of equations and of the sources that derive programs from them; None if there is none.
+
+    There is no digest of equations that are not those of a whole model, nor of models with joints or loads from
+    outside kane, nor of models with Python functions: no hash covers their code.
+    """
+    if not equations.whole:
+        return None
+    sources = sources_digest()
+    if sources is None or any(c.joint.recorded(c.coordinates) is not c.joint for c in equations.model.connections):
+        return None
+    try:
+        content = _content(equations)
+    except FileError:
+        return None
+    return hashlib.sha256(json.dumps([sources, content]).encode()).hexdigest()
+
+
+def _content(equations: Equations) -> dict[str, Any]:
+    write = model_writer(equations.model)
+    model = described(equations.model, write, without=PARTS_WITHOUT_EQUATIONS)
+    return {**model, **settings(equations, write), "defaults": list(equations.defaults.items())}
