@@ -27,7 +27,7 @@ from kane.expression.functions import cos, sin
 from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
-from kane.formulation.search.speed_candidates import intermittents, own_speed_definitions
+from kane.formulation.search.speed_candidates import candidates, own_speed_definitions
 from kane.library import chain, random_tree, stanford_arm
 
 # Some hundred products of numbers of order one on each route; what is divided by Y is so twice.
@@ -42,7 +42,7 @@ def drawn(model, seed):
     random = np.random.default_rng(seed)
     system = kane.formulate(model).system
     chosen, used = {}, set()
-    offers = intermittents(system)
+    offers = candidates(system)
     for k in random.permutation(len(offers)):
         offer = offers[int(k)]
         wanted = used.isdisjoint(offer.columns) and random.random() < 0.7

@@ -38,7 +38,7 @@ OTHERS = (
 # Files whose own text forbids a meaning, and the words that say so.
 NOT_LOADABLE = {
     "ur_description/urdf/ur3.urdf": "lacks name",
-    "alex_description/urdf/alex_psyonic_hands.urdf": "mimics 'index_q1', which is not there",
+    "alex_description/urdf/alex_psyonic_hands.urdf": "mimics 'index_q1', which does not exist",
     "romeo_description/urdf/romeo.urdf": "lock=['LHand', 'RHand']",
     "romeo_description/urdf/romeo_small.urdf": "repair=['RShoulderYawLink', 'RElbowYawLink']",
     "romeo_description/urdf/romeo_laas_small.urdf": "repair=[",

@@ -38,7 +38,7 @@ def equations():
 @pytest.mark.parametrize("statuses", COUNTS)
 def test_programs_of_a_mode_take_as_many_operations_as_before(statuses):
     mode = ContactMode(equations(), Responses(equations()), statuses)
-    programs = mode.accelerations(), mode.guards(), mode.missed(), mode.step(), mode.settled()
+    programs = mode.accelerations(), mode.guards(), mode.missed(), mode.step(), mode.projected()
     found = [count_operations(quantity.outputs) for quantity in programs]
     assert [(each["mul"], each["add"], each["div"]) for each in found] == COUNTS[statuses]
 

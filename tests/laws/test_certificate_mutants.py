@@ -66,7 +66,7 @@ SUBJECTS = {
     "quaternion": lambda J, n: [J.Free(n), J.Spherical(n)],
     "weld": lambda J, n: [J.Weld()],
     "gimbal.gimbal": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
-    "gimbal.speeds": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
+    "gimbal.gimbal_speeds": lambda J, n: [*gimbals(J, n, J.AngleRates()), *gimbals(J, n, J.MeasureNumbers())],
     "measure_numbers": lambda J, n: gimbals(J, n, J.MeasureNumbers()),
     "gimbal.angles": lambda J, n: gimbals(J, n, J.MeasureNumbers()),
     "custom": lambda J, n: [knee(J, n), lambda p: cam(J, 2.0 * p + 0.3)],
@@ -75,7 +75,7 @@ SUBJECTS = {
     "rate_joint": lambda J, n: [],  # names
     "axis_joint": lambda J, n: [],  # names
     "chart": lambda J, n: [],  # other angles of the same motion: tests/agreement/test_charts.py
-    "gimbal.chart": lambda J, n: [],  # likewise
+    "gimbal.gimbal_chart": lambda J, n: [],  # likewise
     "recorded_pose": lambda J, n: [],  # a custom joint from a file: tests/unit/test_model_file.py
 }
 # A file that nobody has listed is spoiled as its joint's own examples have it.
@@ -84,7 +84,7 @@ for kind in vars(joints).values():
         values = [{f.name: getattr(x, f.name) for f in fields(x) if f.init} for x in kind.examples("j", AXIS)]
         made = partial(lambda name, given, J, n: [getattr(J, name)(**x) for x in given], kind.__name__, values)
         SUBJECTS.setdefault(kind.__module__.removeprefix(PACKAGE), made)
-STILL = ("pose_check", "rate_joint", "axis_joint", "chart", "gimbal.chart", "recorded_pose")
+STILL = ("pose_check", "rate_joint", "axis_joint", "chart", "gimbal.gimbal_chart", "recorded_pose")
 MOVING_FILES = [stem for stem in SUBJECTS if stem not in STILL]
 # Of the longer files one mutant of so many is tried; all of them in the slow tests.
 QUICK = {"measure_numbers": 6, "quaternion": 6, "free": 5, "pose_motion": 5, "planar": 4, "cylindrical": 4}

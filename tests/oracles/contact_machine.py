@@ -78,7 +78,7 @@ class ContactMachine:
 
     def settled(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return q and u projected onto the active rows."""
-        out = self.call("settle", q, u, t)
+        out = self.call("project", q, u, t)
         return out[: self.nq], out[self.nq : self.nq + self.n]
 
     def terms(self, q: Any, u: Any, t: float = 0.0) -> ConstraintTerms:

@@ -359,7 +359,7 @@ def test_modes_that_runs_meet_are_compiled_as_they_go():
     fast = kane.compile_modes(dyn)
     first, own = stepped(dyn, how), stepped(fast, how, lambda: fast.derived("met modes", lambda: None).wait())
     assert np.abs(own.q - first.q).max() < 1e-9
-    functions, integration = own._problem.switching._at(0).functions, own._integration
+    functions, integration = own._problem.mode_source._at(0).functions, own._integration
     assert {*functions.parts.modes.statuses} >= {(1, 0), (0, 1)}
     stage = stage_in_force(integration.system, SETTLE, functions.project).view(np.int64)
     assert stage[functions.parts.held.stop + CHOSEN] != NONE

@@ -361,7 +361,7 @@ def test_choices_that_runs_meet_are_compiled_as_they_go():
         if k % 100 == 0:
             wait_for_met(fast)
     assert np.abs(steppers[1].q - steppers[0].q).max() < 1e-12
-    stage = stage_in_force(steppers[1]._integration.system, SETTLE, steppers[1]._problem.switching._functions.pair[1])
+    stage = stage_in_force(steppers[1]._integration.system, SETTLE, steppers[1]._problem.mode_source._functions.pair[1])
     assert stage.view(np.int64)[CHOSEN] != NONE
     runs = [kane.simulate(d, dt=1e-3, **how) for d in (dyn, fast)]
     wait_for_met(fast)
@@ -388,7 +388,7 @@ def test_choices_that_the_trajectories_of_an_ensemble_meet_are_compiled_behind_i
 
 def test_runs_whose_choices_are_not_compiled_yet_are_those_in_numbers_and_say_so(monkeypatch):
     dyn, how = turning()
-    monkeypatch.setattr("kane.dynamics.mode_cache.MetModes._compile", lambda self, mode: None)
+    monkeypatch.setattr("kane.dynamics.mode_cache.ModeCache._compile", lambda self, mode: None)
     fast = kane.compile_modes(dyn)
     runs = [kane.simulate(d, **how) for d in (dyn, fast)]
     assert np.array_equal(runs[0].q, runs[1].q)
@@ -402,7 +402,7 @@ def test_a_choice_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers
     def broken(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("kane.dynamics.embedded.compiled_selections.CompiledChoice.of", broken)
+    monkeypatch.setattr("kane.dynamics.embedded.compiled_selections.CompiledSelection.of", broken)
     with warnings.catch_warnings(record=True) as told:  # by whichever run ends after the thread has failed
         warnings.simplefilter("always")
         first = kane.simulate(fast, **how)
@@ -438,7 +438,7 @@ def test_equations_that_do_not_fit_in_memory_are_an_error_of_this_library(monkey
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr("kane.dynamics.embedded.embedded_functions.CompiledChoice.of", full)
+    monkeypatch.setattr("kane.dynamics.embedded.embedded_functions.CompiledSelection.of", full)
     with pytest.raises(ModelError, match="do not fit in memory; give fewer"):
         kane.compile_modes(dyn, ["u2, u3 dependent"])
     with warnings.catch_warnings():

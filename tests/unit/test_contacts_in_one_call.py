@@ -30,7 +30,7 @@ def test_a_hundred_changes_of_ten_speeds_and_six_contacts_take_a_few_native_call
         finally:
             sys.setprofile(None)
 
-    monkeypatch.setattr(module, "run_march", counted)
+    monkeypatch.setattr(module, "advance_to_end", counted)
     run = kane.simulate(dyn, until=0.7, q={"f_y": 0.5} | {f"q{k}": 0.2 * k for k in range(4)})
     # Native calls end where the store of changes is full, and after some milliseconds, to tell of progress.
     chunks = seen.count("advance") // 2  # of the problem and of its method

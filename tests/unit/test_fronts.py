@@ -89,7 +89,7 @@ def test_random_systems_are_solved_as_their_multipliers_say(seed, kind):
     M += (0.1 + np.abs(M).sum(axis=1)) * np.eye(n)
     r = -A @ random.normal(size=n)
     t = arrays_for(A.copy(), plan_of(fronts(rows, ties, n), ties))
-    t.intermittents[:] = 1
+    t.candidates[:] = 1
     e, z, udot = np.zeros(n), np.zeros(n), np.zeros(n)
     rank = factor_fronts(t, t.A)
     assert rank == np.linalg.matrix_rank(A, tol=2.0**-26 * np.linalg.norm(A, axis=0).max()) or kind == "weak"
@@ -110,7 +110,7 @@ def test_weak_pivots_are_left_to_later_fronts_and_not_taken():
     plan = plan_of([Front([0], [2], [0], last), last], [(i, i) for i in range(3)])
     for weak, chosen in ((1.0, 1), (1e-6, 0)):
         t = arrays_for(np.array([[weak, 0.0, 1.0], [0.0, 1.0, 0.5]]), plan)
-        t.intermittents[:] = 1
+        t.candidates[:] = 1
         assert factor_fronts(t, t.A) == 2
         assert smallest_pivot(t) > 0.5
         assert t.sizes[PIVOTS] == chosen

@@ -131,7 +131,7 @@ def test_derivatives_by_parameters_and_tangent_coordinates_are_those_of_whole_ru
     assert T.shape[1] == {"four_bar": 2, "sleigh": 5, "body": 12, "ball joint": 6}[dyn.equations.name]
 
     def states(z, parameters, of=motion):
-        x = of.settled(t[0], x0 + T @ z, parameters)
+        x = of.projected(t[0], x0 + T @ z, parameters)
         return of.run(x[None], [t], parameters, kane.RK8(rtol=1e-13, atol=1e-13))[:2]
 
     x, S = states(np.zeros(T.shape[1]), dyn.parameters)

@@ -173,7 +173,7 @@ def test_derivatives_of_a_stretch_are_those_of_runs_with_the_same_events(kind):
     fine = kane.RK8(rtol=1e-12, atol=1e-12)
 
     def stretch(x, parameters=dyn.parameters):
-        return motion.run(motion.settled(0.0, x, parameters)[None], [t], parameters, fine)
+        return motion.run(motion.projected(0.0, x, parameters)[None], [t], parameters, fine)
 
     at = stretch(x0)
     (T,) = at.moves

@@ -105,7 +105,7 @@ def test_forces_that_are_no_forces_of_contacts_are_refused(crate):
     q, u = np.zeros(4), np.zeros(4)
     with pytest.raises(kane.ModelError, match="no contact, stop, stick, latch or switch 'lef'"):
         revealed(q, u, contacts={"lef": [1.0, 0.0]})
-    with pytest.raises(kane.ModelError, match="one number for each of its rows, normal, "):
+    with pytest.raises(kane.ModelError, match="one number for each row: normal, "):
         revealed(q, u, contacts={"left": [1.0]})
     with pytest.raises(kane.ModelError, match="contacts= is a dict from names to forces"):
         revealed(q, u, contacts=[1.0, 0.0])

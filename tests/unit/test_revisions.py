@@ -35,7 +35,7 @@ def free():
 def held_back(monkeypatch):
     """What lets the worker formulate."""
     gate, formulate = threading.Event(), revisions.with_other_intermittent
-    monkeypatch.setattr(revisions, "with_other_candidates", lambda *args: gate.wait(60) and formulate(*args))
+    monkeypatch.setattr(revisions, "with_other_intermittent", lambda *args: gate.wait(60) and formulate(*args))
     return gate
 
 
@@ -291,5 +291,5 @@ def test_a_constraint_in_a_list_of_rates_says_what_a_list_may_hold():
     A = m.body("A", mass=1.0, inertia=(0.1,) * 3, com=(0.3, 0, 0))
     hinge = m.connect(m.ground, A, kane.Revolute("q1"))
     pin = kane.Coincidence(A.point((1, 0, 0)), m.ground.point((1, 0, 0)))
-    with pytest.raises(kane.ModelError, match=r"give only expressions of velocities in a list.*a constraint"):
+    with pytest.raises(kane.ModelError, match=r"give only expressions of velocities in a list.*each constraint"):
         kane.Stepper(kane.build(kane.formulate(m))).impose([pin, hinge.qdot])

@@ -82,14 +82,14 @@ def test_the_end_of_a_step_is_put_onto_the_rows_along_the_change_that_the_slope_
         call, rows = Calls(machine), machine.in_force()
         nearby, end = moved(rng, q, u, 1e-5, 1e-5), moved(rng, q, u, 1e-8, 1e-3)
         call("rhs", *nearby)
-        found = call("settle_end", *end)
+        found = call("project_step_end", *end)
         require_kept(machine, found[: machine.nq], found[short], found[short])
         T, free = machine.terms(*nearby), machine.terms(found[: machine.nq], end[1])
         given = np.linalg.solve(T.M, T.A[rows].T)
         # The rows are those where it ends; M and the direction of the forces are those of the slope.
         expected = end[1] - given @ np.linalg.solve(free.A[rows] @ given, free.motion[rows])
         assert found[short] == pytest.approx(expected, abs=1e-13)
-        least = call("settle", *end)[short]
+        least = call("project", *end)[short]
         # By 1e-5 of a change of 1e-3, times what rows that are nearly dependent make of it; not zero, as if made anew.
         assert 1e-12 < np.abs(found[short] - least).max() < 1e-6
 
@@ -101,7 +101,7 @@ def test_what_is_on_the_rows_but_for_rounding_stays_as_it_is(machine):
         q, u = settled_state(machine, rng)
         call = Calls(machine)
         call("rhs", q, u)
-        found = call("settle_end", q, u)
+        found = call("project_step_end", q, u)
         assert found[: len(q) + len(u)].tolist() == [*q, *u]
         assert found[-1] == pytest.approx(call("settle", q, u)[-1], rel=1e-9)
 
@@ -115,7 +115,7 @@ def test_rows_that_come_to_rest_have_no_speed_at_all(machine):
     call("rhs", q, np.zeros(machine.n))
     T, rows = machine.terms(q, np.zeros(machine.n)), machine.in_force()
     u = 1e-18 * np.linalg.solve(T.M, T.A[rows].T) @ rng.normal(size=len(rows))  # what rows take away whole
-    assert call("settle_end", q, u)[machine.nq : machine.nq + machine.n].tolist() == [0.0] * machine.n
+    assert call("project_step_end", q, u)[machine.nq : machine.nq + machine.n].tolist() == [0.0] * machine.n
 
 
 @pytest.mark.parametrize("before", ["nothing", "another mode"])
@@ -130,7 +130,7 @@ def test_a_scratch_without_this_mode_serves_nothing(machine, before):
             machine.status[:] = [HELD, OPEN] if kept[0] == OPEN or kept.all() else [OPEN, HELD]
             call("rhs", q, u)
             machine.status[:] = kept
-        assert call("settle_end", *end).tolist() == Calls(machine)("settle", *end).tolist()
+        assert call("project_step_end", *end).tolist() == Calls(machine)("project", *end).tolist()
 
 
 def test_a_slope_far_away_does_not_keep_a_state_off_its_rows(machine):
@@ -144,7 +144,7 @@ def test_a_slope_far_away_does_not_keep_a_state_off_its_rows(machine):
         call = Calls(machine)
         call("rhs", *far)
         end = moved(rng, q, u, 1e-3, 1e-1)
-        found = call("settle_end", *end)
+        found = call("project_step_end", *end)
         require_kept(machine, found[: machine.nq], found[machine.nq : machine.nq + machine.n], end[1])
 
 
@@ -157,4 +157,4 @@ def test_rows_that_repeat_others_are_settled_as_from_the_beginning():
     q, u = machine.settled([1.0, 0, 0, 0, 0, 0.1, 0, 0.3], [0.1, 0, 0, 0, 0, 0, 0.2])
     call = Calls(machine)
     call("rhs", q, u)
-    assert call("settle_end", q, u).tolist() == Calls(machine)("settle", q, u).tolist()
+    assert call("project_step_end", q, u).tolist() == Calls(machine)("project", q, u).tolist()

@@ -143,7 +143,7 @@ def test_what_is_no_shape_or_has_no_place_is_refused_by_name(tmp_path):
             b.shape(shape, **given)
     assert m.shapes == []
     for path, scale, words in [
-        ("x.txt", 1, "no mesh"),
+        ("x.txt", 1, "is not a mesh"),
         ("x.stl", 0, "scale"),
         ("x.stl", (1, 2), "scale"),
         ("x.stl", "1", "scale"),

@@ -152,7 +152,7 @@ def test_what_is_no_film_is_refused_before_anything_is_drawn(run, tmp_path):
         ("x.gif", {"speed": -1}, "speed"),
         ("x.gif", {"size": (101, 100)}, "even numbers"),
         ("x.gif", {"size": 100}, "even numbers"),
-        ("x.gif", {"speed": 1e-9}, "pictures"),
+        ("x.gif", {"speed": 1e-9}, "frames"),
     ]:
         with pytest.raises((FileError, ModelError), match=words):
             run.save_video(tmp_path / path, **given)

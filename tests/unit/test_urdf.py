@@ -239,7 +239,7 @@ def test_wrong_mimics_are_refused():
     itself = robot(*map(link, "ab"), joint("j", "a", "b", inside=mimic("j")))
     assert "in a loop: 'j' -> 'j'" in refusal(itself)
     unknown = robot(*three, joint("jay", "a", "b"), joint("k", "b", "c", inside=mimic("jai")))
-    assert "mimics 'jai', which is not there; did you mean jay" in refusal(unknown)
+    assert "mimics 'jai', which does not exist; did you mean jay" in refusal(unknown)
     floating = robot(*three, joint("j", "a", "b", "floating", ""), joint("k", "b", "c", inside=mimic("j")))
     assert "has no single coordinate" in refusal(floating)
     follower = robot(*three, joint("j", "a", "b"), joint("k", "b", "c", "floating", mimic("j")))
