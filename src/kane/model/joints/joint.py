@@ -110,7 +110,7 @@ class Joint(ABC):
 
     @abstractmethod
     def speed_names(self, name: str) -> tuple[str, ...]:
-        """Return the names of the nu speeds, made from ``name`` likewise."""
+        """Return the names of the nu speeds, made from ``name`` in the same way."""
 
     @abstractmethod
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
