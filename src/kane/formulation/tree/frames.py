@@ -32,9 +32,9 @@ from kane.model.joints.joint import JointMotion
 LEAST_AXIS_DISTANCE = 1e-9
 ROTATION_ROUND_OFF = 1e-13
 # Smallest sine of the angle between two axes for which their common perpendicular is used. The perpendicular may be
-# 1/sine times as far away as the joints. Second moments about a point so far away lose twice the digits of this factor.
+# 1/sine times as far away as the joints. Second moments about a point at this distance lose 2 log10(1/sine) digits.
 SKEW = 1e-2
-# Value of all angles and parameters at which _keeps checks a rotation numerically.
+# Value of all angles and parameters for which ``_keeps`` checks a rotation numerically.
 SOMEWHERE = 0.7
 
 
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass
 class _Axes:
-    """Axis of a link's joint and choice of its frame K, in L; None if not a constant axis or not chosen yet."""
+    """Axis of a link's joint, None if not constant in L; pose of its frame K in L, None before it is chosen."""
 
     turns: np.ndarray | None = None
     slides: np.ndarray | None = None
