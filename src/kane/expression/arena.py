@@ -104,7 +104,7 @@ class Arena:
         )
 
     def unary(self, op: int, a: Expr) -> Expr:
-        """Return the node op(a) without simplification, which ``construct`` does."""
+        """Return the node op(a) without simplification; ``construct`` simplifies."""
         table = self.tables[op]
         node = table.get(a)
         if node is None:

@@ -87,7 +87,7 @@ class PathKinematics:
                 self._use_papers_root(k)
 
     def _root(self) -> int:
-        """Return the body that six freedoms move from the ground, by one joint or through massless bodies.
+        """Return the body with six degrees of freedom from the ground, by one joint or through massless bodies.
 
         Raises:
             ModelError: there is no such body, or a body on the way to it has several children.

@@ -12,8 +12,8 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import ModelError
 
-# Adjacent triangles are one face if their corners are within this fraction of the size from a common plane. Flat sides
-# in single-precision files are flat to about this accuracy.
+# Adjacent triangles are one face if their corners are within this fraction of the size (largest extent along an axis)
+# from a common plane. Flat sides in single-precision files are flat to about this accuracy.
 COPLANARITY_TOLERANCE = 1e-6
 # A depth is accurate to FOUND times itself or SHALLOW times the size. A mesh is convex up to a depth of SHALLOW times
 # its size.
