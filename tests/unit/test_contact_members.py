@@ -185,7 +185,7 @@ def ground_on_ground(m, body, hinge, floor):
     m.contact(m.ground.point((0, 1, 0)), floor)
 
 
-@refused("do not find the ends of a surface")
+@refused("as a surface it must be infinite")
 def on_a_cylinder_with_ends(m, body, hinge, floor):
     m.contact(body.point(), kane.Cylinder(m.ground.point(), m.ground.z, 1.0, 2.0))
 

@@ -321,7 +321,7 @@ NO_ROTATION = [[2, 0, 0], [0, 1, 0], [0, 0, 1]]
     [
         (lambda c: c["nodes"].__setitem__(3, ["sin", 900]), "900 is not the place of one"),
         (lambda c: c["nodes"].__setitem__(3, ["sin", 5]), "5 is not the place of one of the 5 earlier nodes"),
-        (lambda c: c["nodes"].__setitem__(3, ["eval", 0]), "no operation that this kane knows"),
+        (lambda c: c["nodes"].__setitem__(3, ["eval", 0]), "an operation that is unknown to this kane"),
         (lambda c: c["nodes"].__setitem__(3, ["sin", 0, 1]), "too many or too few"),
         (lambda c: c["nodes"].__setitem__(3, ["constant", 10**400]), "is not finite"),
         (lambda c: c["nodes"].__setitem__(3, ["constant", 0]), "repeats an earlier one"),

@@ -69,7 +69,7 @@ class Arena:
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
-        """Discard all nodes that this thread builds inside the block at its end; they must not be used afterwards.
+        """Context manager that discards, on exit, the nodes that this thread built in it; do not use them afterwards.
 
         Other threads do not see these nodes. This thread does not see nodes that other threads build meanwhile.
         """
@@ -154,7 +154,7 @@ class Arena:
         )
 
     def unary(self, op: int, a: Expr) -> Expr:
-        """Return the node op(a) without simplification, which ``construct`` does."""
+        """Return the node op(a) without simplification; ``construct`` simplifies."""
         table = self.tables[op]
         node = table.get(a)
         if node is None:
@@ -231,7 +231,7 @@ class _Scratch:
 
 
 class _Divided(Arena):
-    """Arena while a thread is in a scratch; a subclass, so that the plain arena needs no test for each node."""
+    """Class of an arena while any thread is in ``scratch``; ``Arena`` itself then needs no test for scratches."""
 
     __slots__ = ()
 

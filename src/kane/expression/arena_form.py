@@ -49,7 +49,7 @@ def add_nodes(arena: Arena, rows: Sequence[Any], read: Callable[[Any], Any]) -> 
             word = row[0] if isinstance(row, list) and row else None
             op = numbers.get(word) if isinstance(word, str) else None
             if op is None:
-                raise ImportFileError(f"row {place} of the nodes begins with no operation that this kane knows")
+                raise ImportFileError(f"row {place} of the nodes begins with an operation that is unknown to this kane")
             arity = OPERATIONS[op].arity
             if len(row) != 1 + arity + (arity == 0 or op == SPLINE):
                 raise ImportFileError(f"row {place} of the nodes has too many or too few entries for {word!r}")

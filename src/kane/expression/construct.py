@@ -64,8 +64,8 @@ __all__ = [
 
 # Powers with a constant integer exponent up to this magnitude become products, by repeated squaring.
 LARGEST_UNROLLED_POWER = 64
-# Tolerance [quarter turns] within which a constant in an angle counts as a nonzero multiple of pi/2, and largest such
-# multiple: beyond it, rounding (1e-16 of the multiple) could reach the tolerance.
+# A constant in an angle within this tolerance [quarter turns] of n pi/2, n != 0, counts as n pi/2. The second value is
+# the largest such |n|. The rounding of larger multiples (1e-16 n) could reach the tolerance.
 QUARTER_TURN_TOLERANCE = 1e-12
 LARGEST_QUARTER_TURNS = 4096
 

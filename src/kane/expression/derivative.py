@@ -20,7 +20,7 @@ from kane.expression.construct import (
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves, reachable, rebuild
 
-# A backward pass takes at most as many operations as this number of forward passes.
+# Upper bound of the operations of one backward pass, divided by the operations of one forward pass.
 BACKWARDS = 4
 DerivativeRule = Callable[[Expr], tuple["Expr | None", ...]]
 
@@ -51,7 +51,7 @@ CHOICES: dict[int, Callable[[Expr], tuple[Expr, ...]]] = {
 }
 
 # Partial derivatives of the other operations with respect to each argument; None if zero. Functions with kinks or jumps
-# (abs, sign, comparisons) have the derivative of the current branch.
+# (abs, sign, comparisons) get the derivative on their side of the kink or jump.
 PARTIALS: dict[int, DerivativeRule] = {
     ops.ADD: lambda r: (r.arena.one, r.arena.one),
     ops.SUB: lambda r: (r.arena.one, -r.arena.one),
@@ -143,8 +143,8 @@ def _shares(node: Expr, bar: Expr) -> list[tuple[Expr, Expr]]:
 def jacobian(roots: Sequence[Expr], columns: Sequence[Mapping[Expr, Expr]]) -> dict[tuple[int, int], Expr]:
     """Return the nonzero directional derivatives of root i along column j under the key (i, j), column by column.
 
-    A column gives the rate of each leaf that changes. Few roots with many columns use backward passes, unless the roots
-    have branches.
+    If there are few roots and many columns, the derivatives come from backward passes, unless the roots have branches.
+    Otherwise they come from one forward pass for each column.
 
     Args:
         roots: expressions to differentiate.
@@ -225,4 +225,4 @@ def _combined(node: Expr, parts: Sequence[_Form]) -> _Form:
         zero, test = node.arena.zero, parts[0][1]
         mixed = {j: build_select(test, parts[1][0].get(j, zero), parts[2][0].get(j, zero)) for j in sorted(columns)}
         return mixed, build_select(test, parts[1][1], parts[2][1])
-    raise ExpressionError(f"{shown(node)} is not linear in the variables asked for")
+    raise ExpressionError(f"{shown(node)} is not linear in the variables")

@@ -30,7 +30,7 @@ class Writer:
     """Encoder of values as JSON.
 
     Attributes:
-        extent: number of nodes, from the oldest, that include all written expressions.
+        extent: the nodes with ids below this number include all nodes of the written expressions.
     """
 
     def __init__(

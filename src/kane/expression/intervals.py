@@ -117,7 +117,7 @@ class Intervals:
 
     @staticmethod
     def atan2(y: Interval, x: Interval) -> Interval:
-        """Return the range of the corner values, or [-pi, pi] if the box meets the cut along negative x."""
+        """Return the range of the corner values, or [-pi, pi] if the ranges contain a point of the negative x axis."""
         found = _spanned(*(np.arctan2(b, a) for b in (y.low, y.high) for a in (x.low, x.high)))
         cut = _holds_zero(y) & (x.low <= 0.0)
         return Interval(np.where(cut, -math.pi, found.low), np.where(cut, math.pi, found.high))

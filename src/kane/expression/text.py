@@ -1,4 +1,4 @@
-"""Expressions as text: one row per operation, with parentheses only if they are needed."""
+"""Expressions as text: one spelling per operation, with parentheses only if they are needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
     Attributes:
         text: text of the expression.
         binding: its precedence.
-        condition: text as the condition of a choice; empty if the expression is no comparison.
+        condition: text as the condition of a select; empty if the expression is not a comparison.
         opposite: text of the negated expression if it is a difference, b - a for a - b; else empty.
     """
 
@@ -39,17 +39,17 @@ class Piece(NamedTuple):
 Spelling = Callable[..., Piece]
 
 
-# Enclose an operand whose precedence is too low.
+# Text before and after an operand whose precedence is too low.
 PARENTHESES = ("(", ")")
 
 
 def function_row(word: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
-    """Return the row word(a, b, ...)."""
+    """Return the spelling word(a, b, ...) of a function."""
     return lambda *operands: Piece(word + ", ".join(operand.text for operand in operands).join(parentheses))
 
 
 def comparison_row(sign: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
-    """Return the row a < b with the given sign, which can be the condition of a choice."""
+    """Return the spelling a < b of a comparison with the given sign, which may be the condition of a select."""
 
     def row(a: Piece, b: Piece) -> Piece:
         text = f"{a.within(SUM, parentheses)} {sign} {b.within(SUM, parentheses)}"
@@ -67,7 +67,7 @@ def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
 def operator_rows(
     parentheses: tuple[str, str] = PARENTHESES, *, times: str = "*", squared: str = "**2"
 ) -> dict[int, Spelling]:
-    """Return the rows of sums, differences, products and signs for human readers."""
+    """Return the spellings of sums, differences, products and signs for human readers, by operation."""
 
     def inside(piece: Piece, binding: int) -> str:
         return piece.within(binding, parentheses)
@@ -93,7 +93,7 @@ def operator_rows(
     return {ops.ADD: total, ops.SUB: difference, ops.MUL: product, ops.NEG: opposite}
 
 
-# Rows in Python's syntax.
+# Spellings in Python's syntax, by operation.
 TYPED_SPELLINGS: dict[int, Spelling] = {
     **operator_rows(),
     ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),

@@ -37,7 +37,7 @@ from kane.model.contacts import Coulomb
 from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
 from kane.native.settle import ROUNDED
 
-# Stands for an infinite ratio if a pivot is not positive.
+# Value of a ratio whose pivot is not positive, in place of infinity.
 INFINITE_RATIO = 1e300
 
 
@@ -74,9 +74,9 @@ class ContactMode:
 
     @cached_property
     def directions(self) -> dict[str, tuple[Expr, Expr, Expr]]:
-        """Leaves for the slip direction (two numbers) and BEGUN of each sliding constraint, by its name.
+        """Leaves of each sliding constraint, by name: its last slip direction (two numbers), and the speed BEGUN [m/s].
 
-        The direction is the one in which its slip began.
+        Slip in space slower than BEGUN turns the direction gradually; see ``responses.direction_of``.
         """
         leaf, names = self.open.t.arena.leaf, [c.name for c, status in self._intermittent if status == SLIDING]
         along = {name: (leaf(INPUT, f"{name} along 1"), leaf(INPUT, f"{name} along 2")) for name in names}
@@ -98,7 +98,7 @@ class ContactMode:
         return list(zip(self.open.intermittents, self.statuses, strict=True))
 
     def require_independent(self) -> None:
-        """Raise if the rows leave no freedom, or are redundant in every state: their forces then have no expressions.
+        """Raise if the active rows leave no freedom, or are redundant in every state (forces then have no expressions).
 
         Raises:
             ModelError: the mode leaves no freedom, or its rows are redundant.
@@ -129,7 +129,7 @@ class ContactMode:
 
     @property
     def projections(self) -> bool:
-        """Whether expressions project states: not if other speeds move the coordinates, or rows hold an integral."""
+        """Whether projections have expressions: only in the joints' own speeds, without integrals of active rows."""
         return self.open.system.own is None and all(row.integral is None for row in self.rows)
 
     def missed(self) -> Quantity:
@@ -140,7 +140,7 @@ class ContactMode:
             return self._quantity("missed", found)
 
     def step(self) -> Quantity:
-        """Return the largest square of a row over its pivot, then q after one Newton step towards the active rows."""
+        """Return the largest y^T D^-1 y of a row over its pivot, then q after a Newton step towards the active rows."""
         eqs, residuals = self.open, [row.configuration for row in self.rows]
         with collector_paused():
             change, dependence = self._least_change(
@@ -152,10 +152,10 @@ class ContactMode:
             return self._quantity("step", [dependence, *(q + x for q, x in zip(eqs.q, rates, strict=True))])
 
     def projected(self) -> Quantity:
-        """Return the largest square of a row over its pivot, u projected onto the rows, and the slips.
+        """Return the largest y^T D^-1 y of a row over its pivot, u projected onto the rows, and the slip velocities.
 
-        A projected speed that is round-off becomes zero, as in the numerical projection. A sliding constraint has two
-        slips; without a second tangent, the second slip is zero.
+        A projected speed that is round-off becomes zero, as in the numerical projection. Each sliding
+        constraint has two slip velocities; without a second tangent, the second is zero.
         """
         with collector_paused():
             change, dependence = self._least_change([-row.motion for row in self._solved.rows])
@@ -172,7 +172,7 @@ class ContactMode:
             return self._quantity("settled", found)
 
     def _least_change(self, b: Sequence[Any]) -> tuple[list[Any], Any]:
-        """Return s = M^-1 A^T lambda of least energy with A s = b, and the largest square of a row over its pivot."""
+        """Return s = M^-1 A^T lambda with A s = b, and the largest y^T D^-1 y of a row over its pivot."""
         Y, scaled = self._responses
         forces, pivots = eliminated_system(products(scaled, Y, True), list(b), symmetric=True)
         squares = [inner(y, own) for y, own in zip(scaled, Y, strict=True)]
@@ -191,8 +191,8 @@ class ContactMode:
     def _digits(self) -> list[Any]:
         """Measures of lost digits.
 
-        The largest square of a row over its pivot, the largest acceleration due to forces of rows alone, and the
-        largest acceleration without them or with all of them.
+        The first is the largest y^T D^-1 y of a row over its pivot. The second is the largest contribution of row
+        forces to v, with magnitudes added. The third is the largest magnitude in v and in D^-1 z.
         """
         if not self.rows:
             return [0.0, 0.0, 0.0]
@@ -323,7 +323,7 @@ class ContactMode:
         return X, slides
 
     def _over(self, square: Any, inverse: Any) -> Expr:
-        """Return a square times the inverse of its pivot, or INFINITE_RATIO unless the pivot is positive."""
+        """Return y^T D^-1 y times the inverse of its pivot, or INFINITE_RATIO if the pivot is not positive."""
         inverse = self._lift(inverse)
         return build_select(build_less(self._lift(0.0), inverse), square * inverse, self._lift(INFINITE_RATIO))
 

@@ -57,7 +57,7 @@ class Equations:
         quaternions: index in q of the first entry of each unit quaternion (w, x, y, z).
         constraints: one equation A u + b = 0 for each row of the permanent constraints.
         embedding: elimination of the dependent speeds.
-        candidates: intermittent constraints; none of them is active in these equations.
+        intermittents: intermittent constraints; none of them is active in these equations.
         touching: whether ``constraints`` ends with the rows of all intermittent constraints, which native code
             activates one by one.
         baked: expressions that replace parameters, by leaf.
@@ -286,7 +286,7 @@ class Equations:
 
     @property
     def fails_where(self) -> tuple[Expr, ...]:
-        """Divisors: where one of these expressions vanishes, the speeds or the dependent speeds are badly chosen."""
+        """Divisors: where one of these expressions vanishes, the generalized or dependent speeds are singular."""
         return (*self.system.fails_where, *self.embedding.fails_where)
 
     def count(self) -> OperationTable:
@@ -320,7 +320,7 @@ class Equations:
 
     @cached_property
     def route(self) -> Route:
-        """The route by which M, bias and udot are derived."""
+        """The route (recursive or explicit) that derives M, bias and udot."""
         return self.route_of(self)
 
     @cached_property

@@ -49,14 +49,14 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
     Args:
         model: the model.
         near: state that satisfies the constraints, near which kane selects the dependent speeds that the model does not
-            name. Either the result of ``kane.assemble``, whose free speeds (those held first) stay independent. Or q as
-            an array, or as a dict of some coordinates [m or rad]; the others are neutral. Then the selection takes the
-            largest pivots of the constraints.
+            name. Give the result of ``kane.assemble``; the speeds in its ``free`` (held speeds are
+            preferred there) stay independent. Or give q [m or rad], as an array or as a dict of some coordinates; the
+            others are neutral. Then the speeds with the largest pivots of the constraints are dependent.
 
     Raises:
-        ModelError: a body is not connected, a joint moves nothing that has inertia, or a load depends on an unknown
-            quantity. Or the state does not satisfy the constraints, or fewer of them are independent there than around
-            it.
+        ModelError: a body is not connected, a joint moves neither mass nor inertia, or a load depends on an unknown
+            quantity. Also raised if the state ``near`` does not satisfy the constraints, or if fewer constraint rows
+            are independent at this state than at neighbouring states.
     """
     if not isinstance(model, Model):
         raise ModelError(f"formulate takes a kane.Model, not {shown(model)}")

@@ -22,7 +22,7 @@ from kane.formulation.read_model import probe_of, snapshot
 from kane.formulation.tree.sparse import solve, triangular_factor
 from kane.model.speed_choice import Near
 
-# The fractional parts of its multiples are irregularly distributed between 0 and 1.
+# Golden ratio. The fractional parts of its multiples follow no pattern and serve as test values of speeds.
 GOLDEN = 0.618033988749895
 
 
@@ -118,10 +118,10 @@ class ProjectedSelection:
     def consequences(self) -> Quantity:
         """Return measures of how well the selection suits a state, then [q, u] with the dependent speeds computed.
 
-        The first two measures are the largest configuration residual, and the smallest pivot of an orthogonal
-        factorization of A_d over the length of the longest column of A. Then follow the largest entry of D, and the
-        largest entry of A u over that length, for irregular independent speeds. This residual vanishes as long as the
-        divisors of D have lost no digits and the rows that were left out are redundant.
+        There are four measures. The first is the largest configuration residual. The second is the smallest pivot of an
+        orthogonal factorization of A_d over the length l of the longest column of A. The third is the largest entry of
+        D. The fourth is the largest entry of A u over l, for test values of the independent speeds without a pattern.
+        It vanishes if the divisors of D have lost no digits and the omitted rows are redundant.
         """
         eqs, embedding, n = self.open, self.embedding, len(self.open.u)
         rows = [row.coefficients for row in self._rows]

@@ -18,7 +18,7 @@ from kane.geometry.vector import Vector
 class Dyadic:
     """Linear map of vectors, given by its matrix along the axes of a frame. Immutable.
 
-    An operation with a second dyadic or a vector expresses it in the frame of this dyadic.
+    Operations express the other operand (a dyadic or a vector) in the frame of this dyadic.
 
     Attributes:
         frame: frame whose axes the matrix refers to.

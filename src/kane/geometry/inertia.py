@@ -17,9 +17,9 @@ from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Number, NumberMatrix, Six, Triple, folded, is_number, is_zero, negate, scalar, square
 
-# Relative to the largest entry: rounding of data with ten digits.
+# Tolerance relative to the largest moment; it covers the rounding of data that are given with ten digits.
 INERTIA_TOLERANCE = 1e-9
-# Radius of gyration [m] below which a moment is round-off, for example of I - m d^2 for a particle at a few metres.
+# A moment with a radius of gyration below this value [m] counts as round-off, such as I - m d^2 of a distant particle.
 RADIUS_OF_ZERO = 1e-7
 
 

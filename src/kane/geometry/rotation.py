@@ -64,7 +64,7 @@ class Rotation:
             if n.count(0.0) == 2 and n[k]:
                 return cls((Elementary(k, turn if n[k] > 0.0 else -turn),))
         if isinstance(turn, Expr):
-            # Two elementary rotations turn z to the axis: they are cheaper to apply than their product.
+            # Two elementary rotations turn z to the axis; applying both costs less than applying their product.
             to = cls((Elementary(2, math.atan2(n[1], n[0])), Elementary(1, math.atan2(math.hypot(n[0], n[1]), n[2]))))
             return to @ cls((Elementary(2, turn),)) @ to.inverse()
         return cls._constant(_rodrigues(np.array(n), turn))
@@ -231,7 +231,7 @@ class Rotation:
 
     def _require_constant(self, how: str) -> None:
         if not self.is_constant:
-            raise ModelError(f"{shown(self)} is not constant and has no value {how}; evaluate its entries instead")
+            raise ModelError(f"{shown(self)} is not constant and cannot be given {how}; evaluate its entries instead")
 
     def __repr__(self) -> str:
         return " @ ".join(map(repr, self._factors)) or "Rotation.identity()"
@@ -313,7 +313,7 @@ def _sequence(sequence: str) -> list[int]:
         raise ModelError(f'{shown(sequence)} is not a sequence of axes; give three of "xyz" or of "123", such as "zxz"')
     if axes[0] == axes[1] or axes[1] == axes[2]:
         raise ModelError(
-            f"the sequence {shown(sequence)} has an axis twice in a row and so only two angles; give another sequence"
+            f"the sequence {shown(sequence)} repeats an axis in a row: both turns are one turn; give another sequence"
         )
     return axes
 

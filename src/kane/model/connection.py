@@ -139,7 +139,7 @@ class JointCoordinate:
             return
         raise ModelError(
             f"a {load} acts along a coordinate whose rate is a speed; joint {self.connection.name!r} "
-            f"({type(joint).__name__}) has no such speed there; use kane.Force or kane.Torque on its bodies"
+            f"({type(joint).__name__}) does not have it; use kane.Force or kane.Torque on its bodies"
         )
 
 

@@ -41,7 +41,7 @@ class Model(IntermittentDeclarations):
     Attributes:
         ground: the body fixed in N.
         bodies, connections, loads, constraints: all declared ones, in order; ``bodies[0]`` is the ground.
-        candidates: intermittent constraints (contacts, stops, latches, sticking joints, switches), in order.
+        intermittents: intermittent constraints (contacts, stops, latches, sticking joints, switches), in order.
         cuts: connections that close loops. Their children are massless frames M, welded by constraints to the bodies at
             which the loops close.
         speed_choice: definitions of generalized speeds, and the selection of dependent speeds.
@@ -296,7 +296,7 @@ class Model(IntermittentDeclarations):
         """Choose the generalized speeds: u_r = sum Y_rs qdot_s + Z_r.
 
         Args:
-            dependent: names of the speeds that the motion constraints express by the others; by default selected at
+            dependent: names of the speeds that follow from the others by the motion constraints; by default selected at
                 each state.
             definitions: expressions by name, linear in the rates of coordinates: ``joint.qdot``, ``joint.speeds``,
                 measure numbers such as ``B.angular_velocity.dot(B.x)`` and ``P.velocity.dot(A.y)``, and mixtures. u has

@@ -68,7 +68,7 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
 
 
 def load_model(path: str | PathLike[str]) -> Model:
-    """Read a model that ``save_model`` wrote; its equations equal those of the saved model to the last bit.
+    """Read a model that ``save_model`` wrote; it has the same equations as the saved model, to the last bit.
 
     No name in the file is imported or executed. Its content is checked like declarations in a program.
 
@@ -242,12 +242,12 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         require(shape, Shape, "the shapes of the file are shapes such as kane.Box")
         require_points("a shape of the file", shape.origin)
         model.shapes.append(shape)
-    for raw in content.get("requirements", ()):  # shapes have added theirs again, constraints have not
+    for raw in content.get("requirements", ()):  # shapes have added theirs already, constraints have not
         _require_again(model, read(raw))
 
 
 def _require_again(model: Model, raw: Any) -> None:
-    """Restore a requirement on parameters, which the equations of its constraint do not contain."""
+    """Restore a requirement on parameters; the saved equations of its constraint do not imply it."""
     if not isinstance(raw, tuple) or len(raw) != 3 or not isinstance(raw[0], str) or raw[1] not in REQUIRED:
         raise ImportFileError(f"{raw!r} is not a requirement on parameters that this version of kane knows")
     what, kind, expressions = raw

@@ -22,8 +22,8 @@ class Product(NamedTuple):
 def gathered(roots: Sequence[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
     """Replace sums of products such as sin x cos y + cos x sin y by sin(x + y) in expressions.
 
-    Derivatives of the gathered form are short: d/dt cos(x + y) = -(x' + y') sin(x + y). Substituting the returned
-    products then adds no new sine or cosine, because the products exist already.
+    Derivatives of the gathered form are short: d/dt cos(x + y) = -(x' + y') sin(x + y). In such a derivative, the
+    caller replaces sin(x + y) and cos(x + y) by the returned products, whose sines and cosines are computed anyway.
 
     Returns:
         The roots in gathered form; for each sine or cosine of a sum, the products that it replaces.
@@ -48,7 +48,7 @@ def gathered(roots: Sequence[Expr]) -> tuple[list[Expr], dict[Expr, Expr]]:
 
 
 def _sum_of_angles(node: Expr) -> tuple[int, Expr, Expr, Expr] | None:
-    """Recognize sign * sin or cos of a sum of angles; add the other function of that angle, and its products."""
+    """Return sign, sin or cos of a sum of angles, the other function of this sum, and that function as products."""
     if node.op not in (ADD, SUB):
         return None
     a, b = (_product(x) for x in node.args)

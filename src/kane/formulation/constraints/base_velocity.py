@@ -3,9 +3,9 @@
 Wheel constraints of a vehicle depend neither on its position nor on its heading. In the speeds of joints that slide on
 the ground, all velocities are nevertheless rotated by the heading.
 
-If three sliding speeds along perpendicular axes are dependent, other quantities that they determine may replace them: M
-and bias of the independent speeds do not change. Here the replacement is the velocity of O_K of a link that the sliding
-joints carry, along the axes of its frame K.
+If three sliding speeds along perpendicular axes are dependent, three other speeds may replace them: M and bias of the
+independent speeds do not change. Here the velocity of O_K of a link that the sliding joints carry replaces them, along
+the axes of its frame K.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def least_base(
 
 
 def _with_velocity_of_links(system: System, dependent: set[int], model: Model, probe: Probe) -> Iterator[System]:
-    """Yield the system for each link on three sliding joints, outward from the ground up to the first branch."""
+    """Yield one system per link that three sliding joints carry, from the ground outwards up to the first branch."""
     if not system.speeds.are_natural:
         return
     v = origin_velocities(system, angular_velocities(system))

@@ -1,12 +1,12 @@
-"""Rows of a point held by a contact, along the axes of its body: fewer operations than along axes of the ground.
+"""Rows that hold a point, along the axes of its body, which takes fewer operations than along axes of the ground.
 
 Three rows d_i . v = 0, with perpendicular unit vectors d_1, d_2, d_3 fixed in the ground, hold the velocity v of a
 point at zero. So do its measure numbers V along the axes of the frame K of the link that the point is fixed in. With
-d_i expressed along these axes,
+d_i expressed along the axes of K,
 
     d_i . v = d_i . V,   d(d_i . v)/dt = d_i . (dV/dt + w x V),
 
-so that the forces of the rows are d_i . f, where f are the forces of the rows V. In K the inertia of the link is
+so that the force of row i is d_i . f, where f are the forces of the rows V. In K the inertia of the link is
 constant, and the recursion gives the velocities directly.
 """
 
@@ -57,7 +57,7 @@ class SolvedRows(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Equation], held: Mapping[int, IntermittentEquations], system: System) -> SolvedRows:
-        """Return the solver's form of rows; ``held`` has fully active constraints by the place of their first row."""
+        """Return the solver's form of rows; ``held``: constraints with all rows active, by place of the first row."""
         found, turned = list(rows), {}
         for place, c in held.items():
             own = in_body_axes(c, system)
@@ -83,7 +83,7 @@ class SolvedRows(NamedTuple):
 
 
 def in_body_axes(c: IntermittentEquations, system: System) -> Turned | None:
-    """Return a fully active constraint's rows in body axes; None if they hold no point or are shorter as declared."""
+    """Return all rows of a constraint in body axes; None if they do not hold a point, or are shorter as declared."""
     motions = [row.motion for row in c.declared if row.motion is not None]
     measures = [leaf for leaf in leaves(motions) if leaf.op == MEASURE]
     points = {(x.data.kind, x.data.body, x.data.point, x.data.direction_body) for x in measures}
@@ -107,7 +107,7 @@ def in_body_axes(c: IntermittentEquations, system: System) -> Turned | None:
 
 
 def _directions(motions: Sequence[Expr], measures: Sequence[Expr]) -> Any:
-    """Return the directions along which three motions are velocities of one point, fixed in the ground.
+    """Return three directions of the ground, along which three motions are velocities of one point.
 
     Return None if the directions are not perpendicular, or if a motion contains other terms.
     """

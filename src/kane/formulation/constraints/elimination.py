@@ -69,8 +69,8 @@ def eliminate(
     Pivots are constants first, then functions of parameters, then functions of the state. Among equal kinds the pivot
     with the least fill-in is taken (Markowitz 1957), then the last unknown. Before a state-dependent pivot is used,
     blocks that are orthogonal matrices are multiplied by their transposes. A velocity along the axes of a rotating body
-    then needs no divisor. Two rows with the same two unknowns (a planar loop) are solved by their determinant, which
-    vanishes only if they are singular. Single coefficients, as pivots, vanish elsewhere, too.
+    then needs no divisor. Two rows with the same two unknowns (a planar loop) are solved by Cramer's rule. Their
+    determinant vanishes only where the rows are singular; a single coefficient as pivot vanishes at other states too.
 
     Args:
         rows: equations to eliminate.

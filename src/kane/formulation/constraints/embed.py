@@ -96,7 +96,7 @@ def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Prob
 
 
 def embed_dependent(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
-    """Embed constraints that are linear in the speeds by the dependent speeds that the model names.
+    """Embed constraints that are linear in the speeds, with the dependent speeds that the model names.
 
     If some rows imply others, the state near which the selection is made determines the rows to leave out.
 
@@ -122,10 +122,10 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
 def _by_remainders(
     kept: Sequence[Equation], dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr
 ) -> OnGraph:
-    """Return the embedding by the dependent speeds that these rows give.
+    """Return the embedding in which these rows determine the dependent speeds.
 
-    The rows' remainders pass through the same elimination as an additional column. The result is shorter than the
-    derivatives of quotients.
+    The elimination also transforms the remainders of the rows, as an additional column, into e_t. This e_t is shorter
+    than the time derivatives of D and e, which are quotients.
     """
     last = len(speeds.u)
     rows = [_row(c, speeds) for c in kept]

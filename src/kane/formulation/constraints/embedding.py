@@ -1,4 +1,4 @@
-"""Embeddings: elimination of dependent speeds. Their contract and its three kinds."""
+"""Embeddings: elimination of dependent speeds. The abstract class and its three kinds."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ COUNTED = ("inverse", "forward", "mass_matrix", "bias", "kinematics")
 
 
 class Choice(NamedTuple):
-    """Mode of the speed selection, as native code reads it; the constants are those of ``kane.native.header``.
+    """Mode of the speed selection for native code; ``kane.native.header`` defines the constants.
 
     Attributes:
         alone: mode of single calls outside of runs.
-        in_runs: mode of calls within a run. With KEPT, the projection selects the speeds and stores them in its
-            constants, which rhs shares.
+        in_runs: mode of calls within a run. With KEPT, the projection selects the dependent speeds, and evaluations of
+            rhs use the same selection.
         rank: number of dependent speeds; UNCHOSEN if they are selected at each state.
     """
 
@@ -48,8 +48,8 @@ class Embedding(ABC):
     Attributes:
         D: rows of D by dependent column, {independent column: coefficient}; empty if there is no permanent selection.
         u, udot: expressions of the dependent speeds and accelerations in the independent ones, by leaf.
-        redundant: names of the redundant rows, which the other rows imply. For a selection made near a state they do so
-            at regular states only. A run records and checks their residuals, too.
+        redundant: names of the redundant rows, which the other rows imply. If the selection was made near a state, they
+            imply them at regular states only. A run records and checks the residuals of redundant rows, too.
         fails_where: divisors; where one of them vanishes, this speed selection fails.
         in_numbers: names of the programs without expressions, whose values native code computes at each state.
         evaluated: names of the programs that one evaluation of udot and qdot takes.

@@ -1,9 +1,9 @@
 """Elimination order of closed loops: fronts, from the sparsity of A and M.
 
-A front is a set of columns (speeds) that are eliminated together. It also holds the rows of A that are nonzero in these
-but in no earlier columns, and the later columns that these rows or M couple to them. The remaining rows and the
-remaining part of M pass to the front that eliminates the first of the later columns. If loops form a chain or share one
-platform, fronts stay small however many loops there are.
+A front is a set of columns (speeds) that are eliminated together. It contains the rows of A that are nonzero in these
+columns but in no earlier columns. It also contains the later columns that these rows or M couple to its own columns.
+The remaining rows and the remaining part of M pass to the front that eliminates the first of these later columns. If
+loops form a chain or share one platform, fronts stay small for any number of loops.
 
 Source: multifrontal method, Duff & Reid 1983; columns in order of least degree, Tinney & Walker 1967.
 """
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-# Two fronts are merged if that adds at most this many entries to the larger of both: a front costs about 100 ns.
+# Two fronts are merged if the merged front has at most this many entries more than the larger front. One front costs
+# about 100 ns.
 ADDED = 8
 
 
@@ -57,7 +58,7 @@ def fronts(rows: Sequence[Iterable[int]], ties: Iterable[tuple[int, int]], n: in
 
 
 def _by_least_degree(tied: list[set[int]]) -> list[Front]:
-    """Return one front for each column, always the one with the fewest ties; then tie its neighbours to each other."""
+    """Return one front per column. The column with the fewest ties is next; then its neighbours are tied together."""
     left, made = set(range(len(tied))), []
     while left:
         j = min(left, key=lambda j: (len(tied[j]), j))
@@ -76,7 +77,7 @@ def _by_least_degree(tied: list[set[int]]) -> list[Front]:
 
 
 def _merged(made: list[Front]) -> list[Front]:
-    """Merge fronts that cost no more together, each at the position of the last."""
+    """Merge fronts with their parents if this costs no more; a merged front has the position of the parent."""
     gone: dict[int, Front] = {}
     for front in made:
         parent = front.parent

@@ -2,9 +2,9 @@
 
 Coordinate rates and point velocities along fixed directions are derivatives of coordinates and positions. The rest of a
 row, such as an angular velocity about an axis of fixed direction, may be a sum of rates. Every integral is checked: at
-a random state its time derivative must equal the row. Without an integral, a row holds the motion alone. Then it is
-nonholonomic, or its integral has another form, or it is integrable only together with other rows (angular velocities in
-space).
+a random state its time derivative must equal the row. A row without an integral constrains the motion alone. Such a row
+is nonholonomic, or its integral has another form, or it is integrable only together with other rows (angular velocity
+in space).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr
 
 
 def _derived(x: Expr, system: System) -> tuple[Expr, Expr]:
-    """Return a configuration expression in q and t, and its time derivative."""
+    """Return an expression of the configuration in terms of q and t, and its time derivative."""
     made = row_equation(Row("integral", configuration=x), "integral", system)
     assert made.configuration is not None
     return made.configuration, made.motion
@@ -79,7 +79,7 @@ def _is_constant(x: Expr) -> bool:
 
 
 def _of_rates(motion: Expr, system: System, probe: Probe) -> Expr:
-    """Fit a weighted sum of coordinates whose rate is closest to a motion in the speeds."""
+    """Return the sum of c_i q_i whose rate is closest to a motion, with constants c_i fitted at sample states."""
     speeds, arena = system.speeds, system.arena
     used = set(leaves([motion]))
     near = [(q, rate) for q, rate in zip(speeds.q, speeds.kinematics, strict=True) if used & {*leaves([rate])}]

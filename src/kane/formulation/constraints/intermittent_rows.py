@@ -26,7 +26,7 @@ class IntermittentEquations:
     """An intermittent constraint, which may be imposed and deleted, in the speeds u.
 
     Attributes:
-        candidate: the declared constraint.
+        constraint: the declared constraint.
         normal: row along the gap, whose configuration is the gap; None without a gap.
         tangents: the other rows, such as slip velocities.
         numbers: gap, on, off, static and kinetic friction, restitution; zero for undeclared quantities.
@@ -62,8 +62,8 @@ def intermittent_equations(
 ) -> tuple[IntermittentEquations, ...]:
     """Return the equations of all intermittent constraints.
 
-    Constraints whose gap no speed changes, such as that between a robot's base and its floor, are left out. So are
-    tangents along which nothing can move.
+    Constraints whose gap no speed changes are left out, for example between a fixed base and its floor. Tangents along
+    which nothing can move are left out, too.
 
     Raises:
         ModelError: a constraint without a gap restricts nothing, or a row is not linear in the speeds.

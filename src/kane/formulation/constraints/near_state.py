@@ -22,12 +22,12 @@ from kane.model.speed_choice import Near, SpeedChoice
 from kane.native.algebra import Factors, factor
 from kane.native.header import UNCHOSEN
 
-# Residual [m or rad] below which a state satisfies the constraints. Pivots of redundant rows are then far below those
-# of independent rows.
+# Residual [m or rad] below which a state satisfies the constraints. At this residual, pivots of redundant rows are far
+# smaller than pivots of independent rows.
 CONSTRAINED_STATE_TOLERANCE = 1e-9
-# Distance of the neighbours from the state [m or rad], residual at which they satisfy the constraints, and relative
-# singular value below which rows count as redundant. Before projection, the residual of a neighbour is about its
-# distance squared.
+# Distance of neighbouring states from the state [m or rad], largest residual with which they satisfy the constraints,
+# and relative singular value below which rows count as redundant. Before projection, the residual of a neighbouring
+# state is about its distance squared.
 NEIGHBOUR_DISTANCE, NEIGHBOUR_RESIDUAL, NEIGHBOUR_RANK_TOLERANCE = 1e-3, 1e-12, 1e-4
 NEIGHBOURS, MAX_NEIGHBOUR_ITERATIONS = 3, 20
 
@@ -54,7 +54,7 @@ def read_near(model: Model, state: Any) -> Near:
 
 @dataclass(frozen=True)
 class NearState:
-    """Constraints at a state and its neighbours, for t = 0 and default parameters.
+    """Constraints at a state and at neighbouring states, for t = 0 and default parameters.
 
     Attributes:
         constraints: all rows, linear in u.
@@ -98,8 +98,8 @@ class NearState:
     def choose(self) -> Pivots:
         """Select dependent speeds and rows.
 
-        The rule of the numerical embedding selects columns among the named dependent speeds, else among the speeds that
-        need not stay independent. If the latter are too few, it selects among all speeds.
+        Columns are selected by the rule of the numerical embedding: among the dependent speeds that the model names,
+        or else among the speeds that need not stay independent. If these are too few, all speeds take part.
 
         Raises:
             ModelError: the constraints do not hold at the state, fewer rows are independent there than around it, or
@@ -120,7 +120,7 @@ class NearState:
         if len(columns) < max(rank, len(dependent)):
             raise ModelError(
                 f"{rank} constraint equations are independent at the given state, but {len(columns)} of the speeds "
-                f"{', '.join(dependent)} can be dependent there; name as many others, or leave the choice to kane"
+                f"{', '.join(dependent)} can be dependent there; name other speeds, or leave the choice to kane"
             )
         return Pivots(columns, sorted(pivot_columns(A[:, columns].T)))
 
@@ -140,7 +140,7 @@ class NearState:
         return closing, self.at(q)([self.constraints[i].configuration for i in closing])
 
     def _require_regular(self, A: Array, rank: int) -> None:
-        """Raise ModelError unless the rows have the same rank around this state, so that some may be left out."""
+        """Raise ModelError unless the rank of A is the same at neighbouring states, so that rows may be left out."""
         random = np.random.default_rng(0)
         motions = np.linalg.svd(A)[2][rank:]
         for _ in range(NEIGHBOURS if len(motions) else 0):

@@ -1,12 +1,12 @@
-"""Rows of velocities of one link, measured along ground directions, from recursive quantities: fewer operations.
+"""Rows of velocities of one link along directions of the ground, from the quantities of the recursions.
 
 The velocity of a point P along a direction d of the ground is the sum over the joints that carry P of
 
     (w_u . (r x d) + v_u . d) times the natural speed,   r from a point on the joint to P.
 
-The coefficients of the row therefore need no partial velocities carried outward along the tree and rotated back into
-the ground. The acceleration of P without udot follows from its link, whose angular terms are also part of h. It is
-computed without gravity. Adding and subtracting gravity would leave round-off at rest, and sticking contacts would
+This takes fewer operations than to carry partial velocities outwards along the tree and to rotate them into the ground.
+The acceleration of P without udot follows from the acceleration field of its link, whose angular part h also contains.
+It is computed without gravity: to add and subtract gravity would leave round-off at rest, and sticking contacts would
 creep.
 """
 
@@ -41,7 +41,7 @@ class PointRows:
     system: System
 
     def equation(self, row: Row, name: str) -> Equation:
-        """Return a row's equation, in recursive form if its motion consists of velocities of one link in the ground."""
+        """Return a row's equation; in recursive form if it has velocities of one link along ground directions only."""
         system, link = self.system, self._link(row)
         if row.motion is None or link is None:
             return row_equation(row, name, system)
@@ -79,7 +79,8 @@ class PointRows:
     def _velocity(self, measure: Measure, link: int) -> Any:
         """Compute the velocity of a point, or an angular velocity, joint by joint.
 
-        It is computed along the parent's axes if the joint's axes are constant there, which saves a rotation of d.
+        A joint's contribution is computed along its parent's axes if the joint's axes are constant there. This saves a
+        rotation of d.
         """
         system, turns_only, total = self.system, measure.kind == ANGULAR_VELOCITY, 0.0
         d = from_body(system, measure.direction_body, 0, measure.direction)

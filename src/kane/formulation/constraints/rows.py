@@ -37,9 +37,9 @@ class Equation:
         configuration: residual of the configuration; None for a motion constraint.
         linear: whether ``motion`` is linear in u.
         instead: A u + b of a row that may replace this one in the elimination of speeds, or None.
-        integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. An imposed
-            row keeps the value that this integral had when it was imposed. None if ``configuration`` states more, or if
-            no integral is known.
+        integral: for a row of an intermittent constraint, an expression whose time derivative is ``motion``. While the
+            row is active, its integral keeps the value that it had at the impulse. None if ``configuration`` must be
+            zero instead, or if no integral is known.
     """
 
     name: str
@@ -66,11 +66,11 @@ def constraint_equations(constraints: Sequence[Imposed], system: System, probe: 
     for equation in every_equation(constraints, system):
         if equation.name in system.completed:
             continue
-        # A coefficient without a value there (the root of a negative number) counts as nonzero.
+        # A coefficient without a value at the random state (the root of a negative number) counts as nonzero.
         if not np.all(np.abs(probe.anywhere(list(equation.coefficients.values()))) <= ROW_TOLERANCE):
             found.setdefault((equation.motion, equation.configuration), equation)
         else:
-            # User-defined speeds that satisfy a row identically cannot change its configuration: do not check it.
+            # If user-defined speeds satisfy the row identically, no speed changes its configuration: do not check that.
             _require_idle(equation, probe, [equation.motion] + ([equation.configuration] if system.own is None else []))
     return tuple(found.values())
 
@@ -85,9 +85,9 @@ def every_equation(constraints: Sequence[Imposed], system: System) -> Iterator[E
 def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     """Return the equation in the form that takes the fewest operations.
 
-    Alternatives to its motion are the row ``instead``, or the time derivative of its configuration if that has the same
-    value. Velocities are computed body by body, configuration derivatives coordinate by coordinate; these are shorter
-    in planar mechanisms.
+    Alternatives to ``motion`` are ``instead``, or the time derivative of the configuration if it has the same value.
+    Velocities are computed body by body, the time derivative coordinate by coordinate, which is shorter in planar
+    mechanisms.
     """
     if equation.instead is not None:
         other = equation_of(equation.name, equation.instead, equation.configuration, speeds)
@@ -168,6 +168,6 @@ def _require_idle(equation: Equation, probe: Probe, residuals: Sequence[Expr | N
         if residual is not None and not abs(probe([residual])[0]) < ROW_TOLERANCE:
             raise ModelError(
                 f"the constraint {equation.name!r} cannot hold: no speed changes its residual, which is "
-                f"{probe([residual])[0]:.6g}; check the geometry (a loop that lies in a plane must close in it), or "
+                f"{probe([residual])[0]:.6g}; check the geometry (a planar loop must close in its plane), or "
                 "take the constraint out"
             )

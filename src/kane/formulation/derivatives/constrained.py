@@ -4,7 +4,8 @@ With all speeds free, and the multipliers lambda of the rows of A as given value
 
     f = M udot + bias - B inputs - A^T lambda,   A u + b,   A udot + remainder
 
-are expressions. Their derivatives determine those of the motion, because the last two stay zero (``dynamics``).
+are expressions. Their derivatives determine the derivatives of the motion, because the last two remain zero
+(``dynamics``).
 """
 
 from __future__ import annotations

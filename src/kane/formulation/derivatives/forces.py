@@ -1,4 +1,4 @@
-"""Derivatives of the forces that a motion needs: by graph or by recursion, the shorter one for each column."""
+"""Derivatives of the forces that a motion needs: of their expressions or by recursion, the shorter for each column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kane.formulation.recursive.coriolis import inverse_derivatives, moves_evenl
 from kane.formulation.recursive.recursive_route import RecursiveRoute
 from kane.formulation.tree.cost import cheapest_alternatives
 
-# With more speeds, recursions are used without a trial: graph derivatives cost O(n d) passes over whole links.
+# With more speeds, recursions are used without comparison: derivatives of expressions cost O(n d) passes over links.
 MAX_GRAPH_DERIVATIVE_SPEEDS = 16
 # Variables along which recursions differentiate.
 INERTIAL = ("q", "u")
@@ -50,7 +50,7 @@ def force_entries(
 def _cheapest(
     given: Sequence[Expr], graph: DerivativeEntries, recursive: DerivativeEntries, varied: Sequence[Variable]
 ) -> DerivativeEntries:
-    """Choose graph or recursion for each column, so that all cost least in addition to the given expressions."""
+    """Choose an alternative for each column, so that all columns add the fewest operations to given expressions."""
     lengths = [len(variable.labels) for variable in varied]
     columns: list[tuple[DerivativeEntries, DerivativeEntries]] = [({}, {}) for _ in range(sum(lengths))]
     for way, entries in enumerate((graph, recursive)):

@@ -1,11 +1,11 @@
 """Derivatives of accelerations by the implicit rule, from derivatives of the inverse dynamics.
 
-With f(q, u, udot) = M udot + bias - B inputs, which forward dynamics makes zero,
+Forward dynamics makes f(q, u, udot) = M udot + bias - B inputs zero. Therefore, for the independent speeds,
 
-    d udot = -M^-1 df,   df at this udot,
+    d udot = -M^-1 df,   df at this udot.
 
-for the independent speeds. Derivatives of dependent accelerations follow from udot_d = D udot_i + e_t. Forward dynamics
-itself is never differentiated, because its articulated inertias form a long chain of divisions.
+Derivatives of dependent accelerations follow from udot_d = D udot_i + e_t. Forward dynamics itself is never
+differentiated, because its articulated inertias form a long chain of divisions.
 
 Source: Carpentier & Mansard 2018, Eq. 3; Jain & Rodriguez 1993.
 """

@@ -1,13 +1,14 @@
 """Second derivatives of weighted sums of outputs: sum of weights times Hessians, exact and sparse.
 
-In the tangent space, second derivatives are taken along the joints' own speeds in succession, X_j X_i f. Their
-symmetric part is the Hessian along motions of constant speeds. With f(x, udot(x)) = 0 the accelerations have
+In the tangent space, second derivatives are derivatives along two of the joints' own speeds in succession, X_j X_i f.
+Their symmetric part is the Hessian along motions of constant speeds. With f(x, udot(x)) = 0 the accelerations have
 
-    w . udot_ij = -mu . (f_ij + (d f_i/d udot) udot_j + (d f_j/d udot) udot_i),   M mu = w,
+    w . udot_ij = -mu . (f_ij + (d f_i/d udot) udot_j + (d f_j/d udot) udot_i),   M mu = w.
 
-where mu and udot are constant in the derivatives of f.
+Subscripts i and j are derivatives along X_i and X_j; mu and udot are constant in the derivatives of f.
 
-Source: Singh, Russo & Wensing 2023, Sec. V, for the implicit rule; Griewank & Walther 2008 for gradients first.
+Source: Singh, Russo & Wensing 2023, Sec. V, for the implicit rule; Griewank & Walther 2008 for derivatives of
+gradients.
 """
 
 from __future__ import annotations

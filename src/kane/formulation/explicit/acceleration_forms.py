@@ -42,7 +42,7 @@ class Accelerations:
         return self._turning[k, basis]
 
     def field(self, k: int, basis: int) -> NumberMatrix:
-        """Return [alpha x] + [w x][w x] of a member: the change of its points' accelerations with their position."""
+        """Return [alpha x] + [w x][w x] of a member: the gradient of its points' accelerations over their position."""
         x, y, z = self.velocities.angular(k, basis).whole
         ax, ay, az = self.angular(k, basis)
         xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z

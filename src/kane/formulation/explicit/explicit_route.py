@@ -34,7 +34,7 @@ from kane.formulation.tree.spatial import times
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import Triple, dot, is_zero
 
-# Rows of the three components of a vector, None for zero components; and a vector with one measure number per row.
+# Measure rows of the three components of a vector, None for zero components. A vector, with the row of each component.
 _Places: TypeAlias = Sequence["int | None"]
 _OnRows: TypeAlias = tuple[_Places, Triple]
 
@@ -67,9 +67,10 @@ class ExplicitRoute(Route):
 
     @cached_property
     def _standing(self) -> tuple[MeasureRows, list[_Places], list[_Places]]:
-        """Return the measure rows, and for every member the rows of its w and of its mass centre's v.
+        """Return the measure rows, and for every member the rows of its w and of the v of its mass centre.
 
-        The rows hold the measure numbers of all partial velocities, equal ones merged, weighted by masses and inertias.
+        The rows hold the measure numbers of all partial velocities, weighted by masses and inertias; equal rows are
+        merged.
         """
         motion, rows = self.velocities, MeasureRows()
         turning: list[_Places] = [(None,) * 3]

@@ -23,8 +23,9 @@ MANY_BODIES = 12
 
 
 def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Velocities:
-    """Return velocities in the bases that add the fewest operations to mass matrix and bias, chosen body by body
-    outwards.
+    """Return velocities in the bases with which mass matrix and bias need the fewest operations.
+
+    Bases are chosen body by body, from the ground outwards.
 
     Args:
         ground: acceleration of the ground in N [m/s^2].
@@ -44,7 +45,7 @@ def with_cheapest_bases(tree: BodyTree, speeds: Speeds, ground: Triple) -> Veloc
 
 
 def _use_best(motion: Velocities, remainders: Accelerations, k: int, cost: Callable[[], int]) -> None:
-    """Give a member its cheapest bases; ties keep the present bases, else the first candidate."""
+    """Give a member its cheapest bases; a tie keeps the present bases or selects the first of the equal bases."""
     trials = {}
     for bases in dict.fromkeys((motion.bases[k], *_intermittent(motion, k))):
         motion.use(k, bases)

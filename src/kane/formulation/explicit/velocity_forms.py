@@ -19,7 +19,7 @@ from kane.formulation.tree.speeds import Speeds
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, is_zero
 
-# Size relative to the largest component below which a component of a constant direction is round-off of rotations.
+# A component of a constant direction below this fraction of the largest component is round-off of rotations.
 DIRECTION_ROUND_OFF = 1e-14
 
 

@@ -1,4 +1,4 @@
-"""Response of the tree to forces of rows: the factored M, rows solved by its factor, and forces of several rows.
+"""Tree response: accelerations M^-1 A^T by forces of rows, and the forces of several rows together.
 
 With M = L^T D L of the equations before constraints are embedded, z = -L^-T h, and y = L^-T a for each row a of A. Let
 x be L^-T times the generalized forces of a unit force of the row; without friction x equals y. Then
@@ -6,10 +6,10 @@ x be L^-T times the generalized forces of a unit force of the row; without frict
     udot = L^-1 (D^-1 z + sum_k w_k lambda_k),   w = D^-1 x,
     S lambda = b,   S = Y^T W,   b = -(remainder + Y^T D^-1 z),
 
-where S is the Delassus matrix. The rows of each intermittent constraint have a program of their own that reads L, and
-one more for sliding, because they are active at different times. The solution for a given number of rows is a program
-too, which reads the records of any active rows. Terms that rows share with M and h, such as sines and velocities of
-bodies, are computed once, in the program of the factor.
+where S is the Delassus matrix. Each intermittent constraint has a program of its rows that reads L, and another program
+for sliding, because constraints are active at different times. Each program returns one record per row. A program for a
+given number of rows reads the records of the active rows and solves for their forces. Terms that rows share with M and
+h, such as sines and velocities of bodies, are computed once, in the program of the factor.
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ class Responses:
     def shared(self) -> tuple[Expr, ...]:
         """Nodes that the program of the factor computes for the rows.
 
-        They are the nodes that the rows share with the graph of the factor, or with the rows of all intermittent
-        constraints.
+        They are the sines and cosines in rows, and the nodes that rows share with the factor or with all constraints.
         """
         eqs = self._equations
         own = [
@@ -92,7 +91,7 @@ class Responses:
             read = [self._free.baked_in(group) for group in own if group]
             common = set.intersection(*(set(reachable(group)) for group in read))
             every = [x for group in read for x in group]
-            angles = [x for x in reachable(every) if x.op in (SIN, COS)]  # in SIMD lanes several cost as much as one
+            angles = [x for x in reachable(every) if x.op in (SIN, COS)]  # in SIMD lanes, several cost as much as one
             return tuple(_met(every, common.union(reachable([*self._tree, *angles]))))
 
     def factor(self) -> Program:
@@ -100,7 +99,7 @@ class Responses:
         return self._scheduled("factor", (*self._tree, *self.shared), self._equations.inputs)
 
     def held(self, name: str, rows: Sequence[Equation]) -> Program:
-        """Return the program of the records (see ``_record``) of rows; with many speeds, their columns come first."""
+        """Return the program of the records of rows (see ``_record``); with many speeds, after their columns."""
         columns = self.columns(rows)
         with collector_paused():
             solved = [(self._solved_for(a), rest) for a, rest in map(self._read, rows)]
@@ -148,8 +147,8 @@ class Responses:
         """Return the program that solves for udot and the forces of at most ``capacity`` rows.
 
         It reads the outputs of ``factor`` and one record per row. Outputs: udot, forces, the number of independent
-        rows, pivots, and b as left by the elimination. Rows with a pivot below REPEATED times their square are left
-        out. The number is -1 if forces may be so large that digits are lost.
+        rows, pivots, and b after the elimination. A row whose pivot is below REPEATED y^T D^-1 y is left out. The
+        number is -1 if the forces may be so large that digits are lost.
         """
         n = len(self.order)
         records = [self._leaves([f"record {r + 1} {k + 1}" for k in range(record_size(n))]) for r in range(capacity)]
@@ -158,7 +157,7 @@ class Responses:
             b, squares, reach = [[record[2 * n + k] for record in records] for k in range(3)]
             found, pivots, left = _solved(y, w, b, squares, symmetric=not slides)
             v = list(self._scaled)
-            for one, force in zip(reversed(w), reversed(found), strict=True):  # in the order in which they are found
+            for one, force in zip(reversed(w), reversed(found), strict=True):  # the last force is found first
                 v = [a + b * force for a, b in zip(v, one, strict=True)]
             pushed = _dot([build_absolute(x) for x in found], reach)
             others = sum(map(build_absolute, self._scaled), 0.0) * (AMPLIFIED / n)
@@ -189,7 +188,7 @@ class Responses:
         return [float(k) for k in columns] if len(self.order) > MANY_SPEEDS else []
 
     def _record(self, y: Sequence[Any], x: Sequence[Any], rest: Expr, columns: Sequence[int]) -> list[Any]:
-        """Return y and D^-1 x by column; b; y^T D^-1 y; a bound of the acceleration by a unit force; the remainder.
+        """Return y and D^-1 x by column; b; y^T D^-1 y; a bound of D^-1 x, the effect of a unit force; the remainder.
 
         The bound is the root of x^T D^-1 x times the sum of 1 / D at nonzero x. It holds because no entry of D^-1 x
         exceeds the root of x^T D^-1 x times the largest of these 1 / D.
@@ -215,7 +214,7 @@ class Responses:
         return eliminated(self._L, [a.get(j, 0.0) for j in range(len(self.order))], self.order)
 
     def _read(self, row: Equation) -> tuple[dict[int, Any], Expr]:
-        """Return a row's coefficients and remainder, in leaves for the nodes shared with the factor."""
+        """Return a row's coefficients and remainder, with leaves for the nodes shared with the factor."""
         *entries, remainder = self._cut([*row.coefficients.values(), row.remainder])
         return dict(zip(row.coefficients, entries, strict=True)), remainder
 
@@ -292,7 +291,7 @@ def _met(outputs: Sequence[Expr], made: Set[Expr]) -> list[Expr]:
 
 
 def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
-    """Return the slip left in its previous direction; in space, negative once slip goes back more than across."""
+    """Return the slip along its previous direction; in space, negative if it is more backward than sideways."""
     return slip_left(*before, *slip) if len(slip) == 2 else slip[0] * before[0]
 
 
@@ -326,7 +325,7 @@ def _solved(
     """Solve S x = b with S = Y^T W by elimination without pivoting; x_k is zero if its pivot is negligible.
 
     Elimination proceeds row by row, so that the next row is formed while the processor divides by this row's pivot. A
-    symmetric S is factored as L D L^T; with L, x does not wait for products with pivots.
+    symmetric S is factored as L D L^T, because back substitution with L needs no products with pivots.
 
     Returns:
         x, the pivots, and b as it was when each pivot was used.

@@ -1,7 +1,7 @@
 """Forces and torques that loads, joints, constraints and contacts exert on bodies, per unit of their multipliers.
 
-The rate of a constraint is sum_P f_P . v_P + sum_B t_B . w_B, in the velocities and angular velocities that occur in
-it. The constraint exerts its multiplier times f_P and t_B, which have the virtual power of the multiplier.
+The motion equation of a constraint row contains sum_P f_P . v_P + sum_B t_B . w_B, with velocities of points P and
+angular velocities of bodies B. The row exerts its multiplier times f_P and t_B, whose power is multiplier times rate.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def exerted(equations: Equations, name: str) -> Exerted:
     Forces of joints, and loads along their coordinates, act on the child at Mo.
 
     Raises:
-        ModelError: the name is unknown, or the load acts along one of several angles, which no vector can show.
+        ModelError: the name is unknown, or the load acts along one of several coupled angles, which no vector can show.
     """
     model, system = equations.model, equations.system
     joints = {c.name: c for c in model.connections}
@@ -119,7 +119,7 @@ def _of_load(system: System, effect: Effect) -> Iterator[list[_Share]]:
 
 
 def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> list[_Share]:
-    """Return the smallest wrench with the power of an effort along a natural speed, and none along other speeds."""
+    """Return the least wrench that does the work of an effort along a natural speed, and no work along the others."""
     row, effort = term
     arena = system.arena
     moving = c.joint.motion(c.coordinates, [arena.leaf(SPEED, n) for n in c.joint.speed_names(c.name)])
@@ -127,8 +127,8 @@ def _along(system: System, c: Connection, place: int, term: tuple[int, Any]) -> 
     own = columns[place]
     if any(not is_zero(dot(own, other)) for k, other in enumerate(columns) if k != place):
         raise ModelError(
-            f"an effort along {c.name!r} acts along one of several angles, which no arrow can show; leave it out "
-            "of arrows="
+            f"an effort along {c.name!r} acts along one of several coupled angles, which no arrow can show; "
+            "leave it out of arrows="
         )
     ratio = effort / dot(own, own)
     torque, force = (
@@ -158,7 +158,7 @@ def _of_row(system: System, model: Model, k: int, row: Row) -> Iterator[_Share]:
 
 
 def _outward(system: System, model: Model, parts: list[_Share]) -> list[_Share]:
-    """Move forces written for the carrier of a wheel to the wheel, on which they act."""
+    """Move forces from the carrier of a wheel, in whose points the rows are written, to the wheel."""
     inboard = {c.child.index: c for c in model.connections}
     held = {part.body for part in parts if part.point is not None} - {0}
     for wheel in sorted({part.body for part in parts} - held - {0}):
@@ -174,7 +174,7 @@ def _outward(system: System, model: Model, parts: list[_Share]) -> list[_Share]:
 
 
 def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -> bool:
-    """Return whether torques on the first body would have another power on the second, which turns relative to it."""
+    """Return whether the torques on the first body would have another power if they acted on the second body."""
     w = angular_velocity_in(*bodies, bodies[0].model.ground)
     rows: dict[int, Any] = {}
     for part in parts:
@@ -186,7 +186,7 @@ def _turns(system: System, bodies: tuple[Body, Body], parts: Sequence[_Share]) -
 
 
 def _through(way: Sequence[Connection], place: Triple) -> Triple | None:
-    """Return the position in the last body of a point of the first; None if a joint between them moves the point."""
+    """Return the position of a point of the first body in the last; None if a joint between them moves the point."""
     for c in way:
         found = in_child(c, place)
         if found is None:

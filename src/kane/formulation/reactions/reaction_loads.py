@@ -44,8 +44,8 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         P, s = linear_coefficients([found[name] for name in names], reactions)
     except ExpressionError as error:
         raise ModelError(
-            f"a load is not linear in the reactions {', '.join(names)} ({error}), so that they cannot be solved for "
-            "together with the accelerations; if the sign of a normal force is known, leave its absolute value out"
+            f"a load is not linear in the reactions {', '.join(names)} ({error}), and the equations for reactions and "
+            "accelerations are not linear; if the sign of a normal force is known, leave its absolute value out"
         ) from None
     one = equations.system.arena.one
     rows = []
@@ -56,7 +56,7 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         )
     solved = eliminate(rows, range(len(names)), probe_of(model)).values()
     if len(solved) < len(names):
-        raise ModelError(f"loads that depend on the reactions {', '.join(names)} cancel them; correct those loads")
+        raise ModelError(f"loads that depend on the reactions {', '.join(names)} cancel these; correct the loads")
     values = {leaf: solved[i].rest for i, leaf in enumerate(reactions)}
     given = equations.controllers
     controllers = dict(zip(given, substitute_nodes(list(given.values()), values), strict=True))

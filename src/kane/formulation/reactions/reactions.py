@@ -115,7 +115,7 @@ class Reactions:
 
     @property
     def fails_where(self) -> tuple[Expr, ...]:
-        """Divisors of ``expressions``, which fail where one of them vanishes; numerical routes do not."""
+        """Divisors of ``expressions``, which fail where a divisor vanishes; numerical solutions do not fail there."""
         return tuple(self._elimination.pivots)
 
     @cached_property

@@ -23,7 +23,7 @@ class Articulated:
     Attributes:
         I, A: symmetric 3 x 3 matrices as six scalars.
         H: 3 x 3 matrix by rows.
-        p: moment and force at the reference acceleration, which is the remainder (udot = 0) of the whole tree.
+        p: moment and force at the reference acceleration, the acceleration of the whole tree with udot = 0.
     """
 
     __slots__ = ("A", "H", "I", "p")
@@ -138,7 +138,7 @@ def _eliminated(
         moved = _dot(s, U)
         if is_zero(moved):
             raise ModelError(
-                f"joint {_name(system, index)!r} can move without anything that has inertia moving; give inertia to "
+                f"joint {_name(system, index)!r} can move without moving any inertia; give inertia to "
                 "the bodies beyond it, or remove a redundant joint"
             )
         inverse = 1 / moved

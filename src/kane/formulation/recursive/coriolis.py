@@ -4,21 +4,21 @@ The particle of a link at r = (x, y, z, 1) from O_K has the velocity V r, V = [w
 
     Sigma = integral of r r^T dm,   P = integral of rdot r^T dm,   F = integral of rddot dm and of r x rddot dm.
 
-They add up over the links beyond a joint; Sigma is then the composite inertia, as if these were one rigid body. S_j is
+Moments of the links beyond a joint are added; Sigma is then their composite inertia, as of one rigid body. S_j is
 the motion per unit of speed j, V_p the parent's twist, and [.,.] the bracket of twists. With
 
     psi_j = [V_p, S_j],   chi_j = [Vdot_p, S_j] + [V_p, psi_j],   Sdot_j = [V, S_j],
 
-a unit change of u_j, and of the displacement of j, accelerates the particles beyond joint j, as seen from there, by
+the accelerations of the particles beyond joint j, seen from there, have the derivatives by u_j and by the displacement:
 
-    (2 S_j V + Sdot_j + psi_j) r   and   (2 psi_j V + chi_j) r.
+    (2 S_j V + Sdot_j + psi_j) r,   (2 psi_j V + chi_j) r.
 
-The generalized forces are the projections of these inertia forces on S_i. With w the angular part of W, an acceleration
-field 2 W V r needs the wrench f = 2 w x p, n = 2 (tr P - P) w. The linear part of W has no effect. P of doubled masses
-is 2 P, and doubling the masses costs nothing at run time.
+The generalized forces of these changes are the projections of their inertia forces on S_i. With w the angular part of
+W, an acceleration field 2 W V r needs the wrench f = 2 w x p, n = 2 (tr P - P) w. The linear part of W has no effect.
+The factor 2 comes from doubled masses in P, which cost nothing at run time.
 
 Source: Carpentier & Mansard 2018 and Singh, Russo & Wensing 2022 for the derivatives, Echeandia & Wensing 2021 for the
-Coriolis matrix. Moments of mass replace their 6 x 6 matrices here.
+Coriolis matrix. Mass moments replace the 6 x 6 matrices of these papers.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class _Fields:
 
 
 def moves_evenly(system: System) -> bool:
-    """Check whether the motions per unit of speed of every joint are constant in K."""
+    """Check whether the motions per unit of natural speed, and the displacement d, are constant in K everywhere."""
     numbers = [x for step in system.steps for v in (*step.w_u, *step.v_u, step.d) for x in v]
     return all(x.is_constant for x in numbers if isinstance(x, Expr))
 

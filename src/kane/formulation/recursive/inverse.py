@@ -59,8 +59,8 @@ def along_u(system: System, efforts: Sequence[Any]) -> list[Any]:
 def project_wrenches(system: System, forces: Sequence[LinkWrench], declared: list[Any]) -> list[Any]:
     """Sum the wrenches of each subtree inwards and project them on the joints' partial velocities.
 
-    A declared velocity depends on the declaring speeds alone. The moment or force that does work along it loads no
-    joint further in; its generalized force is added to ``declared``, by speed.
+    A declared velocity depends on the declaring speeds alone. Moments and forces along it therefore do not load the
+    joints further inward; their generalized forces are added to ``declared``, by speed.
     """
     total = list(forces)
     efforts: list[Any] = [0.0] * len(system.speeds.C)

@@ -1,4 +1,4 @@
-"""Recursive route: each term by its cheapest variant (base parameters or not, composite or articulated inertias)."""
+"""Recursive route: each term in the form with fewest operations (with or without base parameters, ...)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def without_turns(system: System) -> System:
     """Return an equivalent system in which the frames K of symmetric links do not turn about the axes of symmetry.
 
     Vector equations hold along any axes, and the mass parameters of a symmetric link are constant along these axes too.
-    Only links without children qualify, because children turn along.
+    Links with children do not qualify, because the children turn with the link.
     """
     parents = {link.parent for link in system.links}
     declared = (*system.declared_turns.items(), *system.declared_points.items())

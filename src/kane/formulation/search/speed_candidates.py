@@ -58,7 +58,7 @@ def candidates(system: System) -> list[SpeedGroup]:
     An angular velocity has one measure number if a joint turns the body about a body axis. It has three if three joint
     speeds turn it. Velocities of mass centres are candidates where joints slide.
 
-    Source: Mitiguy & Kane 1996 (velocities in N in the place of relative ones), as Gillespie 2003, Example 2, has them.
+    Source: Mitiguy & Kane 1996 (velocities in N instead of relative velocities), as in Gillespie 2003, Example 2.
     """
     found: dict[tuple[str, ...], SpeedGroup] = {}
     for link in range(1, len(system.links)):
@@ -83,7 +83,7 @@ def _own_columns(system: System, link: int) -> tuple[list[tuple[int, Triple]], l
 
 
 def _chain(system: System, link: int, kinds: Sequence[int]) -> tuple[int, ...]:
-    """Return the last three speeds, of some kinds, of the joints up to a link; empty if there are not exactly three."""
+    """Return the three nearest inboard speeds of the given kinds; empty if these are not exactly three speeds."""
     columns: list[int] = []
     while link and len(columns) < 3:
         own = _own_columns(system, link)

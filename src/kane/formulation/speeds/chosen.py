@@ -146,7 +146,7 @@ def _require_independent(rows: Sequence[LinearRow], w: Sequence[str], probe: Pro
 def _completing(
     rows: Sequence[LinearRow], constraints: Sequence[Equation], system: System, probe: Probe
 ) -> list[LinearRow]:
-    """Return the motion constraints that determine the motion left open by the speeds.
+    """Return the motion constraints that determine the joint speeds together with the generalized speeds.
 
     Raises:
         ModelError: some joint speeds remain undetermined; the message names them.

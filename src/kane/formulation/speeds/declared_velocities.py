@@ -19,9 +19,10 @@ from kane.model.body import ANGULAR_VELOCITY, VELOCITY, Measure
 # round-off of this size.
 ALIGNED_COSINE_TOLERANCE = 1e-12
 
-# A measure that is a generalized speed, with its column, or that a constraint holds at zero, with None.
+# Column and measure: a measure that is the generalized speed of this column, or, with None, a measure that a constraint
+# holds at zero.
 Declaration: TypeAlias = "tuple[int | None, Measure]"
-# The column or None, and the measure's direction in the frame L of the link in which it is fixed.
+# The column or None, and the direction of the measure, in the frame L of the link in which the direction is fixed.
 DeclaredDirection: TypeAlias = "tuple[int | None, Triple]"
 
 
@@ -109,8 +110,9 @@ def _whole(system: System, frame: int, measures: Sequence[DeclaredDirection], po
 def _components(
     system: System, link: int, frame: int, measures: Sequence[DeclaredDirection], old: DeclaredVelocity
 ) -> DeclaredVelocity:
-    """Return ``old`` with the components of the link's own axes that a declared direction is aligned with in every
-    state.
+    """Return ``old`` with further components along the link's own axes.
+
+    They are the components along axes with which a declared direction is aligned in every state.
     """
     rows = list(old.rows)
     for r, v in measures:

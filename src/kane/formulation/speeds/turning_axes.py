@@ -1,4 +1,4 @@
-"""Axes about which the joints' speeds turn a link, along the frames between links and within a gimbal."""
+"""Axes about which the joints' speeds turn a link, expressed in the frames of links and of gimbal rings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary
 from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, is_zero
 
-# Cost of an expression, relative to a number, as a coefficient of the equations to be solved.
+# Cost of a coefficient that is an expression, relative to a number, in the equations to be solved.
 EXPRESSION = 4
 
 
@@ -44,7 +44,9 @@ class TurningAxes:
 
 
 def turning_axes(system: System, link: int, frame: int, declared: Triple) -> Iterator[TurningAxes]:
-    """Yield the axes that turn a link, along every frame from the ground to it, also those inside its joint.
+    """Yield the axes about which speeds turn a link, expressed in each frame from the ground to the link.
+
+    The frames include the intermediate frames of its joint.
 
     Args:
         frame: the link along whose axes the angular velocity is declared.
@@ -71,7 +73,7 @@ def turning_axes(system: System, link: int, frame: int, declared: Triple) -> Ite
 
 
 def _between(system: System, links: Sequence[int], frame: int) -> tuple[dict[int, Triple], Triple]:
-    """Return the axis about which each joint speed turns the outermost of some links, and the prescribed rotation."""
+    """Return the axis, in ``frame``, about which each joint speed turns the first link, and the prescribed rotation."""
     still = {leaf: leaf.arena.zero for leaf in system.speeds.u}
     axes: dict[int, Triple] = {}
     rest = ZERO_VECTOR
@@ -116,7 +118,7 @@ def _inside(system: System, link: int) -> dict[int, tuple[int, Triple]]:
 
 
 def _along(factors: Sequence[object], f: int, axis: Triple, m: int) -> Triple:
-    """Return the axis of factor f along the axes of the frame in front of factor m."""
+    """Return the axis of factor f, expressed in the frame between factors m - 1 and m."""
     if f < m:
         return Rotation(tuple(factors[f + 1 : m])).apply_inverse(axis)  # type: ignore[arg-type]
     return Rotation(tuple(factors[m:f])).apply(axis)  # type: ignore[arg-type]

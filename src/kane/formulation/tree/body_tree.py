@@ -1,6 +1,6 @@
 """Bodies as declared, each on its joint, and the loads, for the explicit route and the witnesses.
 
-No bodies are lumped and no frames replaced: welded bodies are separate, each with its own mass centre.
+Bodies are not lumped, and their frames are not replaced: welded bodies remain separate, with their own mass centres.
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ from kane.model.joints.joint import JointMotion
 LEAST_AXIS_DISTANCE = 1e-9
 ROTATION_ROUND_OFF = 1e-13
 # Smallest sine of the angle between two axes for which their common perpendicular is used. The perpendicular may be
-# 1/sine times as far away as the joints. Second moments about a point so far away lose twice the digits of this factor.
+# 1/sine times as far away as the joints. Second moments about a point at this distance lose 2 log10(1/sine) digits.
 SKEW = 1e-2
-# Value of all angles and parameters at which _keeps checks a rotation numerically.
+# Value of all angles and parameters for which ``_keeps`` checks a rotation numerically.
 SOMEWHERE = 0.7
 
 
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass
 class _Axes:
-    """Axis of a link's joint and choice of its frame K, in L; None if not a constant axis or not chosen yet."""
+    """Axis of a link's joint, None if not constant in L; pose of its frame K in L, None before it is chosen."""
 
     turns: np.ndarray | None = None
     slides: np.ndarray | None = None
@@ -137,9 +137,10 @@ def _main_child(link: Link, links: list[Link]) -> int | None:
 
 
 def _ahead(index: int, links: list[Link], axes: list[_Axes]) -> tuple[Triple, np.ndarray | None] | None:
-    """Return position and axis, in L, of the next joint that does not slide; None if a joint frame on the way varies.
+    """Return position and axis, in L, of the next joint outwards that does not only slide.
 
-    The position is from Mo, with all slides in between at zero. The axis is None if the joint has no constant axis.
+    The position is from Mo, with all slides in between at zero. The axis is None if the joint has no constant axis. The
+    result is None if there is no such joint, or if the orientation of a joint frame in between is not constant.
     """
     connection = links[index].connection
     assert connection is not None
@@ -181,7 +182,7 @@ def _orient(index: int, links: list[Link], axes: list[_Axes]) -> None:
 
 
 def _default_x(z: np.ndarray, link: Link) -> np.ndarray:
-    """Return a unit vector normal to z: a coordinate axis if z is one."""
+    """Return a unit vector normal to z: a coordinate axis if z is a coordinate axis."""
     k = int(np.argmin(np.abs(z)))
     if np.abs(z).max() == 1.0:
         k = (int(np.argmax(np.abs(z))) + 1) % 3
@@ -224,13 +225,13 @@ def _principal_direction(z: np.ndarray, link: Link) -> np.ndarray | None:
 
 
 def _with_axes(x: np.ndarray, z: np.ndarray) -> Rotation:
-    x = x - (x @ z) * z  # a short remainder of a long vector is normal to z to a few digits only
+    x = x - (x @ z) * z  # repeated, because a short difference of long vectors has few correct digits
     x = x / np.linalg.norm(x)
     return Rotation.matrix(np.column_stack([x, np.cross(z, x), z]).tolist())
 
 
 def _height(found: tuple[Triple, np.ndarray | None], R_LK: Rotation) -> Any:
-    """Return the coordinate along z, from Mo, of the common perpendicular to the next joint; None if any will do."""
+    """Return the coordinate along z, from Mo, of the common perpendicular to the next joint; None if parallel."""
     p, e = found
     p_K = R_LK.apply_inverse(p)
     if e is None:

@@ -70,7 +70,7 @@ def without_inputs(replaced: Callable[[Mapping[Expr, Expr]], Replaced], inputs: 
         return replaced({i: i.arena.zero for i in inputs})
     except ExpressionError as error:
         raise ModelError(
-            f"a load has no value where the inputs are zero ({error}), so that the bias is undefined; "
+            f"a load has no value where the inputs are zero ({error}), and the bias is undefined; "
             "forward dynamics and simulation are available"
         ) from None
 

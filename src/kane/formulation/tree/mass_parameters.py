@@ -11,8 +11,8 @@ from kane.formulation.tree.links import Link
 from kane.formulation.tree.spatial import ZERO_SIX, plus, shifted_moment, six_plus, square_of, symmetric_product, times
 from kane.geometry.scalars import ZERO_VECTOR, Six, Triple, is_zero
 
-# Round-off of an exact zero after a change of frame, relative to the largest moment: about ten roundings. Real moments
-# can be small too: the moment of a long thin body about its axis may be 1e-12 of the others.
+# After a change of frame, a moment that is exactly zero has round-off up to this fraction of the largest moment.
+# Nonzero moments can be small too: the moment of a long thin body about its axis may be 1e-12 of the others.
 MOMENT_ROUND_OFF = 4e-15
 
 
@@ -61,7 +61,7 @@ def regrouped(
     the original links.
 
     Args:
-        bases: links that keep their parameters, because their velocity is declared and the parent's follows from it.
+        bases: links that keep their parameters, because their declared velocity determines the velocity of the parent.
 
     Source: after Gautier & Khalil 1990, in terms of first and second moments instead of moments of inertia.
     """

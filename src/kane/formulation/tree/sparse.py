@@ -46,7 +46,7 @@ def triangular_factor(M: Sparse, order: Sequence[int], names: Sequence[str]) -> 
         if is_zero(pivot):
             raise ModelError(
                 f"the mass matrix is singular in every state: the speed {names[order[k]]!r} can change without "
-                "anything that has inertia moving; give inertia to the bodies beyond its joint, or remove a redundant "
+                "moving any inertia; give inertia to the bodies beyond its joint, or remove a redundant "
                 "joint"
             )
         inverses[k] = 1 / pivot

@@ -7,7 +7,7 @@ dq/dt,
     N^T (d/dt dL/d(dq/dt) - dL/dq - Q) = 0,  dq/dt = N(q, t) u + n(q, t),
 
 where Q dq is the work of the loads. The projection by N also covers quaternions: the columns of N are tangent to their
-unit sphere, so that values of T and V off the sphere have no effect.
+unit sphere. Values of T and V off the sphere therefore have no effect.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class PathKinematics:
     """Kinematics by member of the tree, of which the path matrices consist; the first entry is the fixed ground.
 
     Attributes:
-        papers: whether the columns are the speeds of the paper instead of the model's speeds.
+        papers: whether the columns are the speeds of Stoneking's paper instead of the model's speeds.
         R: ^NC^B, orientation in N.
         p: position of the mass centre, along N.
         joint_points: position of the joint point Mo, along N.
@@ -87,7 +87,7 @@ class PathKinematics:
                 self._use_papers_root(k)
 
     def _root(self) -> int:
-        """Return the body that six freedoms move from the ground, by one joint or through massless bodies.
+        """Return the body with six degrees of freedom from the ground, by one joint or through massless bodies.
 
         Raises:
             ModelError: there is no such body, or a body on the way to it has several children.
@@ -185,7 +185,7 @@ class PathKinematics:
         self.a_r.append(a + np.cross(self.R[k] @ self.alpha_r[k], r_o) + np.cross(w_o, np.cross(w_o, r_o)))
 
     def partials(self, joint_path: ExpressionArray, outer: Sequence[int]) -> tuple[ExpressionArray, ExpressionArray]:
-        """Return Omega and V by inspection of the joint path table; its columns are the joints inward of ``outer``."""
+        """Return Omega and V by inspection of the joint path table; its column j is the joint that moves outer[j]."""
         bodies, total = len(self.tree.members) - self.first, self.C.shape[0]
         Omega = np.full((3 * bodies, total), 0.0, dtype=object)
         V = Omega.copy()

@@ -1,11 +1,11 @@
 """Path tables of a tree, and Kane's equation assembled from them: COEF udot = RHS.
 
 COEF = Omega^T I Omega + V^T m V and RHS = Omega^T (T - I alpha_r - w x H) + V^T (F - m a_r). Angular quantities of a
-body are along its own axes, linear ones along the axes of N. Omega and V are read off the joint path table: joint k
-moves body b if k is in the path of b, by ^bC^o Gamma_k and by ^NC^o (Gamma_k x r + Delta_k). Here o is the outer body
-of the joint, and r the vector from the joint's point to the mass centre of b. Gamma_k is the matrix of joint partials,
-and Delta_k the same for sliding, which the paper's joints do not have. The code uses plain 3 x 3 matrices of the
-joints' own motion, and shares nothing with the other routes.
+body are along its own axes, linear quantities along the axes of N. Omega and V follow from the joint path table: if
+joint k is in the path of body b, their entries are ^bC^o Gamma_k and ^NC^o (Gamma_k x r + Delta_k). Here o is the outer
+body of the joint, and r the vector from the joint's point to the mass centre of b. Gamma_k is the matrix of joint
+partials, and Delta_k the same for sliding, which the paper's joints do not have. The code uses plain 3 x 3 matrices of
+the joints' own motion, and shares nothing with the other routes.
 
 Source: Stoneking 2008.
 """

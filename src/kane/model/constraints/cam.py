@@ -16,7 +16,7 @@ from kane.model.vector_arguments import coordinate, require_geometric, require_o
 
 @dataclass(frozen=True)
 class Cam(Constraint):
-    """The coordinate of a follower is a function of that of a cam: q_f - profile(q_c) = 0.
+    """The coordinate of a follower is a function of the coordinate of a cam: q_f - profile(q_c) = 0.
 
     Attributes:
         follower, cam: joints with one coordinate, or one coordinate of a joint: ``joint["q2"]``.

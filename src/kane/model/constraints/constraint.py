@@ -21,13 +21,13 @@ class Row:
 
     Attributes:
         name: meaning of the equation, such as "no skid" or "x".
-        configuration: expression of coordinates, positions, directions and time; None for a motion constraint that is
-            not integrated.
+        configuration: expression of coordinates, positions, directions and time; None for an equation of the motion
+            alone.
         motion: expression that may also contain rates and velocities; None for the time derivative of
-            ``configuration``. If both are given, ``motion`` vanishes exactly if that derivative does, provided that the
-            configuration constraint holds.
-        instead: alternative to ``motion`` for the elimination of speeds, with fewer operations. It is equivalent
-            together with the other rows of the constraint. Reactions belong to ``motion``.
+            ``configuration``. If both are given and ``configuration`` is zero, ``motion`` must vanish if and only if
+            the time derivative of ``configuration`` vanishes.
+        instead: alternative to ``motion`` with fewer operations, for the elimination of speeds. All rows of the
+            constraint together are equivalent with either expression. Reactions belong to ``motion``.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Imposed:
 
     @property
     def reactions(self) -> tuple[Expr, ...]:
-        """Force or torque of each row that does work on its residual velocity, for loads that depend on it."""
+        """Reaction of each row, the force or torque that does work on the row's residual velocity, for use in loads."""
         names = [self.name_of(row) for row in self.rows]
         given = [row.motion if row.configuration is None else row.configuration for row in self.rows]
         return tuple(reaction_leaf(x, name) for x, name in zip(given, names, strict=True) if x is not None)

@@ -23,8 +23,8 @@ class Rope(Constraint):
     """Taut rope of length L from the first point over the others to the last: sum of |p_i| - L = 0.
 
     The vectors p_i lead from point to point. The motion equation is sum of (p_i . v_i) / |p_i| - dL/dt = 0, which is
-    undetermined where two neighbours coincide. The rope is massless and slides over its points without friction.
-    Pulleys are small, and a point may occur more than once, as in a tackle. A rope wound on a drum of radius r is a
+    undetermined where two neighbouring points coincide. The rope is massless and slides over its points freely. Pulleys
+    are small, and a point may occur more than once, as in a tackle. A rope wound on a drum of radius r is a
     ``Gear`` of a sliding joint and a turning joint, with ratio r.
 
     Attributes:

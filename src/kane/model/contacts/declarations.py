@@ -40,7 +40,7 @@ class IntermittentDeclarations:
 
     Attributes:
         name: of the model.
-        candidates: intermittent constraints, in order of declaration.
+        intermittents: intermittent constraints, in order of declaration.
         constraints: permanent constraints of the model; all names differ.
     """
 
@@ -82,7 +82,7 @@ class IntermittentDeclarations:
             feature: a point, ``kane.Sphere``, ``Disk``, ``Capsule``, ``Ellipsoid``, ``Box``, ``Polyhedron``, convex
                 ``Mesh`` or ``Cylinder`` with a length. On a plane, a box has eight contact points (corners) and a
                 capsule two (ends). A disk or cylinder has its rims and up to eight feet. A capsule on a capsule or
-                cylinder touches at its ends if they are parallel, otherwise where they cross.
+                cylinder touches at its ends if the axes are parallel, otherwise where the axes cross.
             surface: ``kane.Plane``, ``Sphere``, ``Cylinder`` without a length, ``Capsule``, ``Box``, ``Polyhedron``,
                 convex ``Mesh`` or ``HeightField``; the feature is outside. Not all pairs have a rule.
             restitution: coefficient e of impacts, from 0 to 1, by Poisson's law: the impulse of expansion is e times
@@ -180,8 +180,8 @@ class IntermittentDeclarations:
         """Impose a constraint by an impulse when ``on`` becomes positive, and delete it when ``off`` becomes positive.
 
         Args:
-            motion: expression of rates or velocities that vanishes while active, several of them, or a constraint. If
-                the motion is the time derivative of a configuration, this configuration keeps its value at the impulse.
+            motion: expression of rates or velocities that vanishes while active, several of them, or a constraint. The
+                configuration residual of a constraint keeps its value at the impulse; it does not jump to zero.
             on: expression of coordinates, speeds, positions, parameters and time; required.
             off: expression like ``on``; without it the constraint stays active.
             name: for events and reactions; unique.

@@ -48,7 +48,7 @@ class Thresholds:
 
 
 def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> Coulomb | Thresholds:
-    """Return the given law (it may have further fields), after a check of its bounds.
+    """Check the bounds of a friction law, and return the same object, which may be of a subclass.
 
     Raises:
         ModelError: a bound is negative at the default parameters or depends on anything else, or static < kinetic.
@@ -60,8 +60,8 @@ def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> 
     low, high = at_defaults(model, kinetic), at_defaults(model, static)
     if low > high:
         raise ModelError(
-            f"the kinetic friction {low:.12g} of {who} is more than the static one, {high:.12g}, so that it would slip "
-            "and stick in turn: give static >= kinetic"
+            f"the kinetic friction {low:.12g} of {who} is more than the static one, {high:.12g}; sticking would "
+            "alternate with slip without end; give static >= kinetic"
         )
     require_of_parameters(model, f"the static friction of {who} less the kinetic one", NOT_NEGATIVE, static - kinetic)
     return friction

@@ -39,8 +39,8 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
         if row.motion is None:
             raise ModelError(
                 f"{who} holds {shown(row.configuration)}, which contains no velocity and would have to jump to "
-                "zero; give its velocity or rate, or a constraint, such as kane.Prescribed(joint, 0), whose "
-                "configuration keeps its value"
+                "zero; give its rate, or a constraint such as kane.Prescribed(joint, 0), whose residual keeps "
+                "its value at the impulse"
             )
     return rows
 

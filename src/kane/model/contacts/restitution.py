@@ -53,7 +53,7 @@ def law_of(given: Scalar | Poisson | Newton) -> Poisson | Newton:
 
 
 def checked_restitution(model: Model, law: Poisson | Newton, who: str) -> Poisson | Newton:
-    """Return the given law (it may have further fields), after a check of its coefficient.
+    """Check the coefficient of a law, and return the same object, which may be of a subclass.
 
     Raises:
         ModelError: the coefficient is not from 0 to 1 at the default parameters, or depends on anything else.

@@ -85,10 +85,10 @@ class Touch:
 
 
 def level_tangent(B: Body, E: Body, n: Triple) -> Triple:
-    """Return the unit vector along e x n; e is an axis of B, level or normal to the plane of motion.
+    """Return the unit vector along e x n, where e is an axis of B.
 
-    The axis e has the smallest component of gravity; z comes before y before x. If n is within 26 degrees of e, the
-    next axis in this order is used.
+    The letter of e is the letter of the axis of N with the smallest component of gravity; z comes before y before x. If
+    n is within 26 degrees of e, the next axis in this order is used.
     """
     e, other = level_axes(B, E)
     ratio = dot(e, n)
@@ -101,7 +101,7 @@ def level_tangent(B: Body, E: Body, n: Triple) -> Triple:
 
 
 def level_axes(B: Body, E: Body) -> tuple[Triple, Triple]:
-    """Return the two axes of a body with the smallest components of gravity, smallest first, z before y before x."""
+    """Return two axes of B, named like the axes of N with the smallest gravity, smallest first, z before y before x."""
     heavy = [abs(at_defaults(B.model, g)) for g in B.model.gravity]
     order = sorted(range(3), key=lambda k: (heavy[k], -k))
     first, second = (measure_numbers((B.x, B.y, B.z)[k], E) for k in order[:2])

@@ -33,7 +33,7 @@ class Chart(ABC):
     @property
     @abstractmethod
     def changes_speeds(self) -> bool:
-        """Whether the natural speeds with q' differ from those with q."""
+        """Whether the natural speeds with q' differ from the natural speeds with q."""
 
     @abstractmethod
     def distance(self, q: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ class Chart(ABC):
     def carry(self, q: Sequence[Expr], u: Sequence[Expr]) -> tuple[Sequence[Any], Sequence[Any]]:
         """Return q' and the natural speeds u' of the motion u, symbolically for native code; u' is empty if u is empty.
 
-        q must be regular. Any of the equivalent values of q' may result.
+        q must be regular. The result may be any of the equivalent values of q'.
         """
 
     @abstractmethod

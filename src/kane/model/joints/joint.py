@@ -110,7 +110,7 @@ class Joint(ABC):
 
     @abstractmethod
     def speed_names(self, name: str) -> tuple[str, ...]:
-        """Return the names of the nu speeds, made from ``name`` likewise."""
+        """Return the names of the nu speeds, made from ``name`` in the same way."""
 
     @abstractmethod
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
@@ -125,7 +125,7 @@ class Joint(ABC):
             who: the joint, for messages.
 
         Raises:
-            ModelError: names the joint and the cure.
+            ModelError: names the joint and a remedy.
         """
         return
 
@@ -134,7 +134,7 @@ class Joint(ABC):
         return self
 
     def singular_at(self, q: np.ndarray, *, within: float = 1e-6) -> str | None:
-        """Return a message with cause and cure if the motion is undetermined at or near q, (nq,); otherwise None.
+        """Return a message with cause and remedy if the motion is undetermined at or near q, (nq,); otherwise None.
 
         Args:
             within: largest distance from the singularity [rad or m]. At 1e-6 the mass matrix has lost 12 of its 16

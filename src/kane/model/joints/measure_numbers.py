@@ -20,7 +20,7 @@ from kane.model.joints.joint import JointMotion, default_speed_name
 class MeasureNumbers(GimbalSpeeds):
     """Measure numbers of w_FM in M as speeds: along x, y, z for three angles, along the axes of the sequence for fewer.
 
-    The equations of motion are as simple as those of a ball joint, but dq/dt is infinite at the singularity.
+    The equations of motion are as simple as for a ball joint, but dq/dt is infinite at the singularity.
     """
 
     def names(self, name: str, coordinates: tuple[str, ...], axes: tuple[int, ...]) -> tuple[str, ...]:
@@ -41,8 +41,8 @@ class MeasureNumbers(GimbalSpeeds):
         first = second.apply_inverse(UNIT_VECTORS[axes[0]])  # the first axis, after the second turn
         if len(axes) == 2:
             return _of_two(R_FM, axes, first, u)
-        # After the second turn w is first q0' + (second axis) q1' + (third axis) q2'; only q0' contributes along
-        # ``other``.
+        # In the frame after the second turn, w = first q0' + (second axis) q1' + (third axis) q2'. The component along
+        # the axis ``other`` contains q0' alone.
         w, other = Elementary(axes[2], q[2]).apply(tuple(u)), 3 - axes[1] - axes[2]
         rate = w[other] / first[other]
         rates = (rate, w[axes[1]], w[axes[2]] - first[axes[2]] * rate)

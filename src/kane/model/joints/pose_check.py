@@ -11,7 +11,7 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.model.joints.joint import JointMotion
 
-# Sizes of the random coordinates. A function with a small domain has values at least at the small ones.
+# Sizes of the random coordinates. A function with a small domain around zero has finite values at the small sizes.
 COORDINATE_SIZES = (3.0, 1.0, 0.3, 0.03, 0.003)
 TRIALS_PER_SIZE = 6
 # Tolerance, far above rounding, for R^T R - 1 and for singular values of the velocity map with unit columns.
@@ -27,7 +27,7 @@ def require_joint(motion: JointMotion, q: Sequence[Expr], parameters: Mapping[Ex
     values = _values(motion, q, parameters)
     finite = np.isfinite(values).all(axis=1)
     if not finite.any():
-        raise ModelError(f"the pose of {who} or its derivatives are not finite wherever they were tried")
+        raise ModelError(f"the pose of {who} or its derivatives are not finite at any tested coordinates")
     values = values[finite]
     R, W = values[:, 3:12].reshape(-1, 3, 3), values[:, 12:].reshape(-1, 6, len(q))
     if np.abs(R.transpose(0, 2, 1) @ R - np.eye(3)).max() > POSE_TOLERANCE or np.linalg.det(R).min() < 0.0:

@@ -20,8 +20,8 @@ VectorColumns = tuple[Triple, ...]
 def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
     """Return the motion with u = dq/dt of a joint given by R_FM(q) and p_FM(q).
 
-    R_FM is a product of factors F. Each factor updates R' = R F as follows, with w = sum_r w_u[r] u[r] and
-    f = sum_r f_u[r] u[r]:
+    R_FM is a product of factors F. Multiplication by one factor, R' = R F, changes w_u and alpha_t as follows, with
+    w = sum_r w_u[r] u[r] and f = sum_r f_u[r] u[r]:
 
         w'_u = F^T w_u + f_u            alpha_t' = F^T alpha_t + (F^T w) x f + (df_u/dt) u
 

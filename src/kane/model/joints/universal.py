@@ -21,7 +21,7 @@ PERPENDICULAR = 1e-6
 
 @dataclass(frozen=True)
 class Universal(RateJoint):
-    """M turns about an axis fixed in F, then about one fixed in M: q = two angles [rad], u = dq/dt.
+    """M turns about an axis fixed in F, then about an axis fixed in M: q = two angles [rad], u = dq/dt.
 
     R_FM = R1 R2 = rotation(axis1, q0) rotation(axis2, q1), w_FM = R2^T axis1 u0 + axis2 u1 in M.
 

@@ -14,8 +14,8 @@ from kane.model.loads.span import damp, require_ends
 class PointDamper(Load):
     """Tension c dL/dt along the line from P to Q, L = |p_PQ|.
 
-    Where the points coincide, the force is c v with their relative velocity v, the limit along every motion through
-    that configuration. A linearization there has the force c v in all directions.
+    Where the points coincide, the force is c v, with their relative velocity v. It is the limit of the force for every
+    motion through this configuration. A linearization there has the force c v in all directions.
 
     Attributes:
         P, Q: points of two bodies.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kane.model.contacts import IntermittentConstraint
     from kane.model.model import Model
 
-RESIDUAL_CHANGE_TOLERANCE = 1e-9  # change by rounding, if a shift of about 1 m or 1 m/s leaves a residual the same
+RESIDUAL_CHANGE_TOLERANCE = 1e-9  # smaller changes of a residual by a shift of about 1 m or 1 m/s are round-off
 
 
 def children(model: Model) -> dict[Body, list[Connection]]:
@@ -120,7 +120,7 @@ def _carriers(body: Body, parents: dict[Body, Body]) -> Iterator[Body]:
 
 
 def _in_inertial_frame(model: Model, constraint: Imposed | IntermittentConstraint) -> bool:
-    """Return whether a common translation of all bodies changes the residuals; tested at a random state."""
+    """Return whether a common displacement and velocity of all bodies changes the residuals, at a random state."""
     rng, found = np.random.default_rng(0), _leaves(constraint)
     axes = {body: np.linalg.qr(rng.normal(size=(3, 3)))[0] for body in _measured(model, constraint) | {model.ground}}
     values: dict[Expr, Any] = {x: np.float64(rng.uniform(0.1, 0.9)) for x in found}

@@ -54,7 +54,7 @@ class DrawnLine:
 def routes(grid: PictureLayout, between: Mapping[tuple[Body, ...], str]) -> list[DrawnLine]:
     """Return a line for each set of bodies; it leaves a box at its right if the row ends there, otherwise below it.
 
-    The words are at the box that the fewest lines leave. Short lines run inside of long ones.
+    The words are at the box that the fewest lines leave. Short lines are routed first, closer to the boxes.
     """
     place, busy = grid.place, Counter(body for bodies in between for body in bodies)
     joined = {tuple(sorted((place[b] for b in bodies), key=_reading)): words for bodies, words in between.items()}

@@ -98,7 +98,7 @@ class _Sheet:
         return self._left(cell) + max([cell.width, *marks])
 
     def _joint(self, cell: BodyBox, parent: BodyBox, joint: Connection) -> str:
-        """Return the line from the box of the parent to that of the child, with the words of the joint."""
+        """Return the line from the box of the parent to the box of the child, with the words of the joint."""
         x, y = self._left(cell), self.middle[cell.row]
         start, row = self._left(parent) + parent.box, self.middle[parent.row]
         path = f"M{start:.0f} {row:.0f} H{x - COLUMN_GAP / 2:.0f} V{y:.0f} H{x:.0f}"

@@ -12,10 +12,11 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import ModelError
 
-# Adjacent triangles are one face if their corners are within this fraction of the size from a common plane. Flat sides
-# in single-precision files are flat to about this accuracy.
+# Adjacent triangles are one face if their corners are within this fraction of the size (largest extent along an axis)
+# from a common plane. Flat sides in single-precision files are flat to about this accuracy.
 COPLANARITY_TOLERANCE = 1e-6
-# Relative accuracy of a depth. A mesh counts as convex if its depth is less than SHALLOW times its size.
+# A depth is accurate to FOUND times itself or SHALLOW times the size. A mesh is convex up to a depth of SHALLOW times
+# its size.
 FOUND, SHALLOW = 1e-2, 1e-4
 # Largest number of distances between triangles and faces in memory at a time.
 DISTANCES_IN_MEMORY = 2_000_000
@@ -25,7 +26,7 @@ TURNS = 60
 
 @dataclass(frozen=True)
 class Edge:
-    """Edge between two faces; seen from outside, the first face is to the left of the way from corner to corner."""
+    """Edge between two faces; seen from outside, the first face is left of the edge from first to second corner."""
 
     corners: tuple[int, int]
     faces: tuple[int, int]
@@ -78,7 +79,7 @@ class Hull:
         return points @ self.normals.T - level
 
     def depth(self, points: Array, triangles: Array) -> float:
-        """Return the largest depth of triangles below the surface of the hull, with relative accuracy ``FOUND`` [m].
+        """Return the largest depth of triangles below the surface of the hull [m]; see ``FOUND`` for its accuracy.
 
         The depth of a point is its distance to the nearest face, min_i d_i. It is concave, so that the deepest point of
         a triangle may be anywhere in it. An upper bound is min_i max(d_i of the corners). Triangles whose bound exceeds
@@ -122,13 +123,13 @@ class Hull:
 def reduced(points: Array, most: int) -> tuple[Array, float]:
     """Return at most ``most`` corners of the hull of points, and the largest height of the others above them [m].
 
-    Each further corner is the one that is farthest outside.
+    After four corners, each step adds the corner that is farthest outside the hull of the chosen corners.
     """
     corners = points[np.sort(_qhull(points).vertices)]
     if len(corners) <= most:
         return corners, 0.0
     chosen = [int(np.argmin(corners[:, 0])), int(np.argmax(corners[:, 0]))]
-    while len(chosen) < 4:  # farthest from the line of two, then from the plane of three
+    while len(chosen) < 4:  # the corner farthest from the line of two, then from the plane of three
         away = corners - corners[chosen[0]]
         q, _ = np.linalg.qr(away[chosen[1:]].T)
         chosen.append(int(np.argmax(np.linalg.norm(away - (away @ q) @ q.T, axis=1))))

@@ -93,7 +93,7 @@ class Mesh(Placed):
         """Return how far the mesh extends outside one of its hulls, and how far its surface lies inside that hull [m].
 
         The first is the largest height of a corner above the plane of a face. The second is the largest distance of a
-        point of the triangles from the nearest face, to a hundredth of it.
+        point of the triangles from the nearest face, accurate to 1 % or to 1e-4 of the size.
 
         Args:
             hull: a result of ``hull()``, with all corners or fewer.

@@ -23,11 +23,11 @@ def disk_rolling_on_plane(disk: Disk, plane: Plane) -> Sequence[Row]:
         no skid   v_BC . l + r s w_BA . h = 0
         touch     p_PC . n - r s = 0, and its rate v_BC . n + r (a . n) w_BA . h = 0
 
-    For the elimination of speeds the last two are combined along the axle, a = s l + (a . n) n, which has constant
-    measure numbers, and along n - (a . n) a, in the plane of the wheel. There "no skid" is v_BC . a + r w_BA . h = 0
-    and "touch" is v_BC . (n - (a . n) a) = 0.
+    The elimination of speeds uses two combinations of "no skid" and the rate of "touch". Along the axle
+    a = s l + (a . n) n, whose measure numbers are constant, v_BC . a + r w_BA . h = 0. Along n - (a . n) a, in the
+    plane of the disk, v_BC . (n - (a . n) a) = 0.
 
-    A disk that lies flat, s = 0, has no lowest point: the equations are singular there.
+    A flat disk, s = 0, has no lowest point, and its equations are singular.
 
     Source: v_C' = v_C + w x p_CC' for the point C' in contact; Gillespie 2003, Eqs. 38-42, for an upright disk.
     """

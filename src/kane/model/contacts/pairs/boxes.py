@@ -6,7 +6,7 @@ edges. Along an axis n from one box to the other the separation is
     p . n - sum h |b . n| - sum H |B . n|
 
 Here p is the vector between the centres; h and H are half the edge lengths, b and B the edge directions. The largest
-separation is positive as long as the boxes do not touch. Its axis determines the features that are nearest.
+separation is positive as long as the boxes do not touch. Its axis determines the nearest features.
 
 Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5.
 """
@@ -91,7 +91,7 @@ class _Pair:
         return unit, select(square < PARALLEL_SQUARED_SINE, -IGNORED_DISTANCE, self.separation(unit))
 
     def _facing(self, sides: _Sides) -> tuple[tuple[Scalar, ...], Scalar]:
-        """Return one-hot weights of the face that is towards the other box, and the separation along its normal."""
+        """Return axis weights, 1 for the normal of the face nearest to the other box, and the separation along it."""
         return _greatest([self.separation(b) for b in sides.edges])
 
     def touch(self, name: str, place: Triple, n: Triple, first: Triple, reach: tuple[Scalar, Scalar]) -> Touch:
@@ -146,7 +146,7 @@ _SIGN = {1.0: "+", -1.0: "-"}
 
 
 def _greatest(values: Sequence[Scalar]) -> tuple[tuple[Scalar, ...], Scalar]:
-    """Return one-hot weights of the greatest of three values, and this value."""
+    """Return three weights, 1 for the greatest of three values and 0 for the others, and the greatest value."""
     x, y, z = values
     first = select(x < maximum(y, z), 0.0, 1.0)
     second = select(y < z, 0.0, 1.0 - first)

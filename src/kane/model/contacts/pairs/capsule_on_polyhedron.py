@@ -42,7 +42,7 @@ def capsule_on_solid(capsule: Capsule, surface: Box | Polyhedron) -> Sequence[To
 
 
 class _Near(NamedTuple):
-    """Point S + s d of the axis, the vector to it from the surface, and how far it is beyond the end of a feature."""
+    """Point S + s d of the axis, the vector from the surface to it, and its distance beyond the end of a feature."""
 
     s: Scalar
     away: Triple
@@ -50,12 +50,12 @@ class _Near(NamedTuple):
 
     @property
     def distance(self) -> Scalar:
-        """Distance, with a lower limit because its rate is infinite at zero; only lines beyond their ends intersect."""
+        """Distance, with a positive lower limit because its rate is infinite at zero (lines that cross past an end)."""
         return sqrt(maximum(dot(self.away, self.away), NO_LENGTH))
 
     @property
     def far(self) -> Scalar:
-        """Distance, increased beyond the ends so that features that do not count are not the nearest."""
+        """Distance, increased beyond the ends, so that a feature beyond its ends is not selected as the nearest."""
         return self.distance + 2 * maximum(self.beyond, 0.0)
 
 
@@ -115,6 +115,6 @@ class _AxisOfCapsule:
         return Touch(name, S.body, S, O, O.body, near.far - r, n, arm, first=first, beyond=near.beyond)
 
     def _along(self, n: Triple) -> Triple:
-        """Return the tangent along the axis; contacts that count have the axis normal to n."""
+        """Return the tangent along the axis; the axis is normal to n at all contacts that can close."""
         rest = subtract_vectors(self.d, scaled(dot(self.d, n), n))
         return scaled(1.0 / sqrt(maximum(dot(rest, rest), NO_LENGTH)), rest)

@@ -1,6 +1,6 @@
 """Selection of features by number during a run: the nearest corner, face or edge, and its constants.
 
-A selected number and all values looked up by it are piecewise constant, so that rates belong to one feature.
+The number of the selected feature is piecewise constant in the state. Rates therefore belong to the selected feature.
 """
 
 from __future__ import annotations

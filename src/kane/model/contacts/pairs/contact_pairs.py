@@ -87,8 +87,8 @@ def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
         )
     if isinstance(surface, Cylinder) and surface.length is not None:
         raise ModelError(
-            f"the Cylinder of body {surface.origin.body.name!r} has a length, but contacts do not find the ends of a "
-            "surface; omit its length, and declare its ends separately, such as points or spheres"
+            f"the Cylinder of body {surface.origin.body.name!r} has a length, but as a surface it must be infinite; "
+            "omit its length, and declare contacts of its ends separately, such as points or spheres"
         )
     if isinstance(feature, Cylinder) and feature.length is None:
         raise ModelError(f"the Cylinder of body {feature.origin.body.name!r} has no ends to touch with; give length=")
@@ -105,7 +105,7 @@ def _called(what: Any) -> str:
 
 
 def _instead(feature: Any, surface: Any) -> str:
-    """Return a hint which contact can be declared instead."""
+    """Return the end of an error message that suggests another contact."""
     simpler = "give a simpler shape in place of one of them, such as a kane.Sphere, kane.Capsule or corners as points"
     if (type(surface), type(feature)) in CONTACT_RULES:
         return f"exchange feature and surface, contact(surface, feature), or {simpler}"
@@ -113,7 +113,7 @@ def _instead(feature: Any, surface: Any) -> str:
 
 
 def _known(feature: Any, surface: Any) -> str:
-    """Return a hint which surfaces the feature can touch, and which features can touch the surface."""
+    """Return the part of an error message that lists the surfaces for a feature and the features for a surface."""
     surfaces = " or ".join(b.__name__ for a, b in CONTACT_RULES if a is type(feature)) or "nothing"
     features = " or ".join(a.__name__ for a, b in CONTACT_RULES if b is type(surface)) or "nothing"
     return (

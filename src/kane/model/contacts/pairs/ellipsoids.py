@@ -1,11 +1,12 @@
 """Nearest points of ellipsoids, and of disks as flat ellipsoids, to spheres and cylinders, by iteration.
 
 An ellipsoid is the set x . G^-1 x <= 1. For semi-axes a, b, c, G = R diag(a^2, b^2, c^2) R^T. For a disk with axle a,
-G = r^2 (1 - a a^T). Its nearest point y to a point x outside satisfies x - y = l G^-1 y, l > 0:
+G = r^2 (1 - a a^T). The nearest point y to a point x outside satisfies x - y = l z and y = G z, l > 0; z is along the
+normal at y. Therefore
 
-    z = (G + l 1)^-1 x,  y = G z,  z . G z = 1
+    z = (G + l 1)^-1 x,  z . G z = 1
 
-The normal of the surface at y is along z. For a cylinder G is projected along its axis.
+The second equation determines l. For a contact with a cylinder, G is projected along the axis of the cylinder.
 
 Source: Eberly, Distance from a point to an ellipse, an ellipse or a hyperellipsoid, 2013. The iteration is from More
 and Sorensen, SIAM J. Sci. Stat. Comput. 4 (1983) 553: 1 / sqrt(z . G z) is nearly linear in l.

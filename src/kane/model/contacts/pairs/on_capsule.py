@@ -23,7 +23,8 @@ from kane.model.contacts.pairs.on_round import (
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Capsule, Cylinder, Sphere
 
-# Regularization of the squared sine between lines [rad^2], and overshoot per missing angle [m/rad].
+# Regularization of the squared sine between lines [rad^2]. Overshoot of nearly parallel lines per radian that their
+# angle lacks to the least angle of a crossing [m/rad].
 SQUARED_SINE_REGULARIZATION, OVERSHOOT_PER_ANGLE = 1e-30, 1e3
 
 
@@ -87,14 +88,14 @@ class _Lines:
         past = distance_past_ends(s, self.dd)
         if not self.endless:
             past = maximum(past, distance_past_ends(t, self.ee))
-        # Near parallel lines the gap falls steeply but continuously to its value; event location would miss a jump.
+        # As parallel lines turn apart, the gap falls steeply but continuously; event location would miss a jump.
         turned = sqrt(dot(c, c) / (self.dd * self.ee) + SQUARED_SINE_REGULARIZATION)
         return s, t, maximum(OVERSHOOT_PER_ANGLE * (sqrt(PARALLEL_SQUARED_SINE) - turned), past + 0.5 * FLUSH_TOLERANCE)
 
     def ends(self) -> Sequence[Touch]:
         """Return the ends of the capsule.
 
-        An end past an end of the surface counts only if the surface's end is not beside the capsule.
+        An end past an end of the surface counts only if that end of the surface is not beside the capsule.
         """
         made = []
         for name, s in (("start", 0.0), ("end", 1.0)):

@@ -6,8 +6,8 @@ Spheres of radius r that touch a surface z = h(x, y) have their centres on a par
 
 Both surfaces have the same normal if r is less than the radius of curvature of each hollow. The gap is the height of
 the centre above the parallel surface, divided by w; a small gap equals the distance. The rim of a disk has the centre C
-and the axle k. Its lowest point along n is at -r m from C, with m = (n - (k . n) k) / |k x n|. It must be above the
-(a, b) to which n belongs. Flat rims are described in ``rims``.
+and the axle k. Its lowest point along n is at -r m from C, with m = (n - (k . n) k) / |k x n|. This point must be above
+the (a, b) to which n belongs. Flat rims are described in ``rims``.
 """
 
 from __future__ import annotations

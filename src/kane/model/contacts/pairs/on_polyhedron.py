@@ -167,7 +167,7 @@ class _TwoPolyhedra:
     def _apart(self) -> Iterator[Scalar]:
         """Yield the separation for each pair of edges.
 
-        It is -IGNORED_DISTANCE unless the common normal is between the faces of both edges.
+        It is -IGNORED_DISTANCE unless the common normal is between the two face normals at each edge.
         """
         A, B = self.a.hull, self.b.hull
         of_a = [self.a.direction(n) for n in A.normals.tolist()]
@@ -217,9 +217,9 @@ class _TwoPolyhedra:
     def edges_across(self) -> Iterator[Touch]:
         """Yield one touch for each pair of classes of edges.
 
-        Its gap is the smallest of all pairs. The edges that touch are selected by distance alone, so that their rows do
-        not contain all other pairs. Among edges that reach each other, this distance is zero for only one pair of a
-        class.
+        The gap is the smallest of all pairs of both classes. The rows belong to the pair of edges that are nearest by
+        distance alone, so that they do not contain the other pairs. Among edges that reach each other, this distance is
+        zero for at most one pair.
         """
         classes = (self.a.hull.edge_classes, self.b.hull.edge_classes)
         for (k, mine), (m, others) in product(*(enumerate(x, start=1) for x in classes)):
@@ -248,7 +248,7 @@ class _Face:
         self.n = look_up_row(number, hull.normals.tolist())
         self.level = looked_up(number, _levels(hull))
         most = max(map(len, hull.faces))
-        # Faces with fewer sides repeat some sides.
+        # Every face gets as many sides as the largest face: faces with fewer sides repeat some of them.
         corners = [hull.corners[[face[k % len(face)] for k in range(most + 1)]] for face in hull.faces]
         along = [np.diff(x, axis=0) for x in corners]
         outwards = [np.cross(x, n) for x, n in zip(along, hull.normals, strict=True)]
@@ -262,7 +262,7 @@ class _Face:
             )
 
     def reach(self, place: Triple) -> tuple[Scalar, Scalar]:
-        """Return the height of a point above the face, and how far it is beside the face."""
+        """Return the height of a point above the face, and its distance beyond the sides of the face."""
         beside = [dot(side, place) - level for side, level in self.sides]
         return dot(self.n, place) - self.level, reduce(maximum, beside) - FLUSH_TOLERANCE
 

@@ -44,7 +44,7 @@ def _ball(C: Point, r: Scalar, surface: Round) -> Touch:
 
 
 def capsule_on_sphere(capsule: Capsule, surface: Sphere) -> Sequence[Touch]:
-    """Return gap = |p_OS + s d| - R - r with the start S, the line d to the end, and the s in [0, 1] of least gap."""
+    """Return gap = |p_OS + s d| - R - r; S is the start, d the vector to the end, and s in [0, 1] minimizes the gap."""
     S, r, E = capsule.start, capsule.radius, surface.origin.body
     start, d = position(surface.origin, S, E), position(S, capsule.end, E)
     s = minimum(maximum(-dot(start, d) / dot(d, d), 0.0), 1.0)
@@ -59,7 +59,7 @@ NO_LENGTH = 1e-30  # m^2, lower limit for the squared length of a line that is p
 def disk_on_sphere(disk: Disk, sphere: Sphere) -> Sequence[Touch]:
     """Return the nearest point of the disk, on its rim or on its face: y = x' min(1, r / |x'|).
 
-    Here x' is the vector from the centre of the disk to that of the sphere, projected onto the disk.
+    Here x' is the vector from the centre of the disk to the centre of the sphere, projected onto the disk.
     """
     C, axle = carried(disk.centre, disk.unit_axle)
     E, a, r = C.body, axle.components, disk.radius

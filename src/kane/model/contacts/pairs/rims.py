@@ -1,18 +1,18 @@
 """Contact points of a circular rim at every tilt.
 
 The normal of the surface is n, the axle a, and m = n - (a . n) a. The sine of the tilt is s = |m|. A tilted rim
-touches at its lowest point, -r m / s from the centre. A flat rim has no lowest point, and no unit vector that is
-continuous in m can replace m / s: around m = 0 it would have to turn once. Therefore a rim has two kinds of contact
+touches at its lowest point, -r m / s from the centre. A flat rim has no lowest point. No unit vector that is continuous
+in m can replace m / s, because m / s turns once when m goes around zero. Therefore a rim has two kinds of contact
 points:
 
     lowest point  at -r f'(s) m / s, at the depth r f(s) below the centre,
                   f(s) = sqrt(s^2 + TILT_SMOOTHING^2) - RIM_LIFT / (1 + s^2 / LIFT_TILT^2)^2
     feet          fixed in the body at the distance (1 - FOOT_INSET) r from the axle
 
-f(s) differs from s by at most RIM_LIFT, and by rounding from s = 0.1 on. A flat rim rests on its feet; its lowest point
-is then open. If the load is between two feet and the rim, the rim tilts by about RIM_LIFT until the lowest point
-carries load too. The rim tips over if the load is outside it. From s = RIM_LIFT / FOOT_INSET on only the lowest point
-touches.
+f(s) differs from s by at most RIM_LIFT; from s = 0.1 on the difference is round-off. A flat rim rests on its feet, and
+the contact of its lowest point is open. A load between the rim and the line of two feet tilts the rim by about
+RIM_LIFT, until its lowest point carries load too. A load outside the rim tips it over. From s = RIM_LIFT / FOOT_INSET
+on only the lowest point touches.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class Gimbal(RateJoint):
         axes = self.axes
         if any(a == b for a, b in pairwise(axes)):
             raise ModelError(
-                f"the sequence {self.sequence!r} of a gimbal repeats an axis in a row, which is one turn, not two; "
-                'omit one or give another, such as "zxz" or "xyz"'
+                f"the sequence {self.sequence!r} of a gimbal repeats an axis in a row: two turns that are one turn; "
+                'omit one of them or give another sequence, such as "zxz" or "xyz"'
             )
         if not isinstance(self.speeds, GimbalSpeeds):
             raise ModelError(
