@@ -20,7 +20,7 @@ from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
 from kane.model.checks import near
 
-# Largest count of numbers of all runs, which keeps a page below two megabytes; smallest count of times of a run.
+# Largest number of values of all runs, which keeps a page below two megabytes; smallest number of times of a run.
 MOST_REPLAY_NUMBERS, FEWEST_REPLAY_TIMES = 220_000, 200
 
 

@@ -56,7 +56,7 @@ class Report:
         age: mean and maximum of the age of a sample when its force acts, including the delay of the device [s].
         to_hand: energy given to operator and device, from the measured device motion [J].
         to_mechanism: energy given to the mechanism by the coupler [J], from the ledger if there is one. Otherwise the
-            sum over ticks of the mean pull at both ends times the displacement of the handle.
+            sum over ticks of the pull, averaged over start and end of the tick, times the displacement of the handle.
         energy: energy of the mechanism at the start and after the last tick [J].
         made: largest energy that coupler and clamp together made over any time span, see ``energy_made`` [J].
         force, torque: largest values written to the device [N], [N m].
