@@ -85,7 +85,7 @@ PRINTED = {
     "live_pages": "whipple_bicycle.html",
     "pushed_cart": "friction of q4 sticks",
     "piano_key": "with 9.898654 rad/s, closed form 9.898654 rad/s\nthe finger gave 0.0293 J, impacts took 0.0293 J",
-    "turned_crank": "the hand feels 4.87648 N, two springs in a row 4.87648 N",
+    "turned_crank": "the hand feels 4.87648 N, two springs in series 4.87648 N",
     "ball_in_a_box": "energy: given 0.0294 J, kept 0.0000 J, to 21 knocks 0.0293 J",
     "pulled_chain": "angles of the forces [deg]:",
     "rattleback": "it turns back after 6.3 s, up to 5.000 rad/s",

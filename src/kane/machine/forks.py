@@ -28,7 +28,7 @@ class _Threads:
         self.begin_anew([])
 
     def begin_anew(self, busy: list[int]) -> None:
-        """Reset to these working threads, with no fork pending."""
+        """Start with these working threads and without a pending fork."""
         self.changed, self.busy, self.forks = threading.Condition(), busy, 0
 
 
