@@ -62,7 +62,7 @@ PRINTED = {
     "tanner_mobile_manipulator": "Fig. 3: straight, links aligned: energy constant",
     "gillespie_wrist": "u1' = ",
     "gillespie_disk": "then rolls at 1.287393 m/s",
-    "gillespie_cart": "the jolt takes",
+    "gillespie_cart": "the impact takes",
     "piano_action": "hammer: upper  bounces",
     "pushed_block": "slips at 5.178344959 N, closed form 5.178344959 N",
     "disk_on_rough_floor": "rolls at -1.333333333 m/s, closed form -1.333333333 m/s",

@@ -76,7 +76,7 @@ class AngelesDH(DHConvention):
     O_i is at (a, b sin alpha, -b cos alpha) in frame i - 1. So a prismatic coordinate b grows against Z_i, and its
     force f has the power f db/dt.
 
-    Source: Angeles et al. 1988, Eqs. (7), (8), (19), (20) and (22). Eqs. (35) and (43) have the opposite prismatic sign.
+    Source: Angeles et al. 1988, Eqs. (7), (8), (19), (20) and (22). Eqs. (35) and (43) have the opposite sign of d.
     """
 
     name: ClassVar[str] = "angeles"
