@@ -53,14 +53,14 @@ def main() -> None:
     u = {f"a{i}_dot": 1.0 for i in range(WINDOWS + 1)} | {f"b{i}_dot": -1.0 for i in range(1, WINDOWS + 1)}
     run = kane.simulate(dyn, until=10.0, u=u, integrator=PASSING)
     tops = {"x": np.sin(run["a0"]), "y": np.cos(run["a0"])}
-    draw(dyn, run, tops, "place of the tops [m]", left)
+    draw(dyn, run, tops, "position of the tops [m]", left)
 
     dyn = kane.build(kane.formulate(library.bricard()))
     state = kane.assemble(dyn)
     print(f"Bricard: {state.rank} of {len(dyn.equations.constraints)} equations count; redundant {state.redundant}")
     run = kane.simulate(dyn, until=10.0, q=state.q, integrator=EXACT)
     corner = dyn.poses(run.q)["bar3"].position.T
-    draw(dyn, run, dict(zip("xyz", corner, strict=True)), "place of P3 [m]", middle)
+    draw(dyn, run, dict(zip("xyz", corner, strict=True)), "position of P3 [m]", middle)
 
     dyn = kane.build(kane.formulate(library.four_bar()))
     state = kane.assemble(dyn, q={"q1": 1.0, "q3": 1.5}, u={"u1": 6.4}, fixed=["q1", "u1"])

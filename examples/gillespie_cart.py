@@ -58,7 +58,7 @@ def main() -> None:
     turned = np.degrees(after["q4"][-1])
     print(f"free: the caster has turned by {turned:.0f} deg")
     print(
-        f"stuck at {np.degrees(q[3]):.1f} deg: the jolt takes {lost:.4f} J, u1 from {u[0]:.4f} to {jolted[0]:.4f} m/s"
+        f"stuck at {np.degrees(q[3]):.1f} deg: the impact takes {lost:.4f} J, u1 from {u[0]:.4f} to {jolted[0]:.4f} m/s"
     )
 
     figure = Figure(figsize=(9, 4.8), layout="constrained")

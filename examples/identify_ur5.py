@@ -34,7 +34,7 @@ def main() -> None:
     print(f"physically consistent, nearest to the guess: misfit {bodies.misfit:.3g} of {len(fit.base_parameters)}")
     errors = np.array([c.standard_error for c in fit.base_parameters])
     missed = (np.array([c.value for c in fit.base_parameters]) - fit.B @ dyn.parameters) / errors
-    print(f"errors in standard errors: RMS {np.sqrt(np.mean(missed**2)):.2f}, largest {np.abs(missed).max():.2f}")
+    print(f"errors / standard errors: RMS {np.sqrt(np.mean(missed**2)):.2f}, largest {np.abs(missed).max():.2f}")
 
     figure = Figure(figsize=(13, 4), layout="constrained")
     left, middle, right = figure.subplots(1, 3)

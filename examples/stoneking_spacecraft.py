@@ -1,6 +1,7 @@
 """Stoneking 2008: five bodies on gimbals, a ball joint and a hinge tumble freely for 100 s.
 
-Prints COEF and RHS at the start, and the drift of energy and momentum; writes out/stoneking_spacecraft.png.
+Prints COEF and RHS (COEF udot = RHS) at the start, and the drift of energy and momentum; writes
+out/stoneking_spacecraft.png.
 """
 
 from pathlib import Path

@@ -64,7 +64,7 @@ def main() -> None:
     for run, style, label in ((fast, "k", f"{SPIN:g} rad/s"), (slow, "tab:red", f"{0.8 * threshold():.0f} rad/s")):
         lean = np.degrees(np.arccos(upwards(run)[:, 2]))
         print(
-            f"spun at {label} it leans by {lean[-1]:.1f} deg at last; J changes by {np.ptp(jellett(run)):.0e} of "
+            f"spun at {label} it leans by {lean[-1]:.1f} deg at the end; J changes by {np.ptp(jellett(run)):.0e} of "
             f"{jellett(run)[0]:.2e} kg m^3/s"
         )
         ax.plot(run.time, lean, style, label=label)

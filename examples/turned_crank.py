@@ -51,7 +51,7 @@ def main() -> None:
     print(f"first bounces at {first.time:.4f} s and {second.time:.4f} s, off the stop with {first.u[0]:.4f} rad/s")
     felt = np.linalg.norm(log[-40, OF_FORCE : OF_FORCE + 3])  # shortly before the end, where the force is ramped down
     closed = FURTHER / (1 / ARM + 1 / coupler.stiffness)
-    print(f"the hand feels {felt:.5f} N, two springs in a row {closed:.5f} N")
+    print(f"the hand feels {felt:.5f} N, two springs in series {closed:.5f} N")
     figure = Figure(figsize=(8, 3.5), layout="constrained")
     angle, force = figure.subplots(1, 2)
     angle.plot(run.time, run["angle"], "k")

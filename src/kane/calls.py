@@ -14,7 +14,7 @@ from typing import Any
 
 from kane.errors import CallError, UnknownNameError, list_names, shown
 
-# Keywords of other libraries and the corresponding keywords of kane. Messages offer the first that the function takes.
+# Keywords of other libraries and the corresponding keywords of kane; messages offer the first accepted keyword.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("method", "solver", "scheme", "rtol", "atol", "max_step"), ("integrator",)),
     **dict.fromkeys(("t_span", "tspan", "t_end", "tf", "tmax", "t_final", "duration", "T", "stop"), ("until",)),
@@ -173,7 +173,7 @@ def _misfit(
         return f"{name}() takes {count}{which}, not {len(args)}; {cure}"
     twice = [word for word in in_order[: len(args)] if word in kwargs]
     if twice:
-        return f"{name}() is given {twice[0]} by its place and by its name; leave one of them out"
+        return f"{name}() is given {twice[0]} by position and by name; leave one of them out"
     given = {*in_order[: len(args)], *kwargs}
     missing = [p.name for p in taken if p.default is p.empty and p.name in {*in_order, *named} - given]
     return f"{name}() needs {', '.join(missing)}; give {missing[0]}=" if missing else None

@@ -1,4 +1,4 @@
-"""Errors that name the thing and the cure."""
+"""Errors of kane; their messages name the cause and the cure."""
 
 import os
 import reprlib

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 # Seconds of wall time after which a terminal or a notebook shows progress.
 PROGRESS_DELAY = 1.0
-# Seconds until the first line of the log, and the longest time between two lines; the time doubles up to that.
+# The log gets lines after 10, 20, 40, ... s, at most 600 s apart: first line, and longest interval [s].
 FIRST_REPORT, MAX_REPORT_INTERVAL = 10.0, 600.0
 REFRESHED = 0.2  # seconds between two updates of a notebook's line
 PROGRESS_LOGGER = logging.getLogger("kane")
@@ -187,7 +187,7 @@ class ProgressBar:
             self._display = None
 
 
-_IN_FORCE: ContextVar[ProgressBar | None] = ContextVar("progress in force", default=None)
+_IN_FORCE: ContextVar[ProgressBar | None] = ContextVar("active progress bar", default=None)
 
 
 @contextlib.contextmanager

@@ -191,7 +191,7 @@ def test_a_mechanism_too_light_for_its_coupler_ends_the_force_when_it_goes_to_in
     with pulled(m, 100.0) as s:
         s.arm()
         s.rehearse(0.5)
-        assert s.report.faults[0].cause == "a force was infinite or no number"
+        assert s.report.faults[0].cause == "a force was infinite or not a number"
         assert largest(s.log) <= 5.0
         assert largest(s.log[-100:]) == 0.0
 
@@ -205,7 +205,7 @@ def test_a_simulation_that_cannot_go_on_ends_the_force_and_then_says_why():
         s.arm()
         with pytest.raises(kane.SimulationError, match="cliff"):
             s.rehearse(2.0)
-        assert s.snapshot().fault == "the simulation could not go on"
+        assert s.snapshot().fault == "the simulation could not continue"
         assert 0.1 < largest(s.log) <= 5.0
         assert largest(s.log[-1:]) == 0.0
         assert s.snapshot().time == pytest.approx(s.log[-21, at.AT], abs=2e-3)  # 19 ms of force that ends

@@ -549,7 +549,7 @@ def test_the_report_says_when_the_coupler_lets_go_before_the_end_of_a_run():
             s.rehearse(0.1)
         s.rehearse(0.1)
     assert s.report.released == pytest.approx((0.079, 0.179))
-    assert "the coupler let go at 0.0790 s" in str(s.report)
+    assert "the coupler released the mechanism at 0.0790 s" in str(s.report)
 
 
 @pytest.mark.usefixtures("ctrl_c_raises")

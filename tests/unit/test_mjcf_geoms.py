@@ -118,7 +118,7 @@ def test_meshes_outside_of_the_folder_or_not_there_are_noted_and_nothing_is_open
     with pytest.raises(kane.ImportFileError, match=r"tip\.stl has no triangles"):
         kane.draw3d(model)
     with_meshes.write_text(text.replace("tip.stl", "nowhere.stl").replace('name="tip"', 'name="tip"'))
-    assert any("nowhere.stl' is not there" in note for note in kane.load_mjcf(with_meshes).notes)
+    assert any("nowhere.stl' does not exist" in note for note in kane.load_mjcf(with_meshes).notes)
 
 
 def test_geoms_that_are_shown_change_no_mass():

@@ -117,7 +117,7 @@ def test_what_is_in_force_is_named_and_lights_up_and_events_tell_their_causes(op
     for t, bodies in ((0.1, []), (0.3, [2]), (0.6, [])):
         tab.run(f"kane.seek({t})")
         assert tab.run("Array.from(kane.lit())") == bodies
-        tab.wait(f"kane.told.textContent.endsWith('in force: left') === {str(bool(bodies)).lower()}")
+        tab.wait(f"kane.told.textContent.endsWith('active: left') === {str(bool(bodies)).lower()}")
     tab.run("kane.seek(0.2)")
     tab.wait("kane.told.textContent.startsWith('0.2 s: impact left strikes')")
     assert "left strikes" in tab.run("document.querySelector('.tick').title")

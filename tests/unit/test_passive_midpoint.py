@@ -308,7 +308,7 @@ def test_what_it_is_not_for_is_refused():
         model.connect(cart, bob, kane.Prismatic("y", axis="y"))
         handle[model] = bob.point()
     belt.constrain(belt.rate("x") - 0.3)
-    for model, message in ((driven, "prescribed in time"), (belt, "moves something by itself")):
+    for model, message in ((driven, "prescribed in time"), (belt, "prescribes a motion")):
         dyn, coupler = kane.build(kane.formulate(model)), Coupler(handle[model], stiffness=10.0, damping=0.1)
         with pytest.raises(kane.errors.ModelError, match=message):
             Session(dyn, Simulated(), coupler, integrator=PassiveMidpoint())

@@ -150,7 +150,7 @@ def test_the_limits_say_in_numbers_why_so_late_a_device_renders_no_stiff_walls()
     assert coupler_limits(Simulated()).stable > 20 * limits.stable
     said = str(limits)
     assert "without its delay of 30 ms" in said
-    assert "pushes nobody" in said
+    assert "only draws its force" in said
 
 
 def test_a_device_that_pushes_nobody_bears_any_coupler_and_one_that_pushes_does_not(recwarn):

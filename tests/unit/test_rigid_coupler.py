@@ -186,7 +186,7 @@ def test_a_handle_that_is_drawn_where_the_mechanism_cannot_go_ends_the_force_and
         with pytest.raises(SimulationError, match=r"the handle of 'lever' cannot follow the device from t = 0\.29"):
             s.rehearse(2.0)
     (fault,) = s.report.faults
-    assert fault.cause == "the simulation could not go on"
+    assert fault.cause == "the simulation could not continue"
     force = np.abs(s.log[:, at.OF_FORCE + 2])
     assert force[s.log[:, at.AT] < fault.time].max() > 0.5
     assert force[-1] == 0.0

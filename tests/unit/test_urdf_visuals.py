@@ -74,10 +74,10 @@ def test_meshes_are_found_in_their_package_and_not_opened_before_they_are_drawn(
         ("package://pack/../../secret.stl", "outside of"),
         ("package://../secret.stl", "in no folder above"),
         ("package://other/secret.stl", "in no folder above"),
-        ("missing.stl", "is not there"),
+        ("missing.stl", "does not exist"),
         ("http://evil.example/m.stl", "is not a file path"),
         ("file:///etc/passwd", "is not a file path"),
-        ("", "is not there"),
+        ("", "does not exist"),
         ("m.txt", "is not a mesh"),
     ],
 )

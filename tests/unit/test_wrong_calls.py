@@ -97,7 +97,7 @@ CALLS = {
     "connect xyz": (lambda: M.connect(M.ground, B, kane.Weld(), (0, 0, 1)), r"Model\.connect\(\) takes 3 .* at="),
     "connect rpy=": (lambda: M.connect(M.ground, B, kane.Weld(), rpy=(0, 0, 0)), "no rpy=.*orientation="),
     "connect without a joint": (lambda: M.connect(M.ground, B), r"Model\.connect\(\) needs joint"),
-    "connect child twice": (lambda: M.connect(M.ground, B, kane.Weld(), child=B), "child by its place and by its name"),
+    "connect child twice": (lambda: M.connect(M.ground, B, kane.Weld(), child=B), "child by position and by name"),
     "Model g=": (lambda: kane.Model("m", g=9.81), "no g=.*gravity="),
     "contact mu=": (lambda: M.contact(B.point(), None, mu=0.5), "no mu=.*friction="),
     "contact e=": (lambda: M.contact(B.point(), None, e=0.5), "no e=.*restitution="),

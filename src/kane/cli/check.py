@@ -22,7 +22,7 @@ def check_command(
     base: BaseOption = Base.fixed,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Check that independent derivations of MODEL agree and laws of nature hold; the exit status is 1 if not."""
+    """Check that independent derivations of MODEL agree and conservation laws hold; the exit status is 1 if not."""
     described = read_model(model, base)
     certificate = kane.certify(described, states=states, seed=seed)
     if as_json:

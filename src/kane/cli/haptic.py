@@ -35,7 +35,7 @@ def haptic_command(
     handle: Annotated[
         str | None,
         typer.Option(
-            metavar="BODY[:X:Y:Z]", help="The point that the operator moves, in metres; scenes have their own."
+            metavar="BODY[:X:Y:Z]", help="The point that the operator moves, in metres; scenes have their own handle."
         ),
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0.0, help="Duration [s]; by default that of the scene.")] = None,

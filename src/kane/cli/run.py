@@ -81,7 +81,7 @@ def write_files(trajectory: kane.Trajectory, folder: Path, name: str) -> list[Pa
 def initial_state(dynamics: kane.Dynamics) -> dict[str, Any]:
     """Return initial q and u for ``simulate``: neutral and at rest, projected onto the constraints, no penetration.
 
-    If the neutral position is singular, each coordinate outside quaternions is increased by ASIDE.
+    If the neutral position is singular, each coordinate outside quaternions is increased by SINGULAR_START_OFFSET.
     """
     equations = dynamics.equations
     q, u = np.array(equations.neutral), np.zeros(len(equations.u))

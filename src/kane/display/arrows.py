@@ -60,9 +60,9 @@ def without_rounding(arrow: Arrow, size: float) -> Arrow:
 
 
 def scales_of(arrows: Sequence[Arrow], size: float) -> dict[str, float]:
-    """Return the lengths of arrows in m/N and m/(N m); zero without forces or torques.
+    """Return the lengths of arrows per force [m/N] and per torque [m/(N m)]; zero without forces or torques.
 
-    The SELDOM percentile of the forces is half as long as the scene, that percentile of the torques a third.
+    The ARROW_PERCENTILE of the forces becomes half as long as the scene, the same percentile of the torques a third.
     """
     forces, torques = ([getattr(a, word) for a in arrows] for word in ("force", "torque"))
     return {"force": _scale(forces, size / 2), "torque": _scale(torques, size / 3)}

@@ -19,7 +19,7 @@ from kane.model.shapes.part import BALL_FORM, TUBE_FORM
 ROD_RADIUS, JOINT_RADIUS, POINT_MASS_RADIUS, LEAST_ELLIPSOID_SEMIAXIS = 0.010, 0.018, 0.03, 0.006
 # Relative middle semi-axis below which an ellipsoid is a needle; the rods of the body show it better.
 NEEDLE = 0.03
-# With more than MAX_FULL_SIZE_BODIES bodies, semi-axes are limited: made-up inertias in files would hide others.
+# With more than MAX_FULL_SIZE_BODIES bodies, semi-axes are limited: made-up inertias would hide other bodies.
 MAX_FULL_SIZE_BODIES, MAX_ELLIPSOID_SEMIAXIS = 4, 0.25
 # Relative distance below which points coincide.
 SAME_POINT_DISTANCE = 1e-6

@@ -15,7 +15,7 @@ from kane.formulation.reactions.reactions import reveal_reactions
 
 
 class ActingForm(NamedTuple):
-    """Data for ``Motion.acting`` of the page: acting parts with their places in the outputs, and the programs."""
+    """Data for ``Motion.acting`` of the page: acting parts with the indices of their outputs, and the programs."""
 
     parts: list[dict[str, Any]]
     reactions: dict[str, int] | None

@@ -25,7 +25,7 @@ from kane.model.shapes.trimesh import read_mesh
 
 # Length at which unbounded shapes of the ground are drawn, relative to the scene.
 UNBOUNDED_SHAPE_EXTENT = 6.0
-# The same for shapes of moving bodies, such as the pad of a finger.
+# Length at which unbounded shapes of moving bodies are drawn, such as the pad of a finger, relative to the scene.
 PATCH = 0.1
 
 

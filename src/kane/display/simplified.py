@@ -40,7 +40,7 @@ def simplified(form: Triangles, most: int) -> Triangles:
         return form
     corners = form.points[form.faces]
     area = float(np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum())
-    size = 0.6 * np.sqrt(area / most)  # two triangles per cell of a surface without an inside
+    size = 0.6 * np.sqrt(area / most)  # first guess: two triangles per cell
     for _ in range(GRIDS):
         found = _on_grid(form, size)
         if len(found.faces) <= most:

@@ -20,7 +20,7 @@ from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
 from kane.model.checks import near
 
-# Largest count of numbers of all runs, which keeps a page below two megabytes; smallest count of times of a run.
+# Largest number of values of all runs, which keeps a page below two megabytes; smallest number of times of a run.
 MOST_REPLAY_NUMBERS, FEWEST_REPLAY_TIMES = 220_000, 200
 
 
@@ -73,7 +73,7 @@ def replay_page(
     plotted = words(plots, "plots", "names")
     for name in plotted:
         if name not in first.series:
-            raise ModelError(f"there is no course {shown(name)} to plot; {near(name, list(first.series))}")
+            raise ModelError(f"there is no quantity {shown(name)} to plot; {near(name, list(first.series))}")
     scene = scene_of(equations, parameters=parameters, q=first.q[0])
     start = first.time[0], [*first.q[0], *(0.0 for _ in equations.u)]
     names = list(dict.fromkeys(arrow.name for arrow in first.arrows))
@@ -109,7 +109,7 @@ def run_form(run: ShownRun, together: int) -> dict[str, Any]:
 
 
 def spans(time: Array, holds: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """Return the time spans in which ``holds`` is true: from its first record to the record after its last."""
+    """Return the time spans in which ``holds`` is true; each ends at the first record at which it is false again."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
     last = len(time) - 1
     return [(float(time[a]), float(time[min(b, last)])) for a, b in edges.reshape(-1, 2)]

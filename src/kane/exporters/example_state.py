@@ -23,9 +23,9 @@ MAX_EXAMPLE_STEPS, EXAMPLE_RESIDUAL = 50, 1e-12
 def example_state(equations: Equations, programs: Sequence[Program]) -> tuple[Array, Array]:
     """Return coordinates and minimum-norm speeds at t = 0 that satisfy the constraints.
 
-    Newton's method starts from the state of the speed selection, if there is one, from the neutral coordinates, and
-    from coordinates at the distance NEWTON_START_OFFSET. The first result at which the programs have finite values is
-    returned, or else the last result.
+    Newton's method starts from the state of the speed selection, if there is one, then from the neutral coordinates,
+    then from coordinates NEWTON_START_OFFSET away from them. The first result at which the programs have finite values
+    is returned, or else the last result.
     """
     for q in _starts(equations):
         q = _closed(equations, q)

@@ -13,7 +13,7 @@ from kane.formulation.derivatives.program_derivative import derivative, derivati
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program, quantity
 
-# Prefix of the names of derivatives.
+# Prefix of the names of quantities that are derivatives.
 DERIVATIVES = "derivatives of "
 
 

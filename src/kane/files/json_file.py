@@ -25,7 +25,7 @@ class Format:
     Attributes:
         name: value of "format" in the file.
         version: newest known version; older versions can be read.
-        rows: name of the list whose length only the file size limits.
+        rows: name of the list that may have more than MOST_ENTRIES entries; only the file size limits it.
     """
 
     name: str

@@ -25,13 +25,13 @@ def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
     """
     missing = []
     if not _scheduled(PRIORITY):
-        missing.append("first-come scheduling (SCHED_FIFO: run as root, or allow rtprio in /etc/security/limits.conf)")
+        missing.append("FIFO scheduling (SCHED_FIFO: run as root, or allow rtprio in /etc/security/limits.conf)")
     elif not _pinned():
         missing.append("a core of its own")
     if not all(_locked(array) for array in memory):
         missing.append("locked memory (raise the limit memlock)")
     if not _sharp_timer():
-        missing.append("a sharp timer")
+        missing.append("a precise timer")
     return tuple(missing)
 
 

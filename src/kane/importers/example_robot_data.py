@@ -18,8 +18,8 @@ def example_robot(name: str) -> Path:
             be omitted. If several files have the same name, put folders in front of it.
 
     Raises:
-        ImportFileError: the package is not installed, has no robot of this name, or has several; the message lists the
-            candidates.
+        ImportFileError: the package is not installed, has no robot of this name, or has several; the message lists
+            similar or matching names.
     """
     from importlib.metadata import PackageNotFoundError, distribution  # here, because it takes 15 milliseconds
 

@@ -46,13 +46,13 @@ class MeshFolder:
                 f"the mesh {quote(name)} lies outside of {allowed}; set root= to a folder that contains it"
             )
         if not real.is_file():
-            raise ImportFileError(f"the mesh {quote(name)} is not there: {real}; put it there, or correct the path")
+            raise ImportFileError(f"the mesh {quote(name)} does not exist: {real}; put it there, or correct the path")
         return str(real)
 
     def _place(self, name: str) -> tuple[Path, Path]:
         """Return the folder that must contain a mesh, and the path of the mesh."""
         if self.file is None and self.root is None:
-            raise ImportFileError(f"the mesh {quote(name)} has no folder, as the description is a text; give root=")
+            raise ImportFileError(f"the mesh {quote(name)} has no folder, because the description is a text; set root=")
         folder = self.file.parent if self.file is not None else self.root
         assert folder is not None
         if name.startswith(PACKAGE):

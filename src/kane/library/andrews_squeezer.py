@@ -34,7 +34,7 @@ SQUEEZER_JOINTS = {
 }
 # Points of K3, K4 and K6 that coincide with the end of K2 [m].
 MEET = {"K3": (0.0, -SS, 0.0), "K4": (0.0, -E, 0.0), "K6": (ZF, 0.0, 0.0)}
-# The consistent start at rest of the test set [rad].
+# Initial angles of the test set, which close the loops; the mechanism starts at rest [rad].
 ANDREWS_START = {
     "beta": -0.0617138900142764496358948458001,
     "theta": 0.0,

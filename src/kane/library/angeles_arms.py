@@ -40,8 +40,8 @@ def stanford_arm_dh() -> Model:
     The paper's theta_i are q1, q2, q4, q5, q6 [rad], its b3 is q3 [m]; a larger b3 retracts the slide. The force tau3
     [N] has the power tau3 db3/dt. Frame 0 is fixed to the ground with Z0 upwards. Initially theta_2 = pi/2.
 
-    Table 2 of the scan is unreadable; ERRATA describes the values used here. The arm equals ``stanford_arm`` except for
-    the first link, which has 0.01 kg m^2 about the vertical instead of 0.02.
+    Table 2 of the scan is unreadable; ``STANFORD`` in this module has the values used. The arm equals ``stanford_arm``
+    except for the first link, which has 0.01 kg m^2 about the vertical instead of 0.02.
 
     Source: Angeles, Ma & Rojas 1988, section 7.1.
     """
@@ -54,8 +54,8 @@ def six_axis_arm() -> Model:
     The paper's theta_i are q1, ..., q6 [rad]. Its initial position is ``SIX_AXIS_START``, with O6 at
     (1.32455, 0, 1.23764) m. No three axes of the wrist intersect in a point, so use ``kane.inverse_kinematics``.
 
-    The printed inertia of link 1, diag(0, 62, 0), is physically impossible. Link 1 turns only about Z1. Its moment
-    about Z1, 0 with a mass centre 0.33 m off the axis, is kept: diag(62, 62, 0) gives the same forces.
+    The printed inertia of link 1, diag(0, 62, 0), is physically impossible. The model has diag(62, 62, 0), which gives
+    the same forces: link 1 turns only about Z1. The printed central moment 0 along Z1 is kept.
 
     Source: Angeles, Ma & Rojas 1988, section 7.2 and Table 3 (data of Thomas & Tesar 1982).
     """

@@ -26,7 +26,7 @@ MANIPULATOR_GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class Platform:
-    """Platform without wheels, and the base of the arm that is fixed on it. Defaults: Table I.
+    """Platform without wheels, with the frame {v} of the paper, and the fixed base of the arm. Defaults: Table I.
 
     Attributes:
         mass, inertia: mass and inertia of the platform about its mass centre, the origin of {v} [kg, kg m^2].
@@ -123,7 +123,7 @@ def mobile_manipulator(
     Raises:
         ModelError: there are too few links or wheels, the wheels have different radii, or w0 is on the fixed axle.
 
-    Source: Tanner & Kyriakopoulos 2001, sections 2-4, Table I (read as in ERRATA: both no-skid constraints embedded).
+    Source: Tanner & Kyriakopoulos 2001, sections 2-4, Table I; the paper embeds only one of two no-skid constraints.
     """
     arm = _arm(links)
     places = _wheels(wheels)
@@ -154,9 +154,9 @@ def tanner_speeds(model: Model, *, dependent: Sequence[str] = ()) -> None:
         u1 = dx/dt / Z, u2 = dy/dt / Z, Z = y_0 sin phi + x_0 cos phi
 
     The other speeds stay the same. These speeds are undefined for Z = 0, that is at phi = 90 deg if w0 is in front of
-    the mass centre. The paper embeds one of the two no-skid constraints, so u1 and u2 are independent. With both, only
-    one of them can be independent, and it fails when the mass centre moves along the other's axis. So by default the
-    speed selection is made numerically at each state.
+    the mass centre. The paper embeds one of the two no-skid constraints, so u1 and u2 are independent. With both,
+    only u1 or u2 can be independent. u1 is singular when the mass centre moves along y, u2 when it moves along x. So by
+    default the speed selection is made numerically at each state.
 
     Args:
         model: model from ``mobile_manipulator``.

@@ -19,7 +19,7 @@ def sliding_disk() -> Model:
     inertia J [kg m^2], slope theta [rad], acceleration of free fall g [m/s^2]. The paper has no numbers; the defaults
     are chosen here.
 
-    Source: Gillespie 2003, Example 1, Figs. 1-2, Eqs. 6, 35-40; F2 = -Ff (ERRATA).
+    Source: Gillespie 2003, Example 1, Figs. 1-2, Eqs. 6, 35-40, with Eq. 39 corrected to F2 = -Ff.
     """
     model, r = _disk("sliding_disk")
     model.speeds(u1=model.rate("q1"), u2=r * model.rate("q2"))
@@ -29,8 +29,8 @@ def sliding_disk() -> Model:
 def rolling_disk() -> Model:
     """Return the same disk rolling: the constraint "rolling", u1 + u2 = 0, makes u2 dependent and eliminates Ff.
 
-    ``kane.reveal_reactions(equations, "rolling", "q1")`` gives the reactions. The friction force along a1, the paper's
-    -Ff, is "rolling". The normal force N is "q1 Fy", in the joint that keeps Bo over the ramp.
+    ``kane.reveal_reactions(equations, "rolling", "q1")`` gives the reactions. "rolling" is the friction force along a1,
+    the paper's -Ff. "q1 Fy" is the normal force N, in the joint that keeps Bo over the ramp.
 
     Source: Gillespie 2003, Example 1, Eqs. 7, 41-42, 47.
     """

@@ -32,7 +32,7 @@ def shopping_cart() -> Model:
 def stuck_shopping_cart() -> Model:
     """Return the same cart with a stuck caster, dq4/dt = 0: u2 and u3 are dependent. L3 = L2 cos q4 is singular.
 
-    Source: Gillespie 2003, Example 3, Eqs. 64-67, with the signs and symbols of ERRATA.
+    Source: Gillespie 2003, Example 3, Eqs. 64-67, corrected: mB for "Mb" in Eq. 66, a positive u1 u2 term in Eq. 67.
     """
     model, speeds = _cart("stuck_shopping_cart")
     model.constrain(model.rate("q4"), name="sticking")

@@ -33,8 +33,8 @@ def spacecraft_tree(gravity: Sequence[Any] = (0.0, 0.0, 0.0)) -> Model:
     angular velocity of the root B1 in root axes, joint speeds, velocity of the root's mass centre in inertial axes. The
     coordinates have the same order; the root's position x, y, z [m] is last.
 
-    The paper defines the tree and the joints (see ERRATA) but has no numbers. Masses, inertias and positions of the
-    joints are chosen here.
+    The paper defines the tree and the joints (its "B_l" is B1) but has no numbers. Masses, inertias and positions of
+    the joints are chosen here.
 
     Args:
         gravity: acceleration of free fall [m/s^2]; default zero.

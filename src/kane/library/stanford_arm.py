@@ -72,7 +72,7 @@ def stanford_arm_feedback(model: Model, **gains: float) -> dict[str, Expr]:
     Raises:
         ModelError: a gain is unknown, or the model has other joints.
 
-    Source: Kane & Levinson 1983, Eqs. 128-133; all but tau1 with the sign reversed (ERRATA).
+    Source: Kane & Levinson 1983, Eqs. 128-133; all but tau1 with the sign reversed, see ``stanford_arm``.
     """
     values = (3.0, 5.0, 1.0, 3.0, 0.3, 0.6, 0.3, 0.6, 0.25, 0.25, 30.0, 41.0)
     k: dict[str, Any] = {f"k{i}": value for i, value in enumerate(values, start=1)}

@@ -38,11 +38,11 @@ def stewart_platform() -> Model:
     b_i about x and y [rad], 0 for an upright leg, and the length l_i [m] from universal joint to ball. There are 24
     speeds and 18 constraint equations, so 6 degrees of freedom. Inputs: thrusts F1, ..., F6 of the legs [N].
 
-    Parameters: radii rb of the base and rp of the platform [m]. Half the angles between neighbouring joints [rad]: eb
-    about 0, 120, 240 deg on the base, ep about 60, 180, 300 deg on the platform. Mass M and moments Ix = Iy, Iz of the
-    platform. Mass m1, distance c1 of the mass centre from the universal joint, and transverse central moment J1 of the
-    lower part of each leg. Mass m2, distance c2 from the ball, and moment J2 of the upper part. Acceleration of free
-    fall g along -z. The defaults are chosen here.
+    Parameters: radii rb of the base and rp of the platform [m]. The joints are at the angles
+    0, 120, 240 deg +- eb on the base and 60, 180, 300 deg +- ep on the platform [rad]. Mass M and moments Ix = Iy, Iz
+    of the platform. Mass m1, distance c1 of the mass centre from the universal joint, and transverse central moment J1
+    of the lower part of each leg. Mass m2, distance c2 from the ball, and moment J2 of the upper part. Acceleration of
+    free fall g along -z. The defaults are chosen here.
 
     To find the legs for a pose of the platform, call ``kane.assemble(equations, q={"platform_z": 1.0, "l1": 1.0, ...},
     fixed=[...])`` with the platform's coordinates fixed.

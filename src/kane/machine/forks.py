@@ -1,7 +1,7 @@
 """Forks of the process: a fork waits for the working threads of kane, and the child repeats their unfinished work.
 
-A child process has only the thread that forked. A lock that another thread held at the fork would stay locked in the
-child forever, such as locks of LLVM, of arenas and of Dynamics.
+A child process has only the thread that forked. A lock (of LLVM, an arena or Dynamics) that another thread held at the
+fork would stay locked in the child forever.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class HasThreads(Protocol):
     """An object with work in threads."""
 
     def after_fork(self) -> None:
-        """Discard, in a child process, the threads of the parent and their unfinished work."""
+        """Discard, in a child process, the threads of the parent; their unfinished work starts again, or on request."""
 
 
 class _Threads:
@@ -28,7 +28,7 @@ class _Threads:
         self.begin_anew([])
 
     def begin_anew(self, busy: list[int]) -> None:
-        """Reset to these working threads, with no fork pending."""
+        """Start with these working threads and without a pending fork."""
         self.changed, self.busy, self.forks = threading.Condition(), busy, 0
 
 

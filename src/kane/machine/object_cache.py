@@ -33,7 +33,7 @@ class ObjectCache:
 
     Attributes:
         folder: folder of the entries; created if it is missing, with access for its owner only.
-        capacity: size limit in bytes; the oldest entries are removed when it is exceeded by about a sixteenth.
+        capacity: size limit in bytes; the oldest entries are removed when the folder exceeds it by about a sixteenth.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, capacity: int = CAPACITY) -> None:
@@ -86,7 +86,7 @@ class ObjectCache:
         try:
             name, data = _entry(origin), _head(origin, code) + code
             _replace(folder, name, data)
-            # Evict at random, with a probability proportional to the entry's size. The hash is the random number.
+            # Evict at random times, with a probability proportional to the entry's size; its hash is the random number.
             if int(name[:8], 16) * self.capacity < 2**32 * FOLDER_SCANS * len(data):
                 _evict(folder, self.capacity)
         finally:

@@ -1,4 +1,4 @@
-"""Emit programs as Python source over arrays, for NumPy and JAX, which differ only in the name of the module."""
+"""Emit programs as Python functions of arrays; ``ArrayLanguage`` has the differences between NumPy and JAX."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _KEYWORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof"
 )
-# Names in the generated functions, and macros of <math.h> or of common compilers.
+# Names that leaves must not get: names in the generated functions, and macros of <math.h> or of common compilers.
 _RESERVED = frozenset(
     (_KEYWORDS + " state rest stage out work parameters sin cos tan asin acos atan2 exp log tanh pow sqrt fabs isnan "
     "NAN INFINITY HUGE HUGE_VAL HUGE_VALF HUGE_VALL DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS MAXFLOAT "

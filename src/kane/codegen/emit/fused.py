@@ -2,7 +2,7 @@
 
 Fusing saves one operation. It also saves latency if the sum waits for the product, but adds latency if the sum waits
 for its other argument. So a product is not fused if this would delay the outputs beyond a bound. The bound is the
-earliest possible time of the last output, or the time that the number of operations takes in any case, if later.
+larger of two times: the earliest time of the last output, and the smallest number of operations over the throughput.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def contracted_everywhere(instructions: Sequence[Expr], outputs: Sequence[Expr])
 
 
 def _choices(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr, list[int]]:
-    """Return the indices of the arguments with which each sum could be fused; sums without any are omitted."""
+    """Return for each sum the indices of the arguments that it could fuse; sums that can fuse none are omitted."""
     uses = Counter(chain.from_iterable([node.args for node in instructions]))
     uses.update(outputs)
     products = {node for node in instructions if node.op == ops.MUL and uses[node] == 1}
@@ -53,7 +53,7 @@ def _choices(instructions: Sequence[Expr], outputs: Sequence[Expr]) -> dict[Expr
 
 
 def _earliest(instructions: Sequence[Expr], choices: Mapping[Expr, Sequence[int]]) -> dict[Expr, float]:
-    """Return the earliest time of each result [cycles], if each sum is done in the way that is fastest for it."""
+    """Return the earliest time of each result [cycles]; each sum is fused if this makes it earlier."""
     ready: dict[Expr, float] = {}
     for node in instructions:
         done = max([ready.get(a, 0) for a in node.args]) + CYCLES.get(node.op, ELSE)
@@ -82,7 +82,7 @@ def _chosen(
     for node in reversed(instructions):
         time = due.get(node)
         if time is None:
-            continue  # a product that is fused already
+            continue  # a product that is part of a fused sum
         before = time - CYCLES.get(node.op, ELSE)
         needed = node.args
         if node in choices:

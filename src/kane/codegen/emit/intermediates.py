@@ -29,7 +29,7 @@ class Notation:
     """Notation of a target language.
 
     Attributes:
-        rows: for every operation, a function from written arguments (and the table's name for splines) to text.
+        rows: for every operation, a function from the texts of its arguments (and of a spline's name) to its text.
         leaf: returns the written form of a leaf or constant.
         symbol: returns the written form of an intermediate's name.
         table: returns the name of a spline's table.

@@ -19,7 +19,7 @@ from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.text import ATOM, SIGNED, Piece, name_of
 
-# Keywords and globals of the language, and names in the generated functions.
+# Names that leaves must not get: keywords and globals of the language, and names in the generated functions.
 _WORDS = (
     "arguments async await break case catch class const continue debugger default delete do else enum eval export "
     "extends false finally for function get if implements import in instanceof interface let new null of package "

@@ -18,7 +18,7 @@ LANES, ROWS_LOOP = "kane_lanes", "kane_rows"
 # Operations per function. The time of LLVM's register allocator grows faster than the function length. But its
 # scheduler can interleave distant operations of one function, which makes forward dynamics faster. Measured on arms,
 # ANYmal and Talos: pieces of 1,500 compile 10 % slower than pieces of 600 and run up to 20 % faster; larger ones gain
-# nothing. Long programs gain nothing from interleaving: on chains of 100 joints, pieces of 700 compile in 40 % less
+# nothing. Long programs gain nothing from interleaving. On chains of 100 joints, pieces of 700 compile in 40 % less
 # time than pieces of 1,500 and run at least as fast.
 PIECE = 1500
 PIECE_OF_LONG = 700

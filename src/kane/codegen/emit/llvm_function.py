@@ -69,7 +69,7 @@ class Function:
         reads: Mapping[Expr, ArrayPlace],
         stores: Mapping[Expr, Sequence[ArrayPlace]],
     ) -> None:
-        """Begin.
+        """Store the arguments; nothing is written yet.
 
         Args:
             shared: data shared by the module's functions.
@@ -182,7 +182,7 @@ class Function:
         return kind, packed
 
     def _name(self, node: Expr, *, apart: bool = False) -> str:
-        """Return the operand of a node, loaded if necessary; ``apart`` prevents a joint load with its neighbours."""
+        """Return the operand of a node, loaded if necessary; ``apart`` forbids a vector load with its neighbours."""
         found = self.names.get(node)
         if found is not None:
             return found

@@ -55,7 +55,7 @@ class PartTable:
     ) -> None:
         """Lay out ``work`` and the table; for the parts see ``repeated``.
 
-        Parts without equals are joined to pieces of about ``piece`` steps.
+        Consecutive parts that occur fewer than ALIKE times are joined to pieces of ``piece`` steps.
         """
         self.name, self._sources, self._stored = name, sources, stored
         self.constants = f"@{name}.constants"
@@ -158,7 +158,7 @@ done:
 
 
 def _joined(parts: Sequence[ProgramPart], piece: int) -> list[ProgramPart]:
-    """Return the parts, with runs of parts that have fewer than ALIKE equals regrouped into ``piece`` steps each."""
+    """Return the parts; consecutive parts that occur fewer than ALIKE times are regrouped into ``piece`` steps each."""
     members: dict[int, int] = {}
     for part in parts:
         members[part.body] = members.get(part.body, 0) + 1

@@ -23,7 +23,7 @@ from kane.codegen.emit.steps import EmittedStep
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
-# Bounds for the number of steps of a part. Long parts keep more in registers; short ones repeat even if joints differ.
+# Bounds for the number of steps of a part. Long parts keep more in registers; short parts are equal more often.
 PART_SIZE_BOUNDS = ((300, 1000), (100, 350), (35, 120))
 # Overhead of a part, for its call and its reads from tables [steps].
 PART = 12
@@ -37,7 +37,7 @@ class ProgramPart(NamedTuple):
     Attributes:
         steps: steps of the part.
         reads: values from outside the part, each once, in the order of first use.
-        body: a number; parts have the same number if and only if they are equal.
+        body: number of the part's code; two parts have the same number if and only if they are equal.
     """
 
     steps: Sequence[EmittedStep]
@@ -115,7 +115,7 @@ def _cost(words: NDArray[np.uint64], cuts: Sequence[int]) -> int:
 def _form(
     steps: Sequence[EmittedStep], kinds: Mapping[Expr, str], stored: Mapping[Expr, Sequence[int]]
 ) -> tuple[tuple[Expr, ...], object]:
-    """Return the operands from outside, and a key that is equal for parts with the same wiring and source arrays."""
+    """Return the operands from outside, and a key; parts with equal keys read and store at corresponding places."""
     inner: dict[Expr, int] = {}
     outer: dict[Expr, int] = {}
     wired: list[object] = []

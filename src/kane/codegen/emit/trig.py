@@ -158,7 +158,7 @@ class _SineWriter:
         return small, every
 
     def _reduce(self) -> tuple[str, str, str]:
-        """Return the remainder without the last part of pi/2, the remainder, and integers with n in the low bits."""
+        """Return r before the last part of pi/2 is subtracted, r itself, and integers with n in their low bits."""
         shifted = self._fma(self.x, self._number(_TWO_OVER_PI), self._number(_ROUNDER))
         n = self._line(f"fsub {self.type} {shifted}, {self._number(_ROUNDER)}")
         near = r = self.x

@@ -72,7 +72,7 @@ class _Factoring:
         return [image.get(root, root) for root in self.roots]
 
     def _product(self, node: Expr) -> Expr:
-        """Return a product with its parameters first, then powers, oldest factor first as in all products."""
+        """Return a product: first its parameters, then powers of the other factors in the order of their creation."""
         term = term_of(self._factors(node), self.free.__contains__, node.arena.one)
         return neg(term.written()) if term.subtracted else term.written()
 

@@ -26,7 +26,7 @@ class Program:
         parameters: parameter leaves.
         instructions: operations of the main part, each after its arguments.
         angles: arguments of sines and cosines that depend on no other sine or cosine. Their operations, then their
-            sines and cosines, come first in ``instructions``, so that these can be evaluated in SIMD lanes.
+            sines and cosines, come first in ``instructions``, so that SIMD lanes can evaluate several sines at once.
         stage_nodes: operations of the parameter stage, each after its arguments.
         stage_outputs: nodes of the parameter stage, plain parameters included, that the main part or the outputs use.
     """

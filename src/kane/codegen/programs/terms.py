@@ -18,7 +18,7 @@ class Term(NamedTuple):
     Attributes:
         subtracted: whether the sum subtracts it.
         coefficient: product of the factors that depend on parameters alone.
-        factors: remaining factors, oldest first.
+        factors: remaining factors, in the order of their creation.
         whole: existing expression of the term if other expressions use it too; then the term is not factored.
     """
 
@@ -40,7 +40,7 @@ class Term(NamedTuple):
 
 
 def multiply_factors(coefficient: Expr, factors: Iterable[Expr]) -> Expr:
-    """Return the coefficient times the factors, with equal factors as powers that other products can share."""
+    """Return the coefficient times the factors; equal factors become powers, which other products can share."""
     powers = [reduce(mul, [f] * n) for f, n in Counter(factors).items()]
     return reduce(mul, powers, coefficient)
 
@@ -71,7 +71,7 @@ def collected(terms: Sequence[Term], is_free: Callable[[Expr], bool]) -> list[Te
 
 
 def _apart(term: Term, is_free: Callable[[Expr], bool]) -> Term:
-    """Return the term with all products split into factors, also products that other expressions use."""
+    """Return the term with all its products split into factors, even if other expressions use these products."""
     if all(f.op != MUL for f in term.factors):
         return term
     stack, parts = list(term.factors), [term.coefficient]

@@ -147,7 +147,7 @@ Object.assign(Page.prototype, {
     }
     let words = this.data.subtitle;
     const acting = this.mode === "run" ? this.acting().map((band) => band.name) : [];
-    if (acting.length) words = `in force: ${acting.join(", ")}`;
+    if (acting.length) words = `active: ${acting.join(", ")}`;
     const event = this.mode === "run" && this.lastEvent();
     if (event) words = `${shortly(event.time)} s: ${event.name}${event.cause ? ` ${event.cause}` : ""}${acting.length ? ` · ${words}` : ""}`;
     if (this.mode === "live") {

@@ -283,7 +283,7 @@ class Page {
   // Time spans that include the current time.
   acting() { return this.runs[0].active.filter((band) => band.spans.some(([a, b]) => this.cursor >= a && this.cursor <= b)); }
 
-  // Highlighted bodies: those that something acts on now.
+  // Highlighted bodies: bodies of active constraints, and the body that the mouse pulls.
   lit() {
     const found = new Set();
     if (this.mode === "run") for (const band of this.acting()) band.bodies.forEach((body) => found.add(body));

@@ -30,8 +30,8 @@ class Coupler:
 
         t = 2 K_t e_w e + B_t (w_h - w) = K_t sin(angle) axis + B_t (w_h - w).
 
-    The operator gets -d t. With some axes only, |e|^2 contains these components only. The torque is still minus the
-    gradient of the potential, so that the spring makes no energy on any path.
+    The operator gets -d t. If the coupler turns about some axes only, |e|^2 contains the components along these axes.
+    The torque is still minus the gradient of the potential, so that the spring makes no energy on a closed path.
 
     Attributes:
         handle: point of a moving body.
@@ -95,7 +95,7 @@ class Coupler:
         return self.stiffness, self.turning_stiffness, self.damping, self.turning_damping
 
     def set_to(self, settings: Mapping[str, float]) -> Coupler:
-        """Return the coupler with other values of some ``SETTINGS``.
+        """Return the coupler with other values of some ``COUPLER_SETTINGS``.
 
         Raises:
             ModelError: a stiffness is not positive, a damping is negative, or a name is unknown.
@@ -112,8 +112,8 @@ class Safety:
     """Limits of force and torque on the operator.
 
     Attributes:
-        force, torque: largest values [N], [N m]; smaller limits of the device also apply. A torque changes from zero to
-            the largest value within 2 ms at the fastest.
+        force, torque: largest values [N], [N m]; smaller limits of the device also apply. A torque takes at least 2 ms
+            from zero to the largest value.
         rise: largest rate of change of the force [N/s]; by default the largest force within 2 ms.
         power: largest power given to the operator by force and torque [W].
         speed, turning_speed: speed of the device handle above which the operator feels damping only [m/s], [rad/s].

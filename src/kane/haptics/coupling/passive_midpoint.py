@@ -30,7 +30,7 @@ class PassiveMidpoint:
     """Steps in which kinetic plus potential energy changes by the work of loads and coupler, up to rounding.
 
     This includes permanent and intermittent constraints, impacts, whose losses are in the ledger, and dry friction.
-    Nothing may be prescribed in time, no constraint may move anything by itself, and inputs must be numbers.
+    Nothing may be prescribed in time, all constraint rows must have the form A u = 0, and inputs must be numbers.
 
     The method is of first order. Loads without a potential, such as dampers and friction, are evaluated at the start of
     a step, and so is one of the speeds in the velocity terms. Each step solves one linear system, with the coupler at
@@ -56,7 +56,7 @@ class Ledger(NamedTuple):
         coupler: work of the coupler on the mechanism.
         other: work of loads without a potential, including dry friction.
         lost: energy lost in impacts and other transitions.
-        owed: energy gained beyond the work done that is not yet removed from the motion.
+        owed: energy that the motion has gained beyond the work done; later steps remove it.
         kinetic, potential: current values.
     """
 
@@ -107,7 +107,7 @@ def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, in
         inputs: index of the coupler's first input.
 
     Raises:
-        ModelError: the model has a quantity prescribed in time, or a constraint that moves something by itself.
+        ModelError: the model has a quantity prescribed in time, or a constraint row without the form A u = 0.
     """
     e = coupled.dyn.equations
     contacts = contact_functions(coupled.dyn)
@@ -174,13 +174,13 @@ def _require_still(e: Equations) -> None:
     """Raise unless all constraint rows have the form A u = 0.
 
     Raises:
-        ModelError: a constraint moves something by itself, or is not linear in the speeds.
+        ModelError: a constraint row is not linear in the speeds, or prescribes a velocity that is not zero.
     """
     for row in e.constraints:
         _, (rest,) = linear_coefficients([row.motion], e.unconstrained.u) if row.linear else ((), (row.motion,))
         if rest is not e.system.arena.zero:
             raise ModelError(
-                f"the constraint {row.name!r} of {e.name!r} is not linear in the speeds, or moves something by itself; "
+                f"the constraint {row.name!r} of {e.name!r} is not linear in the speeds, or prescribes a motion; "
                 "PassiveMidpoint is for constraints that do no work: use kane.RK4()"
             )
 

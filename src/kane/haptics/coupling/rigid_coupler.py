@@ -109,7 +109,7 @@ def largest_inertia(device: Device | Traits, *, follow: float = 100.0) -> float:
 
 
 def _is_stable(t: Traits, inertia: float, W: float) -> bool:
-    """Check whether device handle and follower come to rest at any position, which has eigenvalues of 1."""
+    """Check whether device handle and follower come to rest; eigenvalues of 1 are rest at any position."""
     T, loop = t.period, SampledLoop(t.mass, t.damping, t.period, t.delay)
     free, pushed = loop.pushed()
     late = pushed.shape[1] - 1  # number of earlier forces

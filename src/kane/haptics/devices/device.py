@@ -50,7 +50,7 @@ class Traits:
         turns: axes of the ground about which the device can turn: some of "xyz", empty by default.
         inertia, turning_damping, turning_friction, turning_quantum, torque: like mass, damping, friction, quantum and
             force, about each axis of ``turns`` [kg m^2], [N m s/rad], [N m], [rad], [N m].
-        pushes: whether the operator feels the force; if it is only displayed, any coupler is stable.
+        pushes: whether the operator feels the force; if it is only drawn, any coupler is stable.
     """
 
     rate: float

@@ -24,7 +24,7 @@ from kane.native.arrays import Vector
 from kane.native.haptics.slot import SLOT
 
 HERE = ("localhost", "127.0.0.1", "::1")
-# Time without a message after which a force of zero keeps the service answering; wait for the first sample [s].
+# Silence after which a zero force is sent, so that the service answers; longest wait for the first sample [s].
 KEEP_ALIVE_SILENCE, FIRST_SAMPLE_WAIT = 0.01, 6.0
 
 

@@ -16,7 +16,7 @@ from kane.native.haptics.sample import BUTTONS, COMMAND, FORCE, ORIENTATION, POS
 
 # Time after which a force is not passed on unless the loop renews it [s].
 STALE_COMMAND_AGE = 0.02
-# Largest number of attempts to read while the loop is not writing; a write takes nanoseconds.
+# Largest number of attempts to read; an attempt fails if the loop writes meanwhile, which takes nanoseconds.
 ATTEMPTS = 100
 
 

@@ -45,9 +45,9 @@ from kane.simulation.integrators.implicit import Implicit
 
 # The force of a lost device ends within 40 ms: 20 ms to detect the loss, and 20 ms, less one tick, to fade [s].
 STALE, END = 0.02, 0.02
-MISSED = 10
+MISSED = 10  # ticks; a longer delay ends the force
 FASTEST = 500.0  # 1/s, default rate of change of a force, relative to the largest force
-SPIN = 60_000  # ns
+SPIN = 60_000  # ns of busy waiting before a tick
 EARLY, QUARTER = 200_000, 4  # ns before the spin at which the next tick is predicted, at most a quarter of a tick
 AHEAD = 1_000_000  # ns from the start of a run to its first tick
 MAX_KEPT_COMMANDS = 10_000  # commands of a session that are kept

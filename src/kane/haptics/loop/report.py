@@ -17,14 +17,14 @@ from kane.simulation.modes.contacting import KINDS, STEPPED
 FAULTS = {
     at.SOUND: "",
     at.NO_SAMPLE: "no new sample came from the device",
-    at.NO_NUMBER: "a sample was no number, or its orientation no unit quaternion",
+    at.NO_NUMBER: "a sample was not finite, or its orientation not a unit quaternion",
     at.OUTSIDE: "a sample lay outside the workspace",
     at.LEAPED: "a sample lay too far from the one before",
     at.OLDER: "a sample was older than the one before, or from the future",
     at.OVERRUN: "too many ticks were missed",
-    at.NO_STEP: "the simulation could not go on",
-    at.NO_FORCE: "a force was infinite or no number",
-    at.WATCHED: "the watchdog stepped in",
+    at.NO_STEP: "the simulation could not continue",
+    at.NO_FORCE: "a force was infinite or not a number",
+    at.WATCHED: "the watchdog ended the force",
 }
 SESSION_STATUSES = {at.IDLE: "idle", at.ARMED: "armed", at.ENDING: "ending"}
 REPORTED_PERCENTILES = (50.0, 99.0, 99.9, 100.0)
@@ -56,7 +56,7 @@ class Report:
         age: mean and maximum of the age of a sample when its force acts, including the delay of the device [s].
         to_hand: energy given to operator and device, from the measured device motion [J].
         to_mechanism: energy given to the mechanism by the coupler [J], from the ledger if there is one. Otherwise the
-            sum over ticks of the mean pull at both ends times the displacement of the handle.
+            sum over ticks of the pull, averaged over start and end of the tick, times the displacement of the handle.
         energy: energy of the mechanism at the start and after the last tick [J].
         made: largest energy that coupler and clamp together made over any time span, see ``energy_made`` [J].
         force, torque: largest values written to the device [N], [N m].
@@ -122,7 +122,7 @@ class Report:
                 f"{self.passed[0]} ticks were Moreau-Jean time steps (first order), as no contact mode was found: "
                 f"at most {self.passed[1]} in a row"
             )
-        lines += [f"the coupler let go at {time:.4f} s, before the end" for time in self.released]
+        lines += [f"the coupler released the mechanism at {time:.4f} s" for time in self.released]
         lines += [f"force ended at {fault.time:.4f} s: {fault.cause}" for fault in self.faults]
         lines += [f"event at {time:.6f} s: {name} {cause}" for time, name, cause in self.events]
         return "\n".join(lines)

@@ -24,7 +24,7 @@ class Recording(NamedTuple):
     """Content of a file of a session.
 
     Attributes:
-        head: the model's name, names and values, settings of coupler, safety and device, lengths of runs, the method.
+        head: names in the model, values and start, settings of coupler, safety and device, lengths of runs, method.
         log: one row per tick, with the columns of ``kane.native.haptics.loop_arrays``.
         commands: one row per command: the tick from which it applies, then the command.
         states: [t, q, u] at the start and after each tick.

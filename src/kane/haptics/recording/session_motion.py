@@ -53,8 +53,8 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
     """Return the recording of a session that started at the state [q, u].
 
     Raises:
-        ModelError: there was no tick yet, the handle or an input is an expression or samples, or there were too many
-            commands.
+        ModelError: there was no tick yet, the handle's position or an input is an expression or samples, or there
+            were too many commands.
     """
     if not loop.ticks:
         raise ModelError("the session has not run yet, so there is nothing to replay; call run(seconds) first")

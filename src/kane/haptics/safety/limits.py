@@ -200,8 +200,8 @@ def _cautions(axis: Axis, B: float, stable: float, felt: float) -> list[str]:
         )
     if not axis.traits.pushes:
         message.append(
-            "this device shows its force and pushes nobody, so any coupler is stable with it: the figures are those "
-            "of a device that pushes with the same delay"
+            "this device only draws its force, so any coupler is stable with it: the figures are those of a device "
+            "that pushes with the same delay"
         )
     if felt != 1.0:
         message.append(

@@ -59,7 +59,7 @@ class ModifiedDH(DHConvention):
 
 @dataclass(frozen=True)
 class StandardDH(DHConvention):
-    """Denavit's and Paul's convention: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint i on Z_{i-1}, frame i at its end."""
+    """Denavit's and Paul's convention: T = Rz(theta) Tz(d) Tx(a) Rx(alpha), joint i on Z_{i-1}, joint i + 1 on Z_i."""
 
     name: ClassVar[str] = "standard"
 
@@ -76,7 +76,7 @@ class AngelesDH(DHConvention):
     O_i is at (a, b sin alpha, -b cos alpha) in frame i - 1. So a prismatic coordinate b grows against Z_i, and its
     force f has the power f db/dt.
 
-    Source: Angeles et al. 1988, Eqs. (7), (8), (19), (20) and (22); Eqs. (35) and (43) have the opposite sign (ERRATA).
+    Source: Angeles et al. 1988, Eqs. (7), (8), (19), (20) and (22). Eqs. (35) and (43) have the opposite sign of d.
     """
 
     name: ClassVar[str] = "angeles"

@@ -144,5 +144,5 @@ def _from_mapping(row: Any, who: str) -> DHLink:
             raise ModelError(f"{who} has {shown(key)}, which is not a parameter; {near(key, known)}")
     missing = [key for key in known[:4] if key not in values]
     if missing:
-        raise ModelError(f"{who} lacks {', '.join(missing)}; give 0 where it is zero or the joint's own variable")
+        raise ModelError(f"{who} lacks {', '.join(missing)}; give the values at q = 0, often 0")
     return DHLink(**values)

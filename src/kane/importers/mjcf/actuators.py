@@ -100,7 +100,7 @@ def _clamped(force: Expr, limits: tuple[float, float] | None) -> Expr:
 
 
 def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, XYZ]) -> None:
-    """Add force and torque along the axes of a site, without reaction."""
+    """Add force and torque along the axes of a site, without a reaction on another body."""
     R, at = site
     f, t = _times(R.apply(tuple(gear[:3])), force), _times(R.apply(tuple(gear[3:])), force)
     if any(gear[:3]):

@@ -33,7 +33,7 @@ def beside(element: Element) -> Path:
 
 
 class _Includes:
-    """Expansion of <include> elements, with the files and sizes so far."""
+    """Expansion of <include> elements; counts the included files and their sizes."""
 
     def __init__(self, source: Source, folder: Path | None, root: str | os.PathLike[str] | None) -> None:
         self.folder = folder

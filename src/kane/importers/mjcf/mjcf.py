@@ -61,13 +61,13 @@ def load_mjcf(
 
     Springs, damping and gravity compensation become loads. The armature of a hinge or slide becomes a rotor on the
     ground that turns with the coordinate. As in MuJoCo, it only adds to the diagonal of the mass matrix. Every actuator
-    on a joint or site, motor or servo, has an input of the same name. If it has dynamics, the input is its activation.
+    on a joint or site, motor or servo, has an input of the same name, its activation if it has activation dynamics.
 
     Primitive geoms and meshes in the groups that MuJoCo shows become shapes for pictures. Meshes must be inside
     ``root``, by default the package of the file (or its folder, if no folder above has a package.xml). They are opened
     only when they are drawn. ``model.notes`` lists meshes that cannot be shown.
 
-    On request, limits become stops, and geoms become contacts with a level floor. These are the geoms of all groups
+    On request, limits become stops, and geoms become contacts with a level floor: the geoms of all groups
     with nonzero contype or conaffinity, except on fixed bodies. Friction and restitution are the arguments given here;
     the floor and the contact compliance in the file are ignored.
 

@@ -21,7 +21,7 @@ class MjcfJoint:
         stiffness, rest: stiffness and rest coordinate of its spring, SI units.
         damping, armature, friction: values per degree of freedom, SI units.
         curved: whether spring or damper is nonlinear.
-        limits: limits of the coordinate [rad or m], for a ball joint of the angle from its reference; None without.
+        limits: limits of the coordinate [rad or m], or of a ball joint's angle from its reference; None without.
         held_back: whether the force of its actuators is limited.
     """
 
@@ -109,7 +109,7 @@ class ActuatorEntry:
         gear: six numbers.
         gain, bias: coefficients (p_0, p_1, p_2); None for other laws.
         dynamics: "none", or the kind of activation dynamics.
-        control_range, force_range: limits of input and force; None without.
+        control_range, force_range: limits of input and force; None without limits.
         extra: names of other properties that are not modelled.
     """
 

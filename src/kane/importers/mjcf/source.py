@@ -51,7 +51,7 @@ _COMPILER_LEFT_OUT = ("meshdir", "texturedir", "assetdir", "strippath", "fusesta
 _OTHER_TRANSMISSIONS = ("tendon", "body", "cranksite", "slidersite", "refsite")
 MOST_COPIES = 10_000
 _NAMING = ("name", "class", "childclass", "joint", "jointinparent", "site", "mesh", "model", "prefix", "material")
-# Vertices of a tetrahedron with unequal sides that replaces meshes, large enough for files in micrometres.
+# Vertices of a tetrahedron that replaces meshes. Its sides differ, and a mesh scale of 1e-6 does not make it too small.
 STAND_IN = "0 0 0 100 0 0 0 200 0 0 0 300"
 _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\s|$)", re.IGNORECASE)
 

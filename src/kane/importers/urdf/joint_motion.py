@@ -36,8 +36,8 @@ def joint_motions(robot: Description, lock: Mapping[str, float]) -> dict[str, Ur
     """Return the motion of every joint; an independent joint follows itself.
 
     Raises:
-        ImportFileError: mimic joints follow each other in a loop, or follow an unknown joint or one with several
-            degrees of freedom; or a mimic joint itself has several.
+        ImportFileError: mimic joints follow each other in a loop, a mimic joint follows an unknown joint, or one of
+            the two joints has several degrees of freedom.
     """
     known: dict[str, UrdfMotion] = {}
     for joint in robot.joints.values():

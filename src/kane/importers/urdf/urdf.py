@@ -57,8 +57,8 @@ def load_urdf(
     On request, limits become stops, and collision primitives become contacts with a floor. <visual> primitives and
     meshes become shapes for pictures; meshes are opened only when they are drawn. Transmissions, extensions, Coulomb
     friction of joints and contacts between links are not modelled. ``model.notes`` lists parts that are left out. One
-    ``ImportFileWarning`` names those that change the motion, elements and attributes that are not URDF, and limits that
-    are left out without ``stops=False``.
+    ``ImportFileWarning`` names the omitted parts that change the motion, elements and attributes that are not URDF, and
+    (unless ``stops=False``) omitted limits.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".

@@ -1,4 +1,4 @@
-"""Read links, joints and their numbers from a URDF file and check every word, without mechanics.
+"""Read links, joints and their numbers from a URDF file, and check the syntax; other modules check the mechanics.
 
 This module reads names, joint types, origins, axes, mass properties, mimic, damping and friction. It keeps limits,
 collisions and visuals as elements, for other modules. It ignores material, safety controllers, calibration,

@@ -15,7 +15,7 @@ from kane.model.shapes import Shape
 
 
 def add_visuals(model: Model, bodies: list[Body], lumps: list[Lump], folder: MeshFolder) -> None:
-    """Add the shapes of all <visual> elements; note those that cannot be shown, as they do not affect the motion."""
+    """Add the shapes of all <visual> elements; shapes that cannot be shown are noted and do not affect the motion."""
     for body, part in zip(bodies, lumps, strict=True):
         for link, pose in part.links:
             for element in link.visuals:
