@@ -52,7 +52,7 @@ def nothing_compiled(monkeypatch):
     ],
 )
 def test_a_start_inside_is_refused_before_contacts_are_compiled(nothing_compiled, run):
-    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: [+-]{3}' is 0\.0\d+ m inside"):
+    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: [+-]{3}' is violated by 0\.0\d+ m"):
         run(*nothing_compiled)
 
 
