@@ -18,14 +18,14 @@ from kane.model.checks import near
 from kane.model.named_vector import named_vector
 from kane.simulation.state_layout import Layout
 
-# Damping factor: first, smallest and largest value. It multiplies the squared error, so that the last steps are
-# undamped Newton steps.
+# Damping lambda^2 as a multiple of the squared error: first, smallest and largest multiple. Damping vanishes with the
+# error, so that the last steps are Newton steps.
 FIRST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR = 1e-2, 1e-10, 1e10
 
 
 @dataclass(frozen=True, eq=False)
 class TargetPose:
-    """Target position of a point of a body and target orientation of the body; None for a free part."""
+    """Target position of a point of a body, and target orientation of the body; None if it may have any value."""
 
     position: Array | None
     orientation: Array | None
@@ -42,7 +42,7 @@ class TargetPose:
         return np.concatenate(parts)
 
     def rows(self, angular: Array, linear: Array) -> Array:
-        """Return the rows of the Jacobian that belong to the components of the error."""
+        """Select the rows of the Jacobian that belong to the components of the error."""
         kept = [(angular, self.orientation), (linear, self.position)]
         return np.concatenate([rows for rows, wanted in kept if wanted is not None])
 

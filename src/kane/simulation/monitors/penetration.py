@@ -86,7 +86,7 @@ def describe_penetration(dyn: Dynamics, name: str, gap: float, **given: Any) -> 
     written = ", ".join(["dyn", *(f"{word}={_written(value)}" for word, value in known.items() if value is not None)])
     start = f"{dyn.equations.name!r} cannot start there: "
     if not np.isfinite(gap):
-        return f"{start}the gap of {name!r} is no number (NaN); change the initial q a little"
+        return f"{start}the gap of {name!r} is not finite; change the initial q a little"
     return (
         f"{start}{name!r} is violated by {-gap:.6g} {unit}; start with q=state.q, u=state.u of "
         f"state = kane.assemble({written}), which moves the bodies out of each other"
