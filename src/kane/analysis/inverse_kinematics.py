@@ -69,7 +69,7 @@ def inverse_kinematics(
         dyn: compiled equations from ``kane.build``.
         body: body or named frame, or its name.
         position: target of the point in N, (3,) [m], or a path (m, 3); each pose starts from the one before.
-        orientation: target R_NB: a ``kane.Rotation``, (3, 3) or (m, 3, 3); a single one is used for a whole path.
+        orientation: target R_NB: a ``kane.Rotation``, (3, 3) or (m, 3, 3); a single one holds for all of a path.
         at: the point, in the body's frame [m].
         q: initial guess: an array, or a dict from some of the names to numbers; neutral for the others. The guess
             decides which of several solutions is found.

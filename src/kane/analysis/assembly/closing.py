@@ -17,7 +17,7 @@ CLOSING_SEED = 5
 MAX_CLOSING_ITERATIONS = 200
 # Relative singular value below which a row is redundant.
 REDUNDANT_SINGULAR_VALUE = 1e-10
-# Largest step [rad or m]: loop equations are nearly linear only over such distances.
+# Largest step [rad or m], over which loop equations are nearly linear.
 LONGEST_CLOSING_STEP = 1.0
 # Residual of a closed loop, relative to the size of the mechanism (at least 1 m).
 CLOSED_LOOP_TOLERANCE = 1e-11

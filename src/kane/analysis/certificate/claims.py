@@ -65,7 +65,7 @@ def lagrange_agrees(model: Model, equations: Equations, at: RandomStates) -> Fou
     """Compare with Lagrange's equations from energies, which use only R_FM, p_FM and the meaning of the speeds."""
     other = lagrange(model)
     if [leaf.name for leaf in other.u] != [leaf.name for leaf in equations.u]:
-        raise ModelError("the speeds of Lagrange's equations are in another order than those of Kane's")
+        raise ModelError("Lagrange's equations have the speeds in another order than Kane's equations")
     return digits(at(other.inverse), at(equations.inverse)), ""
 
 

@@ -12,8 +12,8 @@ from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
 
-# Vector part of the quaternion product conj(a) b: for each of its components, and for each number of b, the index and
-# the sign of the number of a that multiplies it.
+# Vector part of the quaternion product conj(a) b. For each of its components and each b_j: index i and sign of the a_i
+# that multiplies b_j.
 ROTATION = (((1, -1), (0, 1), (3, 1), (2, -1)), ((2, -1), (3, -1), (0, 1), (1, 1)), ((3, -1), (2, 1), (1, -1), (0, 1)))
 
 

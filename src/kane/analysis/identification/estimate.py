@@ -25,8 +25,8 @@ REWEIGHTING_ITERATIONS = 3
 TIGHT = 1e-10
 # Residuals below this are round-off, relative to data that may be large or absolute for data of order one.
 NOISELESS = 1e-13
-# A motion fits if the residuals of every channel are small. They must be below EXPLAINED times the standard deviation
-# of the data (the motion then explains half of the variance), or below ROUGH times the noise, which is estimated from
+# A motion fits if the residuals of every channel are below EXPLAINED times the standard deviation of the data, so that
+# half of the variance is explained. It also fits if they are below ROUGH times the noise, which is estimated from
 # differences of neighbouring rows.
 EXPLAINED, ROUGH = 0.7, 3.0
 

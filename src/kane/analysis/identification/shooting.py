@@ -343,7 +343,7 @@ class _Shooting:
         row, channel = np.unravel_index(int(np.argmax(off)), off.shape)
         if off[row, channel] > OUTSIDE:
             raise ModelError(
-                f"the motion that was found is off the data in row {row} at {self.time[row]:.6g} s by "
+                f"the motion that was found misses the data in row {row} at {self.time[row]:.6g} s by "
                 f"{off[row, channel]:.3g} times the noise of {self.channels.names[channel]}: impacts or slips occur in "
                 "another order or at other times. Start nearer (start=), or leave out the row if it is wrong"
             )

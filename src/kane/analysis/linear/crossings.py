@@ -16,7 +16,7 @@ MATRIX_ERROR = 1e-13
 ZERO_SINGULAR_VALUE = 1e-12
 # Two parameter values are equal if their distance, relative to that of two samples, is below this.
 EQUAL_VALUE_TOLERANCE = 1e-12
-# Distances from the crossing, relative to that of two samples, at which an eigenvalue is tested on both sides.
+# Distances from the crossing at which an eigenvalue is tested on both sides, relative to the distance of two samples.
 TEST_DISTANCES = tuple(10.0**k for k in range(-11, -1))
 
 

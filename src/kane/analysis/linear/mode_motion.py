@@ -21,7 +21,7 @@ from kane.expression.number_arguments import number, positive, require
 
 # Duration of the animation in periods, or in time constants if the mode does not oscillate; and number of frames.
 PERIODS, FOLDS, PICTURES = 3.0, 3.0, 181
-# Eigenvalues below this count as zero [1/s]: such a mode is shown for one second.
+# Eigenvalues below this count as zero [1/s]; their modes are shown for one second.
 ZERO_EIGENVALUE = 1e-6
 # Largest amplitude; squares of larger ones overflow.
 VAST = 1e100

@@ -97,8 +97,8 @@ def root_locus(
         name: name of the value, for plots.
 
     Raises:
-        ModelError: ``linearization`` is not such a function, there are fewer than two values, or the number of states
-            changes.
+        ModelError: ``linearization`` is not a function of a number, there are fewer than two values, or the number of
+            states changes.
     """
     if not takes(linearization, 1):
         raise ModelError(f"root_locus takes a function of a number, not {shown(linearization)}")

@@ -79,8 +79,8 @@ class WheelForces:
     def skid_margins(self, friction: Scalar) -> dict[str, Expr]:
         """Return the sum of sqrt((eta N)^2 - X^2) over the wheels that share Y, minus |Y| [N].
 
-        The margin is positive if and only if Y can be divided among the wheels so that each force is inside its cone of
-        friction; for one wheel this is Eq. (9). A wheel that slips or carries no load contributes nothing.
+        The margin is positive if and only if Y can be divided so that the force on each wheel is inside its friction
+        cone; for one wheel this is Eq. (9). A wheel that slips or carries no load contributes nothing.
         """
         return {name: self._held(name, friction) - absolute(Y) for name, Y in self.lateral.items()}
 
@@ -255,8 +255,8 @@ def _lateral(
 ) -> list[Any]:
     """Return Y of two axle lines from force and moment balance in the ground plane.
 
-    The balance has one equation more than unknowns; the equations of motion satisfy it. Let Y act on the first line, h
-    and h2 be the headings of the lines, l the left direction of the first, and d the vector between them. The moment
+    The balance has one equation more than unknowns; the equations of motion satisfy it. The force Y acts on the first
+    line along its left direction l. The lines have the headings h and h2, and d is the vector between them. The moment
     about the second contact gives d.h Y, the force along h2 gives l.h2 Y. Weighted least squares of both gives Y.
     """
     front, rear = place[lines[0][0]], place[lines[1][0]]

@@ -1,6 +1,6 @@
 """Derivatives under numerically embedded constraints, by implicit differentiation at each state.
 
-The independent speeds and the other variables vary. Let A_d be the columns of A that belong to dependent speeds; then
+A_d are the columns of A that belong to dependent speeds. If independent speeds and other variables vary,
 
     A_d du_d = -d(A u + b),   A_d dudot_d = -d(A udot + remainder),   R^T (df + M dudot) = 0.
 

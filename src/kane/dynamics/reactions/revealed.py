@@ -104,8 +104,8 @@ class States:
 class ReactionRoute(ABC):
     """Method that computes reactions.
 
-    In the formulas of the subclasses, ``needed`` is -(F_r + F*_r) of the joints' own speeds, ``needed_k`` and A_k are
-    -(F_r + F*_r) and the columns of A of the auxiliary speeds.
+    In the formulas of the subclasses, ``needed`` is -(F_r + F*_r) for the joints' own speeds, ``needed_k`` for the
+    auxiliary speeds. A has the columns of the own speeds, A_k those of the auxiliary speeds.
     """
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ class Event:
     The expression is sampled at four equal parts of each step, and two sign changes within one part may be missed. With
     step-size control, steps also end at inflections, kinks and jumps of expressions of time alone, so that no short
     pulse of them is missed. Steps are only as short as the motion requires: sign changes of an expression that varies
-    much faster than the state, such as sin(1000 q), may be missed. Fixed steps may also miss those of time alone. If
+    much faster than the state, such as sin(1000 q), may be missed. Fixed steps may also miss pulses. If
     two sign changes may be a time T apart, use steps shorter than 4 T: ``kane.RK8(max_step=3 * T)``, or ``dt``.
 
     Attributes:

@@ -15,9 +15,8 @@ from kane.simulation.integrator_state import IntegratorState, Status
 ENDLESS_EVENTS, EVENTS_SPAN = 100, 1e-9
 # This many transitions within this fraction of the run, anywhere in it, count as endless too.
 ENDLESS_TRANSITIONS, TRANSITIONS_SPAN = 50_000, 1e-4
-# ENDLESS_FLIPS changes of one constraint, within at most FLIPS_WINDOW transitions of all constraints, count as endless
-# if, at this rate, IMPLIED_CHANGES more would follow until the end of the run. Their records would take tens of
-# gigabytes.
+# A constraint changes endlessly if it changes ENDLESS_FLIPS times within at most FLIPS_WINDOW transitions, and at this
+# rate IMPLIED_CHANGES more changes would follow until the end of the run. Their records would take tens of gigabytes.
 ENDLESS_FLIPS, FLIPS_WINDOW, IMPLIED_CHANGES = 20_000, 100_000, 1e8
 # Largest number of constraints that a message names.
 MAX_NAMED_CONSTRAINTS = 3

@@ -150,7 +150,7 @@ class InputPlan:
         return values
 
     def jumps(self, t: float) -> bool:
-        """Check whether held samples jump at a time; events that such a jump causes do not move with parameters."""
+        """Check whether held samples jump at a time; the times of events due to the jump depend on no parameter."""
         apart = INPUT_TIME_TOLERANCE * max(1.0, abs(t))
         before, after = self.sampled(np.full(2, t), np.array([t - apart, t + apart]))
         return bool((before != after).any())

@@ -39,9 +39,9 @@ class BDF(Integrator):
     """Backward differentiation formulas of orders one to five, with control of step size and order.
 
     For stiff motions: strong dampers, stiff contacts, fast controllers. The Jacobian is exact, derived symbolically,
-    and sparse. In two cases it is only approximate, which costs steps but no accuracy: with numerically embedded
-    constraints CVODE computes it by differences, and it omits inputs that are Python functions. Calls pass through
-    Python, so that RK5 and RK8 are faster for motions that are not stiff.
+    and sparse. In two cases it is only approximate, which costs steps but no accuracy. With numerically embedded
+    constraints CVODE computes it by differences; and derivatives of inputs that are Python functions are omitted. Calls
+    pass through Python, so that RK5 and RK8 are faster for motions that are not stiff.
 
     Records have normalized quaternions and satisfy the constraints; between records both hold within the tolerance. The
     method restarts if this error exceeds a hundred tolerances, or if other speeds become independent.
