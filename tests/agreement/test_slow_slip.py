@@ -71,7 +71,7 @@ def test_a_run_whose_slip_lingers_below_the_errors_of_its_steps_says_so():
     """
     (_, there), dyn = by_hand(), pushed(cart=1e9)
     moving = {"x_dot": 1.0, "cx_dot": 1.0, "y_dot": 0.7, "cy_dot": 0.7}
-    with pytest.warns(UserWarning, match="'floor' of 'pushed' slips at .* no faster than steps err .* give rtol=1e-08"):
+    with pytest.warns(UserWarning, match="'floor' of 'pushed' slips at .* no faster than step errors .* rtol=1e-08"):
         kane.simulate(dyn, until=UNTIL, u=moving, integrator=kane.RK5())
     run = kane.simulate(dyn, until=UNTIL, u=moving, integrator=kane.RK5(rtol=1e-8))
     gone = [run["x"][-1] - run["cx"][-1], run["y"][-1] - run["cy"][-1]]

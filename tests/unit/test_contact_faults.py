@@ -40,7 +40,7 @@ def test_what_starts_inside_is_refused_and_assemble_moves_it_out():
     m.contact(kane.Box(0.2, 0.2, 0.2, crate.point()), kane.Plane(m.ground.point(), m.ground.y), name="floor")
     m.stop(hinge, upper=2.0)
     dyn, start = built(m), {"x": 0.3, "y": -0.1, "angle": 0.3}
-    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: ---' is 0\.2250\d* m inside"):
+    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: ---' is violated by 0\.2250\d* m"):
         kane.simulate(dyn, until=1.0, q=start)
     state = kane.assemble(dyn, q=start, u={"angle_dot": 1.0}, fixed=["angle", "x"], t=0.0)
     reach = 0.1 * (np.cos(0.3) + np.sin(0.3))
@@ -237,7 +237,7 @@ def test_a_switch_that_changes_a_thousand_million_times_a_second_with_the_state_
 @pytest.mark.parametrize("settings", [{}, {"dt": 1e-3}, {"integrator": kane.BDF()}], ids=["RK8", "RK4", "BDF"])
 def test_a_switch_that_changes_a_thousand_million_times_a_second_with_time_is_refused(settings):
     dyn = switched(lambda m: kane.sin(math.pi * 1e9 * m.time))
-    said = r"^-?sin\(3141592653\S*\*t\) bends more than 65,536 times in the run, and steps may pass changes of modes"
+    said = r"^-?sin\(3141592653\S*\*t\) has more than 65,536 bends during the run, and steps may miss changes of modes"
     with pytest.raises(kane.ModelError, match=said):
         kane.simulate(dyn, until=10.0, **settings)
 
@@ -249,7 +249,7 @@ def test_a_switch_that_changes_as_often_as_times_are_told_apart_is_given_up_as_a
     slide = m.connect(m.ground, m.body("cart", mass=2.0), kane.Prismatic("x", axis="x"))
     m.switch(slide.qdot + 1, on=slide.q, off=-slide.q, name="gate")
     m.load(kane.Motor(slide, 2e15))
-    said = r"^'cart' cannot go on from t = \S+ s, .*: its mode changes again and again, and leads nowhere: .*'gate'"
+    said = r"^'cart' cannot go on from t = \S+ s, .*: its mode changes again and again at one state: .*'gate'"
     with pytest.raises(kane.SimulationError, match=said):
         kane.simulate(built(m), until=1.0, q={"x": -1e-3}, integrator=integrator)
 

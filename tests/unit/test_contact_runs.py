@@ -231,7 +231,7 @@ def test_pictures_show_what_was_in_force_below_the_curves(slid, ball):
 
 
 def test_what_cannot_be_run_is_refused(ball, block, fallen):
-    with pytest.raises(kane.ModelError, match=r"cannot start there: 'left' is 0\.05 m inside"):
+    with pytest.raises(kane.ModelError, match=r"cannot start there: 'left' is violated by 0\.05 m"):
         kane.simulate(block, until=1.0, q={"y": 0.05})
     with pytest.raises(kane.ModelError, match="goes back in time"):
         kane.simulate(ball, until=-1.0, q={"y": 1.0})

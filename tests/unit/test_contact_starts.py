@@ -52,7 +52,7 @@ def nothing_compiled(monkeypatch):
     ],
 )
 def test_a_start_inside_is_refused_before_contacts_are_compiled(nothing_compiled, run):
-    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: [+-]{3}' is 0\.0\d+ m inside"):
+    with pytest.raises(kane.ModelError, match=r"cannot start there: 'floor: [+-]{3}' is violated by 0\.0\d+ m"):
         run(*nothing_compiled)
 
 
@@ -82,7 +82,7 @@ def test_a_gap_that_is_no_number_is_said_to_be_none():
     joint = m.connect(m.ground, m.body("B", mass=1.0), kane.Prismatic("y", axis="y"))
     m.latch(kane.sqrt(joint.q - 1.0), name="catch")
     dyn = kane.build(kane.formulate(m))
-    with pytest.raises(kane.ModelError, match="the gap of 'catch' is no number"):
+    with pytest.raises(kane.ModelError, match="the gap of 'catch' is not finite"):
         kane.simulate(dyn, until=1.0, q={"y": 0.5})
 
 

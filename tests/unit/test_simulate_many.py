@@ -242,7 +242,7 @@ def test_ctrl_c_returns_what_was_computed(dyn):
         ({"q": [0.1]}, "the number of trajectories is unknown"),
         ({"q": np.zeros((3, 2))}, r"the coordinates have shape \(3, 2\)"),
         ({"q": np.zeros((3, 1)), "u": np.zeros((4, 1))}, "3 of q, 4 of u"),
-        ({"q": {"q1": np.zeros((3, 1))}}, "one number a trajectory"),
+        ({"q": {"q1": np.zeros((3, 1))}}, "one per trajectory"),
         ({"q": {"q2": np.zeros(3)}}, "there is no coordinate 'q2'"),
         ({"q": {"q1": "three"}}, "the coordinate 'q1' must be numbers"),
         ({"parameters": {"L": np.ones(3), "m": np.ones(4)}}, "3 of 'L', 4 of 'm'"),

@@ -229,7 +229,7 @@ def test_a_stepper_is_not_copied_and_says_how_another_is_made(copied, stop):
         m.stop(hinge, lower=-1.0)
     s = kane.Stepper(kane.build(kane.formulate(m)))
     s.step(0.01)
-    with pytest.raises(kane.ModelError, match=r"a Stepper lives in memory of native code, .*make another.*start="):
+    with pytest.raises(kane.ModelError, match=r"a Stepper cannot be copied or pickled: .*make another.*start="):
         copied(s)
 
 

@@ -18,14 +18,14 @@ from kane.model.checks import near
 from kane.model.named_vector import named_vector
 from kane.simulation.state_layout import Layout
 
-# Damping factor: first, smallest and largest value. It multiplies the squared error, so that the last steps are
-# undamped Newton steps.
+# Damping lambda^2 as a multiple of the squared error: first, smallest and largest multiple. Damping vanishes with the
+# error, so that the last steps are Newton steps.
 FIRST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR = 1e-2, 1e-10, 1e10
 
 
 @dataclass(frozen=True, eq=False)
 class TargetPose:
-    """Target position of a point of a body and target orientation of the body; None for a free part."""
+    """Target position of a point of a body, and target orientation of the body; None if it may have any value."""
 
     position: Array | None
     orientation: Array | None
@@ -42,7 +42,7 @@ class TargetPose:
         return np.concatenate(parts)
 
     def rows(self, angular: Array, linear: Array) -> Array:
-        """Return the rows of the Jacobian that belong to the components of the error."""
+        """Select the rows of the Jacobian that belong to the components of the error."""
         kept = [(angular, self.orientation), (linear, self.position)]
         return np.concatenate([rows for rows, wanted in kept if wanted is not None])
 
@@ -69,7 +69,7 @@ def inverse_kinematics(
         dyn: compiled equations from ``kane.build``.
         body: body or named frame, or its name.
         position: target of the point in N, (3,) [m], or a path (m, 3); each pose starts from the one before.
-        orientation: target R_NB: a ``kane.Rotation``, (3, 3) or (m, 3, 3); a single one is used for a whole path.
+        orientation: target R_NB: a ``kane.Rotation``, (3, 3) or (m, 3, 3); a single one holds for all of a path.
         at: the point, in the body's frame [m].
         q: initial guess: an array, or a dict from some of the names to numbers; neutral for the others. The guess
             decides which of several solutions is found.

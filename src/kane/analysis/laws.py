@@ -24,7 +24,7 @@ def prescribes_motion(equations: Equations) -> bool:
 
 
 def energy_rate(equations: Equations) -> Expr:
-    """Return d/dt of the kinetic energy plus the potential energy of gravity [W]; springs count as loads here."""
+    """Return d/dt of the kinetic energy plus the potential energy of gravity [W]; the energy of springs is omitted."""
     zero = equations.system.arena.zero
     kinetic, potential = equations.baked_in(energy(equations.system, zero))
     (rate,) = total_time_derivative([kinetic + potential], _motion(equations))

@@ -12,7 +12,7 @@ from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.model.connection import Connection
 
-# Smallest distance of random states from a singularity of a joint [rad]: it amplifies round-off at most a hundredfold.
+# Smallest distance of random states from a joint singularity [rad], where round-off grows at most a hundredfold.
 LEAST_SINGULARITY_DISTANCE = 0.1
 MAX_STATE_DRAWS = 20
 

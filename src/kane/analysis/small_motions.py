@@ -63,7 +63,7 @@ class SmallMotions:
 
     @cached_property
     def own_speeds(self) -> Array:
-        """The joints' own speeds in this motion, (own,), without the part of dq/dt that is prescribed in time."""
+        """The joints' own speeds of the motion through this state, (own,), without motions prescribed in time."""
         still = self.dyn.kinematics(self.q, 0.0 * self.u, self.t, parameters=self.parameters) if self._drifts else 0.0
         return np.asarray(self._inverse @ (self.rates.value - still))
 
@@ -84,7 +84,7 @@ class SmallMotions:
     def allowed(self) -> Array:
         """Basis of the displacements that the configuration constraints allow, (own, freedoms).
 
-        The rows of the free displacements form a unit matrix.
+        Its rows at the free displacements form a unit matrix.
         """
         from scipy.linalg import qr
 

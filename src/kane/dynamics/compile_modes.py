@@ -29,15 +29,15 @@ ALL_MODES, MAX_COMPILED_MODES = "all", 100
 def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: Any = None) -> Dynamics:
     """Return the same system with separately compiled equations for given modes.
 
-    In a closed loop no speed selection is good everywhere, so that dependent speeds are selected numerically at each
-    state. A mode of a closed loop is one speed selection. For each given mode, u_d = D u_i + e, M~, udot and the
-    projection onto the constraints are derived symbolically. Runs use these programs as long as the numerical
+    In a closed loop no speed selection is regular everywhere, so that dependent speeds are selected numerically at each
+    state. A mode of a closed loop is one speed selection. For each given mode, u_d = D u_i + e, M~ = R^T M R, udot and
+    the projection onto the constraints are derived symbolically. Runs use these programs as long as the numerical
     embedding would keep the selection.
 
-    With intermittent constraints, a mode says which constraints are active and how: "left held, right sliding". For
-    each mode udot, the forces in its guards, and the projection onto its rows are derived symbolically. These
-    programs read the slip direction, so that it is not a mode of its own. The end of a mode and the next mode are
-    found numerically. Modes that leave no freedom, or whose rows are redundant in every state, are not compiled.
+    With intermittent constraints, a mode is the set of active constraints and their status: "left held, right sliding".
+    For each mode udot, the forces in its guards, and the projection onto its rows are derived symbolically. One mode
+    covers all slip directions, which are arguments of its programs. The end of a mode and the next mode are found
+    numerically. Modes that leave no freedom, or whose rows are redundant in every state, are not compiled.
 
     A run continues numerically in all other modes, and where the compiled expressions would lose digits (small
     divisors; forces on bodies that are much lighter than the rest). ``print(run)`` names the uncompiled modes.
@@ -54,7 +54,7 @@ def compile_modes(dyn: Dynamics, modes: Sequence[str] | None = None, *, near: An
             ``simulate_many`` uses the modes that are compiled when it starts. If there are none, it compiles at its end
             the modes that it encountered (for closed loops, those at ``times``).
         near: a state that satisfies the constraints, as for ``kane.formulate``; needed if some constraint equations are
-            redundant, because it decides which are omitted. Not allowed with intermittent constraints.
+            redundant, because the state decides which of them are omitted. Not allowed with intermittent constraints.
 
     Raises:
         ModelError: the constraints are not embedded numerically, or are nonlinear in the speeds.
@@ -92,7 +92,7 @@ def _choices(dyn: Dynamics, near: Near | None) -> list[tuple[str, ...]]:
         rank = len(names) - len(dyn.independent([near.q[leaf.name] for leaf in eqs.q]))
     _require_few(eqs, comb(len(names), rank))
     found = []
-    # With redundant rows, a configuration that does not close the loops may give rank n: then no speed is independent.
+    # Where loops are not closed, redundant rows may have the rank n, which leaves no independent speed.
     for dependent in combinations(names, rank) if rank < len(names) else ():
         with suppress(ModelError):
             ProjectedSelection(eqs, dependent, near).consequences()
@@ -109,7 +109,7 @@ def _require_few(eqs: Equations, count: int) -> None:
     if count > MAX_COMPILED_MODES:
         raise ModelError(
             f"{eqs.name!r} has {count} modes, but at most {MAX_COMPILED_MODES} are compiled in advance; give run.modes "
-            "of a run, or omit modes= to compile the modes that runs meet"
+            "of a run, or omit modes= to compile the modes that runs encounter"
         )
 
 

@@ -22,7 +22,7 @@ class CompiledModes(NamedTuple):
         dependent: names of the dependent speeds of each mode, in the order of u.
         near: a state that satisfies the constraints; needed if some rows are redundant.
         statuses: statuses of the intermittent constraints in each mode, as indices into CONSTRAINT_STATUSES.
-        candidates: names of the intermittent constraints.
+        intermittents: names of the intermittent constraints.
         met: whether modes that runs encounter are compiled too, in the background.
     """
 

@@ -62,7 +62,7 @@ class ConstraintTerms:
 
     @cached_property
     def own(self) -> ConstraintTerms:
-        """These terms at rest in the joints' own speeds, which reach every displacement of the coordinates."""
+        """These terms at rest in the joints' own speeds, along which every displacement of q is possible."""
         e = self.equations
         if e.system.own is None:
             return self
@@ -81,7 +81,7 @@ class ConstraintTerms:
 
     @property
     def residuals(self) -> Residuals:
-        """Residuals of the motion, and of the configuration with rows that the chosen speeds satisfy identically."""
+        """Residuals of motion and configuration, including rows that the chosen speeds satisfy identically."""
         return Residuals(self._values(self.dyn.function("configuration")), self.motion)
 
     @property
@@ -130,7 +130,9 @@ class ConstraintTerms:
         return np.asarray((found[1:] - found[0]).T)
 
     def multiplied(self, load: Array | None = None) -> tuple[Array, Array]:
-        """Return udot (..., n) and the multiplier lambda of every row (..., m): the joint minimum-norm solution.
+        """Return udot (..., n) and multipliers lambda (..., m) of M udot + h = A^T lambda, A udot + remainder = 0.
+
+        If rows are redundant, this is the solution of least norm of [udot, lambda], scaled as in ``least_of_motion``.
 
         Args:
             load: additional generalized forces, (..., n).

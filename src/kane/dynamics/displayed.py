@@ -42,7 +42,7 @@ class Displayed(ABC):
 
         The page contains these equations as JavaScript and integrates them by Dormand and Prince's method 5(4), with
         step errors below 1e-11 of the state. Constraints are embedded at each state, and states are projected onto
-        them. The mouse pulls at bodies by a spring. The page shows energy and constraint residuals.
+        them. The mouse pulls bodies by a spring. The page shows energy and constraint residuals.
 
         Args:
             path: path of the file, which is overwritten if it exists.

@@ -16,10 +16,10 @@ def solve_minimum_norm(A: Array, B: Array) -> Array:
 
 
 def least_of_motion(K: Array, B: Array, n: int) -> Array:
-    """Return the minimum-norm least-squares solution X of K X = B, with K = [[M, F], [A, G], [0, P]] scaled first.
+    """Return the minimum-norm least-squares solution X of K X = B, K = [[M, F], [A, G], [0, P]], in scaled units.
 
-    The first n unknowns are changes of speeds, the others forces. K is scaled to units in which M has a unit diagonal
-    and the longest row of A has length one. Otherwise very large or small masses would affect the rank decision.
+    The first n unknowns are changes of speeds, the others forces. In these units M has a unit diagonal, and the longest
+    row of A has length one. Without scaling, very large or small masses would affect the rank decision.
 
     Args:
         K: matrices (..., m, k), with as many rows A as there are forces.
@@ -40,6 +40,6 @@ def least_of_motion(K: Array, B: Array, n: int) -> Array:
 def outside_column_space(A: Array) -> Array:
     """Return P = 1 - A A^+ of matrices (..., m, n): P x = 0 exactly if x is in the column space of A.
 
-    For constraint rows A, these x are the minimum-norm multipliers among all with the same forces A^T x.
+    If A has the constraint rows, x is then the minimum-norm vector among all multipliers with the same forces A^T x.
     """
     return np.asarray(np.eye(A.shape[-2]) - A @ np.linalg.pinv(A, rcond=SINGULAR_VALUE_CUTOFF))

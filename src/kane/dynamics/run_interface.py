@@ -1,4 +1,4 @@
-"""Interface of recorded runs for modules on which the simulation depends."""
+"""Interface of recorded runs, for modules that ``kane.simulation`` imports and that cannot import it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ EMPTY_ARRAY = np.empty(0)
 
 @final
 class StateFunction:
-    """A native function of t, q, u and further values (inputs, udot or a point), which messages call ``word``.
+    """A native function of t, q, u and further values: inputs, udot or a point. ``word`` is their name in messages.
 
     Native code handles the common case: one state given as arrays of doubles. It rejects all other arguments without an
     error. Then this class converts and checks them, and calls the same native code through ``function``.
@@ -59,7 +59,7 @@ class StateFunction:
         self._one: Single = (
             single_call(function, replace(checks, own=len(self._shape))) if function.address else self._into
         )
-        # Stand-ins for omitted arguments, set once it is known that the result does not depend on them.
+        # Values that replace omitted arguments, set once it is known that the result does not depend on them.
         self._any_time: np.ndarray | None = None
         self._any_inputs: np.ndarray | None = None
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from kane.errors import ModelError
 
-# A quaternion whose length differs from one by less than this has only been rounded, in a file or by a sum.
+# Deviations from unit length below this come from rounding, for example in a file.
 UNIT_LENGTH_TOLERANCE = 1e-6
 # Smallest and largest length of a quaternion of a state.
 UNIT = (1.0 - UNIT_LENGTH_TOLERANCE, 1.0 + UNIT_LENGTH_TOLERANCE)
-# The same for the stages of an integrator. A stage leaves the unit sphere along a tangent, by about half the square of
-# half the angle of the step: 2 % for 20 degrees. Trial steps that the integrator will reject can have lengths of 0.2
+# The same for the stages of an integrator. A stage leaves the unit sphere along a tangent: a step by the angle a adds
+# about a^2 / 8 to the length, 2 % for 20 degrees. Trial steps that the integrator will reject can have lengths of 0.2
 # or 100. Only lengths near zero are therefore an error: a quaternion that was not set.
 OF_A_STAGE = (1e-3, math.inf)
 

@@ -77,14 +77,14 @@ class Conditions:
         return len(self.q)
 
     def row(self, word: str, i: int) -> Array:
-        """Return trajectory i's row of "inputs" or "parameters"."""
+        """Return the row of trajectory i in "inputs" or "parameters"."""
         rows: Array = getattr(self, word)
         return rows[i if len(rows) > 1 else 0]
 
     def project(self, layout: Layout, dyn: Dynamics) -> dict[int, str]:
-        """Normalize quaternions; return why some trajectories cannot start, by index.
+        """Normalize quaternions; return by index the trajectories that cannot start, each with the reason.
 
-        The reasons are those for which ``simulate`` raises an error.
+        The reason is the message of the error that ``simulate`` would raise.
         """
         doubtful = ~np.isfinite(np.concatenate([self.q, self.u], axis=1)).all(axis=1)
         for rows in (self.inputs, self.parameters):
@@ -155,7 +155,7 @@ def _named_rows(
     }
     for column, array in columns.items():
         if array.ndim > 1:
-            raise ModelError(f"the {what} {shown(names[column])} has shape {array.shape}; give one number a trajectory")
+            raise ModelError(f"the {what} {shown(names[column])} has shape {array.shape}; give one per trajectory")
     lengths = {names[column]: len(array) for column, array in columns.items() if array.ndim}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} of {name!r}" for name, length in lengths.items())

@@ -23,11 +23,11 @@ from kane.simulation.monitors.failure import passages
 class OneByOne:
     """Threads that compute single runs, and their results.
 
-    Numerically embedded constraints gain nothing from SIMD lanes: the number of corrections and the selected speeds
-    differ from state to state.
+    With numerically embedded constraints SIMD lanes save no time: speed selection and number of projection steps differ
+    from state to state.
 
     Attributes:
-        problem, conditions, course, method: initial value problem, its initial states, time span and integrator.
+        problem, conditions, course, method: initial value problem, initial states, time span and integrator.
         trajectories: arrays that the threads fill.
         failures: reason of failure by index of the trajectory.
         doubts: warning that ``simulate`` would give, by index of the trajectory.

@@ -114,12 +114,12 @@ class ProjectedLanes:
         return self.problem.guards is not None
 
     def left(self, trajectories: Trajectories) -> Indices:
-        """Return the trajectories that lanes gave up and that ``simulate`` repeats from their starts."""
+        """Return indices of the trajectories that lanes gave up and that ``simulate`` repeats from their starts."""
         given_up = ~np.isin(trajectories.status[trajectories.order], (FINISHED, WAITING))
         return trajectories.order[given_up & self.may_pass]
 
     def refuse(self, course: Course, asked: Sequence[int]) -> dict[int, str]:
-        """Return why some of the trajectories ``asked`` cannot start, by index."""
+        """Return by index the trajectories, among ``asked``, that cannot start, each with the reason."""
         places, found, start = list(asked), {}, course.start
         starts, parameters = self._starts(start)[places], self.conditions.parameters
         doubted = (self._left(starts[:, None], places) > ROUNDED_STATE_TOLERANCE).any(axis=(1, 2))
@@ -214,7 +214,7 @@ class ProjectedLanes:
         return found
 
     def judge(self, trajectories: Trajectories, method: Adaptive) -> tuple[dict[int, str], dict[int, str]]:
-        """Return which trajectories left the constraints, and the warnings that ``simulate`` would give, by index."""
+        """Return by index the errors of trajectories that left the constraints, and the warnings of ``simulate``."""
         failures, doubts = {}, {}
         ended, nx = np.flatnonzero(trajectories.status == FINISHED), trajectories.starts.shape[1]
         states, notes = trajectories.rows[ended, :, : 1 + nx], trajectories.rows[ended, :, 1 + nx :]

@@ -50,8 +50,8 @@ def simulate_many(
 
     Each trajectory has its own steps. Its result equals a run of ``simulate`` to the last bit for any number of threads
     that ``LLVM(threads=...)`` allows. With numerically embedded constraints, and with intermittent constraints, each
-    thread computes one trajectory at a time. Compiled modes (``kane.compile_modes``) allow SIMD lanes again, each lane
-    in its own mode. A failure does not affect other trajectories; ``Ensemble.failures`` has the reason.
+    thread computes one trajectory at a time, without SIMD lanes. With compiled modes (``kane.compile_modes``) it uses
+    lanes, each in its own mode. If a trajectory fails, the others continue; ``Ensemble.failures`` has the reason.
 
     Args:
         dyn: returned by ``kane.build``.
@@ -168,8 +168,8 @@ def _carried(
     failures.update(lost)
     if doubts:
         first = min(doubts)
-        many = f"{len(doubts)} of {len(conditions)} trajectories are in doubt"
-        warn(f"{many}; of trajectory {first}: {doubts[first]}")
+        many = f"{len(doubts)} of {len(conditions)} trajectories may be inaccurate"
+        warn(f"{many}; trajectory {first}: {doubts[first]}")
     return complete
 
 

@@ -35,7 +35,7 @@ from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.monitors.stall_detection import FIRST_WINDOW_STEPS, WINDOW_STEPS, StallDetector
 
-# Trajectories per portion of a thread: many enough to make scheduling cheap, few enough that all threads end together.
+# Trajectories that a thread takes at once: enough to make scheduling cheap, and few, so that all threads end together.
 PORTION = 64
 
 
@@ -50,7 +50,7 @@ class Workers:
         trajectories: arrays that the threads fill.
         own_stages: whether parameters differ from trajectory to trajectory.
         single_run: returns a trajectory, by its index, as a single run at its last stored state.
-        settled: further data under constraints; None without constraints.
+        projected: data that lanes need under constraints; None without constraints.
     """
 
     problem: InitialValueProblem
@@ -104,7 +104,7 @@ class Workers:
                 first = next(portions) * size
                 queue[:] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
-            # No trajectory steps past its next stall check, so that the check sees the same state as in a single run.
+            # No trajectory continues beyond its next stall check: checks are at the same states as in a single run.
             ahead = min(
                 [FIRST_WINDOW_STEPS, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)]
             )
@@ -128,7 +128,7 @@ class Workers:
 
     def _chatters(self, block: Block, lane: int, number: int) -> bool:
         if self.projected is not None and self.projected.may_pass:
-            return True  # the contact mode is unknown here; ``simulate`` repeats the run alone and knows it
+            return True  # lanes do not know the contact mode; ``simulate`` repeats this trajectory and checks it
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
         problem, integration = self.single_run(number)

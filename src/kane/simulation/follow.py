@@ -34,8 +34,8 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
         parameters: array, or dict from names to numbers; declared defaults unless given.
 
     Returns:
-        q, u, udot, forces, inputs and energies over time. Inputs are available only if the motion determines them, with
-        as many inputs as independent speeds.
+        q, u, udot, forces, inputs and energies over time. Inputs are available only if the motion determines them; this
+        requires as many inputs as independent speeds.
 
     Raises:
         ModelError: a coordinate is not prescribed, or in a form without derivatives; no speeds produce the motion; or

@@ -65,22 +65,22 @@ class InitialValueProblem:
 
     Attributes:
         dyn: compiled equations.
-        layout: names and units.
-        parameters: values.
+        layout: names and units of q, u, inputs and parameters.
+        parameters: parameter values.
         plan: sources of the inputs.
-        events: event functions of the user.
+        events: the user's events.
         rhs: program of f, with input expressions substituted.
-        settle: program that projects states onto the constraints; None without constraints.
-        controls: program that evaluates all inputs; None if no input is an expression.
-        signals: program of the events; None without events.
+        project: program that projects states onto the constraints; None without constraints.
+        input_program: program that evaluates all inputs; None if no input is an expression.
+        event_program: program of the events' expressions; None without events.
         energy: program of kinetic and potential energy.
         constraints: numerical constraint checks; None without constraints.
         guards: program whose outputs become negative when the mode ends; None if there is only one mode.
         change: program that computes impulses and the next mode.
-        settle_end: program that projects the ends of steps; None if ``project`` does this.
+        project_step_end: program that projects the ends of steps; None if ``project`` does this.
         laws: sampled laws.
         key: key of the mode that these programs describe.
-        switching: Python part of transitions between modes.
+        mode_source: Python part of transitions between modes.
     """
 
     dyn: Dynamics
@@ -121,7 +121,7 @@ class InitialValueProblem:
         return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
 
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
-        """Return x = [q, u] at time t from the user's arguments, with named dependent speeds unless one is given.
+        """Return x = [q, u] at time t from the user's arguments; dependent speeds as in ``with_dependent``.
 
         Raises:
             ModelError: as ``Layout.initial_state``.
@@ -137,7 +137,7 @@ class InitialValueProblem:
         return x
 
     def with_dependent(self, t: float, q: Vector, u: Vector, given: Any, parameters: Vector) -> Vector:
-        """Return u, (..., n), with named dependent speeds computed from the others, unless the user gave one of them.
+        """Compute the named dependent speeds from the others, unless the user gave one of them; return u, (..., n).
 
         Args:
             t: time [s].
@@ -192,7 +192,7 @@ class InitialValueProblem:
         return integration
 
     def _kept(self, system: StateEquation) -> int:
-        """Return how many numbers ``kane.native.memory`` keeps of a step."""
+        """Return the number of doubles, besides x, that ``kane.native.memory`` saves at the start of each step."""
         parts = getattr(self.project, "parts", None)
         intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
         return 2 * intermittents + len(system.settling.least)
@@ -218,8 +218,8 @@ class InitialValueProblem:
         return {program: function for program, function in found.items() if function is not None}
 
     def row(self, at: int) -> tuple[Indices, Vector]:
-        """Return the row of the mode for native loops, and its constants, which will start at index ``at``."""
-        # If the projection selects the speeds for rhs, both programs share the constants with the selection.
+        """Return the mode's row in the table of native loops, and its constants, to be stored from index ``at`` on."""
+        # If the projection selects the independent speeds for rhs, both read the selection from the same constants.
         kept = self.dyn.equations.embedding.choice.in_runs == KEPT
         shared = {RHS, *self.mode_source.shares_stage} if kept else self.mode_source.shares_stage
         return new_row(self.key, self.programs, self.parameters, shared, at)
@@ -297,7 +297,7 @@ class InitialValueProblem:
         return advance
 
     def tolerate(self, integration: IntegratorState, method: Integrator) -> None:
-        """Set the smallest slip speed with its own direction according to the method's tolerance."""
+        """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
         if self.project is not None:
             tolerate(self.project, stage_in_force(integration.system, SETTLE, self.project), method)
 
@@ -352,7 +352,7 @@ class InitialValueProblem:
     def _look(
         self, integration: IntegratorState, states: NDArray[Any], notes: NDArray[Any]
     ) -> tuple[NDArray[Any], ...]:
-        """Return inputs, energies and constraint residuals at the records of this mode."""
+        """Return inputs, energies and constraint residuals at records in this mode."""
         course, times = integration.course, states[:, 0]
         middle = times + course.step / 2 if course.step else np.nextafter(times, course.until)
         given = self.plan.sampled(times, middle)

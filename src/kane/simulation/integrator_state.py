@@ -84,7 +84,7 @@ class IntegratorState:
         watch: events.
         store: arrays that change during the run.
         problems: initial value problem of each mode that the run entered, by key.
-        slow: evaluates inputs that are Python functions.
+        slow: evaluates inputs that are Python functions, which slows the run.
         sampler: plans the ticks of sampled laws.
         memory: other data that an integrator keeps between chunks.
         near: warning that fixed steps passed near a singularity; may be empty.
@@ -140,7 +140,10 @@ class IntegratorState:
         self.course = course
 
     def steps_within_plan(self, steps: int) -> int:
-        """Return at most ``steps``, fewer if steps would pass the planned ticks of sampled laws; plan more."""
+        """Return the number of steps to take: ``steps``, or fewer that pass no tick of sampled laws beyond the plan.
+
+        If no tick is left in the plan, further ticks are planned first.
+        """
         if self.sampler is None or self.sampler.complete:
             return steps
         ahead = self.sampler.steps_within_plan(self.time)
@@ -217,7 +220,7 @@ def new_store(
         notes: projection diagnostics, stored after each record.
         of_changes: number of diagnostics of each transition.
         guards: number of guards.
-        kept: how much step data besides x is kept, see ``kane.native.memory``.
+        kept: number of doubles, besides x, saved at the start of each step; see ``kane.native.memory``.
     """
     n = len(x)
     clock, counts = np.zeros(CLOCK + PASSED * (1 + guards) + kept), np.zeros(COUNTS, dtype=np.int64)

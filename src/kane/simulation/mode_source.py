@@ -76,7 +76,7 @@ class ModeSource:
         """
 
     def doubted(self, t: float, x: Array, parameters: Array) -> NDArray[np.bool_]:
-        """Return which of the states x = [q, u], (states, nx), ``check`` would reject at time t, (states,).
+        """Return a mask, (states,), of the states x = [q, u], (states, nx), that ``check`` would reject at time t.
 
         Args:
             t: time [s].
@@ -86,9 +86,9 @@ class ModeSource:
         return np.zeros(len(x), bool)
 
     def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
-        """Return the initial states x = [q, u] of runs in lanes, from [t, q, u], each as ``projected`` returns it.
+        """Return the states x = [q, u], (states, nx), from which runs in SIMD lanes start; ``states`` has [t, q, u].
 
-        If lanes project the states in their initial mode, the states are returned unchanged.
+        They are projected as by ``projected``, or unchanged if the lanes themselves project them in the initial mode.
         """
         return states[:, 1:]
 
@@ -123,10 +123,10 @@ class ModeSource:
         """Use the modes compiled since the run began, and submit those that it encountered."""
 
     def refusal(self, integration: IntegratorState, outcome: Outcome) -> str:
-        """Describe why there is no next mode: the transition was REFUSED or ENDLESS, or a guard is NaN (NO_GUARD)."""
+        """Describe why there is no next mode: for the outcomes REFUSED, ENDLESS, and NO_GUARD (a guard is NaN)."""
         if outcome is Outcome.ENDLESS:
-            return "its mode changes again and again, and leads nowhere"
-        return "no next mode was found" if outcome is Outcome.REFUSED else "a distance its mode depends on is no number"
+            return "its mode changes again and again at one state"
+        return "no next mode was found" if outcome is Outcome.REFUSED else "a gap or force that ends its mode is NaN"
 
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
         """Take a Moreau-Jean time step if the status allows it, and log it; return whether a step was taken."""

@@ -17,12 +17,12 @@ from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settlin
 from kane.native.header import HEADER, KEPT, RANK
 from kane.simulation.mode_table import stage_in_force
 
-# A state this close to the constraints has only been rounded, in a file or by a sum; it is projected without a message.
+# Residuals below this come from rounding, for example in a file; such a state is projected without a message.
 ROUNDED_STATE_TOLERANCE = 1e-6
-# A projection that moves a state by more than this many tolerances has lost digits; otherwise it stays below 300.
+# Warn if projection moves a state by more than this many tolerances; without loss of digits it moves by less than 300.
 LARGE_PROJECTION_MOVE = 1e3
-# Loss at one nearly singular state that is reported, in tolerances; below LARGE_PROJECTION_MOVE because several such
-# losses add up.
+# Warn if rounding at one nearly singular state costs more than this many tolerances. The limit is lower than
+# LARGE_PROJECTION_MOVE, because the losses at several states add up.
 REPORTED_PROJECTION_LOSS = 1e2
 # Residuals above this, for states of the order of one, mean that projection did not converge.
 UNSETTLED = 1e-8
@@ -98,7 +98,7 @@ class Constraints:
             )
 
     def lost(self, least: Vector, rtol: float, atol: float) -> str:
-        """Describe a state where rounding alone exceeded the tolerances by far; an empty text without one.
+        """Describe a state at which rounding alone far exceeds the tolerances; an empty text if there is none.
 
         Projection divides the rounding error of the state by the conditioning c twice, for coordinates and for speeds.
         The relative error 2 eps / c^2 is therefore unavoidable, whatever the tolerance.
@@ -114,8 +114,8 @@ class Constraints:
             return ""
         return (
             f"{self.dyn.equations.name!r} passed a state at t = {state[0]:.9g} s where {self._dependent(state)} nearly "
-            f"depends on the others (conditioning {conditioning:.2g}): rounding alone may have moved it by {moved:.2g} "
-            f"there, but the tolerances allow {allowed:.2g}; relax rtol and atol, or avoid such states"
+            f"depends on the others (conditioning {conditioning:.2g}): rounding alone may move the state by "
+            f"{moved:.2g} there, but the tolerances allow {allowed:.2g}; relax rtol and atol, or avoid such states"
         )
 
     def _dependent(self, state: Vector) -> str:

@@ -65,7 +65,7 @@ def simulate(
         integrator: by default RK8() with step-size control and a relative tolerance of 1e-9; RK4() if ``dt`` is given.
         dt: step of a fixed-step integrator [s], 1e-3 by default; the last step ends exactly at ``until``.
         times: times from start to until [s] at which states are recorded, in addition to the first and the last; the
-            integrator interpolates there. By default 1,000 equal parts of the run.
+            integrator interpolates there. By default the ends of 1,000 equal parts of the run.
         every: instead of times: record the state after every ``every`` steps. With fixed steps this is the default,
             chosen so that about 10,000 states are recorded.
         events: one or several sign changes to locate; a terminal event ends the run.
@@ -78,17 +78,17 @@ def simulate(
     Returns:
         The trajectory. Ctrl-C ends a run early with a warning: the last record is the state reached, and the trajectory
         is marked as interrupted.
-        Further warnings concern nearly dependent constraints, as in a flat linkage, where a recorded state may err by a
-        thousand tolerances or more. They also report slip that stays slower than integration errors, and fixed steps
-        that passed too near a singularity to follow the motion.
+        A warning names nearly dependent constraints, as in a flat linkage, where a recorded state may err by a thousand
+        tolerances or more. Other warnings report slip whose speed stays below the integration errors, and fixed steps
+        that pass too near a singularity to follow the motion.
 
     Raises:
         ModelError: an argument is invalid.
         SimulationError: the state became infinite or NaN, no step is short enough, an event repeats without end, or a
-            Python law raised an exception. Or a run with step-size control stalled, which a million evaluations detect.
-            The message has the time, the last state and the cause found there: the expression at whose sign change the
-            run chatters (as with dry friction), a divisor of constraints or speeds near zero, or lost digits. Its
-            attribute ``trajectory`` has the results up to then.
+            Python law raised an exception. Also if a run with step-size control stalls, after at most a million
+            evaluations. The message has the time, the last state and the cause: the expression at whose sign change the
+            run chatters (as with dry friction), a divisor of constraints or speeds near zero, or lost digits. The
+            attribute ``trajectory`` of the error has the results up to this time.
     """
     if not isinstance(dyn, Dynamics):
         raise ModelError(f"simulate needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
@@ -115,7 +115,7 @@ def simulate(
 
 
 def _lost(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> str:
-    """Describe where rounding cost more than the tolerances allow, at recorded or other states; may be empty."""
+    """Describe a state, recorded or not, at which rounding exceeded the tolerances; may be empty."""
     least = integration.system.settling.least
     return problem.constraints.lost(least, **method.settings) if problem.constraints and least.size else ""
 

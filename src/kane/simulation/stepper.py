@@ -48,7 +48,7 @@ class Stepper:
 
     For loops that decide during the motion: a controller in Python, a display, a device. Inputs may be set between two
     calls; a call is one run of native code, for any number of steps. ``simulate`` uses the same code: with identical
-    steps, the states are identical to the last bit. A call raises an error while another thread is in one.
+    steps, the states are identical to the last bit. Only one thread at a time may call; others get an error.
 
     Args:
         dyn: returned by ``kane.build``.
@@ -100,7 +100,7 @@ class Stepper:
 
     def __reduce__(self) -> NoReturn:
         raise ModelError(
-            "a Stepper lives in memory of native code, which is neither copied nor sent; make another from its state: "
+            "a Stepper cannot be copied or pickled: native code owns its memory; make another from its state: "
             "kane.Stepper(dyn, q=stepper.q, u=stepper.u, start=stepper.time)"
         )
 
@@ -188,11 +188,11 @@ class Stepper:
 
         Formulating and compiling the additional equations takes some tenths of a second. The first step that begins
         after that imposes the constraint: an impulse projects the momentum, so that the speeds satisfy it, and the step
-        returns the event "imposed". ``impose(...).wait()`` before a step selects that step. The constraint stays active
-        until ``delete(name)``.
+        returns the event "imposed". To choose this step, call ``impose(...).wait()`` before it. The constraint stays
+        active until ``delete(name)``.
 
         Args:
-            motion: expressions that vanish from then on: an expression of rates or velocities, several of them, or a
+            motion: one or several expressions of rates or velocities that the constraint keeps at zero, or a
                 constraint. If the motion is the time derivative of a configuration, the current configuration is held.
             name: unique name, for events and ``delete``.
 
@@ -202,10 +202,8 @@ class Stepper:
         Raises:
             ModelError: the expression depends only on the configuration, the name is taken, or charts are used.
 
-            ``wait`` or ``step`` raises ModelError for a constraint that restricts nothing. ``step`` raises
-                SimulationError,
-            with names, for constraints that contradict each other; the stepper then keeps its state, without the
-                constraint.
+        ``wait`` and ``step`` raise ModelError if the constraint restricts nothing. ``step`` raises SimulationError if
+        constraints contradict each other, and names them; the stepper then keeps its state, without the new constraint.
 
         Source: Gillespie 2003, section 4, block 1 of Fig. 2; the impulse by its Eqs. 44-45.
         """
@@ -254,7 +252,7 @@ class Stepper:
             return self._step_revised(dt, due) if due else self._step(dt)
 
     def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
-        """Take a step with revised constraints; keep the old ones if the step makes no progress."""
+        """Take a step with revised constraints; restore the old ones if it fails before time advances."""
         problem, integration = self._problem, self._integration
         t, q, u = self.time, self.q, self.u
         self._problem = due[-1].problem
@@ -290,7 +288,7 @@ class Stepper:
             self._advance()
             integration.problem.kept(integration.states()[1:], integration.notes()[1:])
         except BaseException:
-            counts[[STARTED, KNOWN]] = 0  # an input function that fails leaves slopes of NaN
+            counts[[STARTED, KNOWN]] = 0  # evaluate slopes again: a failed input function leaves NaN in them
             raise
         finally:
             self._tell()

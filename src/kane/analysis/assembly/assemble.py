@@ -23,14 +23,14 @@ from kane.formulation.parameter_bounds import given_parameters
 from kane.model.checks import near
 from kane.simulation.state_layout import Layout
 
-# A normalized row is redundant if its part orthogonal to earlier rows is shorter than this. Near singular positions
-# closed loops, and so these rows, are accurate only to the square root of round-off.
+# A normalized row is redundant if its part orthogonal to earlier rows is shorter than this. At singular configurations
+# the solutions of closed loops, and so these rows, are accurate only to the square root of round-off.
 REDUNDANT_ROW_TOLERANCE = 1e-6
-# Relative size, compared with the largest entry, below which a row is round-off of zero.
+# A row is zero if its length, relative to the largest entry of all rows, is below this.
 ZERO_ROW_TOLERANCE = 1e-13
 # Relative difference of squared lengths that counts as round-off.
 TIED = 1e-10
-# Preference of held names as free ones: they are chosen unless others are this many times better.
+# Weight of held names in the choice of free names: a held name is chosen unless another pivot is this much larger.
 PREFERRED = 1e3
 MAX_PROJECTION_ITERATIONS = 50
 
@@ -89,8 +89,8 @@ def assemble(
     Coordinates move by small motions s of the speeds: J s = -phi with the exact Jacobian J of the residuals phi. Each
     step is a minimum-norm Levenberg step, with damping that vanishes with phi. If the guess does not lead to a
     solution, up to 39 other starts follow at increasing distances, the same ones in each call. Orientation constraints
-    also vanish at half turns; these solutions are rejected, because rows of A u + b are not the derivative of the
-    configuration there. Then the speeds change by the minimum-norm du with A (u + du) + b = 0.
+    also vanish if bodies are turned by half a turn; such configurations, where A u + b is not dphi/dt, are rejected.
+    Then the speeds change by the minimum-norm du with A (u + du) + b = 0.
 
     Negative gaps of contacts, stops and latches are residuals too: penetrating bodies move until they touch, together
     with the loops.
@@ -207,7 +207,7 @@ def consistent_speeds(terms: ConstraintTerms, q: Array, guess: Array, kept: Sequ
     against = ", ".join(repr(terms.names[i]) for i in np.flatnonzero(np.abs(residual) > 0.1 * np.abs(residual).max()))
     raise ModelError(
         f"no speeds satisfy the constraint {worst!r} at this configuration: the residual is {open_by}. "
-        f"{against} contradict each other or the others: remove one, or correct the prescribed motions"
+        f"{against} contradict each other or other constraints: remove one, or correct the prescribed motions"
     )
 
 
@@ -247,8 +247,8 @@ def free_names(terms: ConstraintTerms, layout: Layout, q: Array, A: Array, fixed
 def _best_rows(basis: Array, preference: Array) -> list[int]:
     """Return the indices of rows of a basis that determine the other rows, in increasing order.
 
-    Rows are selected by pivoting: the longest remainder first, the first of equal ones. A preference x scales a row by
-    1 + x. SciPy's pivoted QR would do, but takes as long to import as half of kane.
+    Rows are selected by pivoting: the longest remainder first, and the first among equal ones. A preference x scales a
+    row by 1 + x. SciPy's pivoted QR is not used, because its import takes half as long as that of kane.
     """
     left, chosen = (1.0 + preference)[:, None] * basis, []
     for _ in range(basis.shape[1]):

@@ -17,11 +17,11 @@ CLOSING_SEED = 5
 MAX_CLOSING_ITERATIONS = 200
 # Relative singular value below which a row is redundant.
 REDUNDANT_SINGULAR_VALUE = 1e-10
-# Largest step [rad or m]: loop equations are nearly linear only over such distances.
+# Largest step [rad or m], over which loop equations are nearly linear.
 LONGEST_CLOSING_STEP = 1.0
 # Residual of a closed loop, relative to the size of the mechanism (at least 1 m).
 CLOSED_LOOP_TOLERANCE = 1e-11
-# Smallest cosine between a row of A and the exact derivative of its configuration at a true solution.
+# At a true solution the cosine between a row of A and the gradient of its phi is at least this.
 SAME_WAY = 0.5
 
 
@@ -33,8 +33,8 @@ class Closed:
         q: coordinates.
         residual: largest residual of the configuration [m or rad].
         worst: index of its row among the closing rows.
-        turned: index of a closing row that vanishes only because its bodies are turned by half a turn; -1 for a true
-            solution.
+        turned: index of a closing row that vanishes only because its bodies differ by half a turn; -1 if there is
+            none.
     """
 
     q: Array
@@ -176,13 +176,13 @@ def require_closed(terms: ConstraintTerms, found: Closed, guess: Array, held: Co
         )
     if not np.isfinite(found.residual):
         raise ModelError(
-            f"the constraint {which!r} of {model!r} has no value where assemble starts, for example because two points "
-            "coincide whose distance it uses; start elsewhere (q=)"
+            f"the constraint {which!r} of {model!r} has no finite value where assemble starts, for example because it "
+            "uses the distance of two points that coincide; start elsewhere (q=)"
         )
     if found.turned >= 0 and found.residual <= CLOSED_LOOP_TOLERANCE * reach:
         raise ModelError(
-            f"{model!r} closes only with the bodies of the constraint {which!r} turned by half a turn against each "
-            "other; give coordinates nearer to the solution (q=)"
+            f"assemble closes {model!r} only with the bodies of the constraint {which!r} turned by half a turn against "
+            "each other; give coordinates nearer to the solution (q=)"
         )
     raise ModelError(
         f"{model!r} does not close: the best of {CLOSING_STARTS} starts leaves the constraint {which!r} "

@@ -4,10 +4,10 @@ Constraints A(q, t) u + b = 0 let a system of n speeds move, in the space of (q,
 
     X_i = Y (e_i + sum_d D_di e_d),  i independent,      X_0 = d/dt + y_t + Y sum_d e_d (-A_d^-1 b)_d,
 
-where dq/dt = Y u + y_t, d runs over dependent speeds and D = -A_d^-1 A_i. Motions forth and back along these fields
-reach the involutive closure: the directions spanned by the fields and their repeated brackets [X, Z] = (dZ) X - (dX) Z.
-A constraint is integrable if it annihilates the closure: with the others it is the derivative of a configuration
-constraint. All other constraints are nonholonomic.
+where dq/dt = Y u + y_t, e_i are unit vectors, d runs over dependent speeds and D = -A_d^-1 A_i. Motions forth and back
+along these fields reach the involutive closure: the directions that the fields and their repeated brackets [X, Z] =
+(dZ) X - (dX) Z span. A constraint is integrable if it vanishes along the whole closure: together with the others it is
+then the derivative of a configuration constraint. All other constraints are nonholonomic.
 
 Source: Frobenius 1877; Chow 1939; Bloch, Nonholonomic Mechanics and Control, ch. 2 and 4.
 """
@@ -39,7 +39,7 @@ NEIGHBOUR_OFFSET = 0.3
 NEIGHBOUR_SEED = 1877
 # Number of results, one for each set of rows and parameter values, that are stored with the Dynamics.
 KEPT = 64
-# Relative singular value, or relative component of a bracket along a constraint, below which it is round-off.
+# Singular values, and components of brackets along constraints, are round-off if they are relatively below this.
 BRACKET_TOLERANCE = 1e-9
 
 

@@ -67,11 +67,11 @@ def terms_with_gaps(terms: ConstraintTerms) -> ConstraintTerms:
 
 
 def require_apart(at: SmallMotions, found: str, cure: str) -> None:
-    """Raise if a state penetrates a contact or exceeds a stop, which equations without them ignore.
+    """Raise if a state penetrates a contact or exceeds a stop; equations without active contacts ignore this.
 
     Args:
         at: the state.
-        found: subject and verb of the message.
+        found: start of the message, such as "this state is".
         cure: the cure, for the message.
 
     Raises:

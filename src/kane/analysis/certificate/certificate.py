@@ -22,8 +22,8 @@ from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
 from kane.model.model import Model
 
-# A claim holds with at least this many digits. Derivations of trees with tens of bodies and general inertias differ by
-# at most 1e-10. A wrong sign or a dropped term leaves one or two digits.
+# A claim holds if at least this many digits agree. Derivations of trees with tens of bodies and general inertias differ
+# by at most 1e-10. With a wrong sign or a missing term, only one or two digits agree.
 DIGITS = 8.0
 # Largest number of random states; it takes minutes, and more states would prove no more.
 MAX_CERTIFICATE_STATES = 1_000_000
@@ -102,9 +102,9 @@ def certify(
     * Equations in the speeds of ``Model.speeds`` agree with those in the joints' own speeds.
     * Embedded constraints give the udot of Lagrange multipliers, udot keeps the constraints, and constraint forces do
       no work.
-    * Wrenches in up to six joints balance the bodies beyond, cut free. In constrained models they transmit motor and
-      spring efforts along the freedoms, the reactions of constraint rows are the multipliers, and three methods give
-      the same reactions.
+    * In up to six joints, the wrench balances the free body beyond the joint. In constrained models joints transmit
+      motor and spring efforts along their freedoms, the reactions of constraint rows are the multipliers, and three
+      methods give the same reactions.
 
     With intermittent constraints, runs of one second start at random states without penetration. Impulses equal changes
     of momentum, and the energy lost is the kinetic energy before minus after. The energy changes by the work of loads,

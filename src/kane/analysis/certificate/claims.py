@@ -26,12 +26,12 @@ from kane.model.model import Model
 Found: TypeAlias = "tuple[float | None, str]"
 Claim: TypeAlias = "Callable[[Model, Equations, RandomStates], Found]"
 
-# Step of fourth-order central differences: truncation error h^4 times a fifth derivative, 1e-12; round-off 1e-16 / h.
+# Step h of fourth-order central differences: truncation error of order h^4 (1e-12), round-off 1e-16 / h.
 DIFFERENCE_STEP = 1e-3
-# Shorter step for derivatives of the forces, whose fifth derivatives exceed 1e5 near singular charts; both errors are
-# 1e-11.
+# Shorter step for derivatives of the forces, whose fifth derivatives exceed 1e5 near chart singularities. Both errors
+# are then about 1e-11.
 SHORT = 1e-4
-# Largest number of speeds for which derivatives are checked; beyond that it would dominate the time.
+# Largest number of speeds for which derivatives are checked; in larger models this check would take most of the time.
 MOST_DERIVED = 60
 
 
@@ -65,15 +65,14 @@ def lagrange_agrees(model: Model, equations: Equations, at: RandomStates) -> Fou
     """Compare with Lagrange's equations from energies, which use only R_FM, p_FM and the meaning of the speeds."""
     other = lagrange(model)
     if [leaf.name for leaf in other.u] != [leaf.name for leaf in equations.u]:
-        raise ModelError("the speeds of Lagrange's equations are in another order than those of Kane's")
+        raise ModelError("Lagrange's equations have the speeds in another order than Kane's equations")
     return digits(at(other.inverse), at(equations.inverse)), ""
 
 
 def forward_routes_agree(model: Model, equations: Equations, at: RandomStates) -> Found:
     """Compare accelerations by composite and by articulated inertias.
 
-    Their difference is measured as a force, M times it, because accelerations of light bodies are large and ill
-    conditioned.
+    The forces M udot are compared, because accelerations of light bodies are large and ill conditioned.
     """
     if not equations.system.speeds.are_natural:
         return None, "coordinates depend on others: only composite inertias apply"
@@ -107,7 +106,7 @@ def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -
     flows = at([ledger.rate, *ledger.loads.values()])
     forces = at(equations.route.loaded([0.0] * len(at.u)))
     scale = np.abs(flows).max(axis=0) + (np.abs(forces) * np.abs(at.u)).sum(axis=0)
-    # Without loads the flows are round-off of the kinetic energy times speed; this sets a lower bound of the scale.
+    # Without loads, powers are round-off of the kinetic energy times speed. This product bounds the scale from below.
     kinetic, _ = equations.baked_in(energy(equations.system, equations.system.arena.zero))
     scale = scale + np.abs(at([kinetic]))[0] * np.abs(at.u).max(axis=0)
     many = len(ledger.loads)
@@ -127,7 +126,7 @@ def momentum_follows_forces(model: Model, equations: Equations, at: RandomStates
 
 
 def coordinates_advance(model: Model, equations: Equations, at: RandomStates) -> Found:
-    """Check that a joint's step along u dt has the slope dq/dt, and that its coordinate difference inverts the step."""
+    """Check the joints' finite steps along u dt: their slope is dq/dt, and coordinate differences invert them."""
     joints = list(joints_of(equations))
     rates, u = at(equations.kinematics), dict(zip((x.name for x in equations.u), at.u, strict=True))
     worst = 16.0

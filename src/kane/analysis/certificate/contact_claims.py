@@ -39,7 +39,7 @@ METHOD = RK8(rtol=1e-12, atol=1e-13)
 # Gauss nodes per step, or per part of a step between transitions, for integrals over time. The step-size control keeps
 # steps short where integrands are steep, for example where friction turns as a slip in space ends.
 GAUSS_NODES = 4
-# Times closer than this are one instant [s]: transition times have round-off, and the slip may have reversed there.
+# Times closer than this count as equal [s], because of round-off. At a transition the slip may reverse.
 INSTANT = 1e-12
 # Slips slower than this have no accurate direction [m/s or rad/s]: round-off of speeds of order one, 1e-16, is 1e-9 of
 # it.
@@ -200,7 +200,7 @@ class ContactRuns:
 
 
 def impulses_are_momentum(runs: ContactRuns) -> Found:
-    """Check M (u+ - u-) = J^T P along all motions that the permanent constraints allow.
+    """Check M (u+ - u-) = J^T P, P the impulses of the rows J, along all motions that permanent constraints allow.
 
     M follows from the kinetic energy K, which is quadratic in u: e_k . M d = K(u + d + e_k) - K(u + d) - K(u + e_k) +
     K(u).
@@ -264,8 +264,8 @@ def energy_is_accounted_for(runs: ContactRuns) -> Found:
 def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     """Check Signorini: gap >= 0, N >= 0; and Coulomb: |f| <= mu_s N sticking, f = -mu_k N v / |v| sliding.
 
-    Records at which a slip in space has no accurate direction are skipped, because the forces of all contacts depend on
-    it.
+    Records at which a slip in space is too slow to have an accurate direction are skipped, because all contact forces
+    depend on this direction.
     """
     worst, active = 16.0, 0
     for r in runs.runs:

@@ -27,7 +27,7 @@ from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
 from kane.geometry.scalars import dot
 
-# Number of guesses for each state that satisfies the constraints, before the claim fails.
+# Number of guesses from which a state that satisfies the constraints is sought; the claim fails if all fail.
 GUESSES = 10
 # Standard deviation [m or rad] of states around the one near which dependent speeds were selected.
 AROUND = 0.1
@@ -84,7 +84,7 @@ class Declared:
 
     @cached_property
     def at_balances(self) -> RandomStates:
-        """States of the balances; parameters at their defaults."""
+        """States of the balances, with default parameters."""
         eqs, balances = self.equations, self.balances
         at = RandomStates(eqs.unconstrained, self.count, self.seed)
         groups = {"t": (eqs.t,), "q": eqs.q, "u": eqs.u, "udot": eqs.udot, "inputs": eqs.inputs}
@@ -186,7 +186,7 @@ def speeds_agree(declared: Declared) -> Found:
 
 
 def embedding_agrees(declared: Declared) -> Found:
-    """Compare accelerations by embedded constraints and by multipliers; their difference is measured as a force."""
+    """Compare accelerations by embedded constraints and by multipliers, as forces M wdot."""
     worst = 16.0
     for balance in declared.balances:
         difference = balance.terms.M @ (balance.wdot - balance.terms.multiplied()[0])

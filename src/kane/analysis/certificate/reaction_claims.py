@@ -30,16 +30,16 @@ from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross
 from kane.model.connection import Connection
 from kane.model.loads.load import Load
 
-# Number of joints that are cut; larger models are sampled evenly from the first to the last joint.
+# Largest number of joints that are cut, evenly distributed from the first to the last joint.
 MAX_CUT_JOINTS = 6
 # Expressions of order one with smaller divisors have lost half of their digits.
 LEAST_DIVISOR = 1e-8
 
 
 def joints_hold_bodies(declared: Declared) -> Found:
-    """Compare the wrench in a joint with dP/dt - f and dH/dt - n of the bodies beyond, cut free.
+    """Compare the wrench in a joint with dP/dt - f and dH/dt - n, summed over the bodies beyond the joint.
 
-    Constraints are omitted, and accelerations are arbitrary.
+    P, H are momenta; f, n are force and moment of weight and loads. Constraints are omitted, accelerations arbitrary.
     """
     joints, connections = _some(declared), declared.own.model.connections
     at = RandomStates(declared.equations.unconstrained, declared.count, declared.seed)
@@ -117,8 +117,8 @@ def constraints_are_multipliers(declared: Declared) -> Found:
 def routes_agree(declared: Declared) -> Found:
     """Compare reactions by auxiliary speeds, by the orthogonal complement and by multipliers, all numerically.
 
-    The expressions of the first method are compared too, at states where no divisor vanishes and if the same reactions
-    are indeterminate.
+    The symbolic expressions of the first method are compared too, at states where no divisor vanishes, and only if they
+    agree on which reactions are indeterminate.
     """
     places: list[ReactionPlace] = [*_some(declared), *declared.equations.model.constraints]
     routes = (AuxiliarySpeeds(), OrthogonalComplement(), Multipliers())

@@ -19,9 +19,9 @@ import numpy as np
 
 from kane.array_types import Array
 
-# Relative size of a column's part orthogonal to earlier columns below which it is dependent; round-off is 1e-13.
+# A column is dependent if its part orthogonal to earlier columns is relatively below this; round-off is 1e-13.
 DEPENDENT_COLUMN_TOLERANCE = 1e-8
-# Relative size below which a column is round-off of a parameter without effect.
+# Columns that are relatively smaller than this are round-off: their parameters have no effect.
 NO_EFFECT = 1e-12
 # Coefficients within this distance of a whole number are rounded to it.
 CLEAN = 1e-7
@@ -40,12 +40,12 @@ class BaseParameters:
     B: Array
 
     def then(self, other: BaseParameters) -> BaseParameters:
-        """Return the base parameters of these base parameters."""
+        """Compose: return the base parameters ``other`` of these base parameters as combinations of p."""
         return BaseParameters([self.independent[i] for i in other.independent], other.B @ self.B)
 
 
 def triangle(rows: Array) -> Array:
-    """Return R of rows = Q R, (..., k, m) to (..., m, m), in pieces of 2 m rows.
+    """Return the factor R, (..., m, m), of rows = Q R, (..., k, m), in pieces of 2 m rows.
 
     Small pieces keep LAPACK to one thread, which saves most of the time on a busy machine.
     """
@@ -63,7 +63,7 @@ def triangle(rows: Array) -> Array:
 
 
 def triangles(rows: Array) -> Array:
-    """Return R of each channel, (k, channels, m) to (channels, m, m), from its nonzero columns only.
+    """Return the factor R of each channel, (channels, m, m), from its nonzero columns only; rows (k, channels, m).
 
     Many columns are zero, because a joint's effort does not depend on the links before it.
     """
@@ -88,7 +88,7 @@ def base_parameters_of(J: Array, error: float = 0.0) -> BaseParameters:
     felt = size > max(NO_EFFECT, error) * size.max(initial=0.0)
     unit = R / np.where(felt, size, 1.0)
     kept: list[int] = []
-    directions = np.zeros((len(R), len(R)))  # in rows, so that the first ones are contiguous
+    directions = np.zeros((len(R), len(R)))  # one per row, so that the first ones are contiguous in memory
     for j in np.flatnonzero(felt):
         found = directions[: len(kept)]
         new = unit[:, j] - (found @ unit[:, j]) @ found

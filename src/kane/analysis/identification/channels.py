@@ -12,7 +12,8 @@ from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
 
-# Vector part of conj(a) b: index and sign of the part of a that multiplies each part of b, for each component.
+# Vector part of the quaternion product conj(a) b. For each of its components and each b_j: index i and sign of the a_i
+# that multiplies b_j.
 ROTATION = (((1, -1), (0, 1), (3, 1), (2, -1)), ((2, -1), (3, -1), (0, 1), (1, 1)), ((3, -1), (2, 1), (1, -1), (0, 1)))
 
 
@@ -50,7 +51,7 @@ class Channels:
         return slice(len(self.names) if data.u is not None else len(self.names) - n_u)
 
     def slopes(self, about: Array) -> Array:
-        """Return C (states, channels, width) at given states: differences of nearby states x are C (x - about)."""
+        """Return C, (states, channels, width): the difference of a state x near ``about`` is C (x - about)."""
         found = np.zeros((len(about), len(self.names), self.width))
         row = column = 0
         while column < self.width:
@@ -65,7 +66,7 @@ class Channels:
         return found
 
     def continued(self, x: Array) -> Array:
-        """Return successive states, or coordinates, with each quaternion's sign nearest to the one before."""
+        """Return successive states, or coordinates; each quaternion has the sign nearest to the one before it."""
         found = np.array(x)
         for start in self.quaternions:
             part = found[:, start : start + 4]

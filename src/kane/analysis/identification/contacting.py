@@ -1,8 +1,8 @@
 """Motion with contacts and its derivatives, by saltation matrices at impacts, slip changes and separations.
 
-Near an impact a row may be measured on one side of it and simulated on the other, because of the time error. Such a row
-is compared with the motion of its own side, extended beyond the impact. Then residuals and their derivatives are
-continuous in the parameters.
+A row of data near an impact may be measured before and simulated after it, or conversely, because the impact times
+differ. Such a row is compared with the simulated motion of the side where it was measured, extended beyond the impact.
+Residuals and their derivatives are then continuous functions of the parameters.
 
 Source: Saccon, van de Wouw & Nijmeijer 2014, for motions that are extended beyond their impacts.
 """
@@ -31,7 +31,7 @@ from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.modes.set_up import set_up
 
-# Number of rows on either side of an impact that may be on the other side of it in the data.
+# Number of simulated rows before and after an impact that the data may have on its other side.
 BEYOND = 4
 
 
@@ -40,7 +40,7 @@ class ContactVariational(Variational):
     """Initial value problem with contacts, and its derivatives.
 
     Attributes:
-        closed: rows of closed or sticking constraints at each shooting node, by its time.
+        closed: rows of closed or sticking constraints at each shooting node, by its time [s].
     """
 
     closed: Mapping[float, tuple[Equation, ...]]
@@ -112,7 +112,7 @@ class ContactVariational(Variational):
         return _Stretch(np.array(out.x), np.array(out.S), T.shape[1], instead)
 
     def _begins(self, motion: ModeSlopes, statuses: Array, t: float, x: Array) -> Array:
-        """Return the changes of an initial state that keep closed gaps closed and contacts sticking, (nx, freedoms)."""
+        """Return a basis, (nx, freedoms), of the changes of x that keep closed gaps closed and contacts sticking."""
         closed = {row.name for row in self.closed[t]}
         intermittents = motion.dyn.equations.intermittents
         sticking = {
@@ -146,7 +146,7 @@ def _widened(S: Array, own: int, freedoms: int) -> Array:
 
 
 def _beyond_impacts(ends: Sequence[_End], times: Array, chosen: Array, method: Explicit) -> Iterator[Instead]:
-    """Yield the motion extended from the other side for the rows before and after each impact."""
+    """Yield alternative states of the rows near each impact: the motion extended from the other side of the impact."""
     jumps = [(int(np.searchsorted(times, a.leg.t[-1])), k) for k, (a, _) in enumerate(pairwise(ends))]
     for row, group in groupby(jumps, key=lambda jump: jump[0]):
         of = [k for _, k in group]
@@ -160,7 +160,7 @@ def _beyond_impacts(ends: Sequence[_End], times: Array, chosen: Array, method: E
 
 
 def _jumps(before: Array, after: Array) -> bool:
-    """Check whether a state jumps by more than round-off, which also occurs at the end or reversal of a slip."""
+    """Check whether a state jumps by more than round-off. Where a slip ends or reverses, the jump is only round-off."""
     return bool(np.abs(after - before).max() > AT_ONCE * np.abs(before).max(initial=1.0))
 
 

@@ -19,7 +19,7 @@ from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument, number, positive
 from kane.model.named_vector import index_of_name
 
-# Samples per period of the highest harmonic for slopes, and factor by which samples for limits are denser.
+# Samples per period of the highest harmonic, for slopes; and how many times denser the samples for limits are.
 SAMPLES, FINE = 16, 8
 
 
@@ -57,7 +57,7 @@ def _each(given: Any, names: Sequence[str], what: str) -> list[Any]:
         index_of_name(name, names, f"limit of {what}")
     missing = [name for name in names if name not in given]
     if missing:
-        raise ModelError(f"the limits of {what} have no entry for {', '.join(missing)}; give all")
+        raise ModelError(f"the limits of {what} have no entry for {', '.join(missing)}; add them")
     return [given[name] for name in names]
 
 

@@ -19,15 +19,15 @@ from kane.analysis.identification.regression import Regression
 from kane.array_types import Array
 from kane.errors import ModelError
 
-# Iterations of weights and residuals, which depend on each other; further changes are below the standard errors.
+# Iterations of weights and residuals, which depend on each other; more would change less than the standard errors.
 REWEIGHTING_ITERATIONS = 3
 # Relative tolerance of least squares, below any measurement error.
 TIGHT = 1e-10
-# Relative residuals (or absolute ones, of data of order one) below which they are round-off.
+# Residuals below this are round-off, relative to data that may be large or absolute for data of order one.
 NOISELESS = 1e-13
-# A motion fits if the residuals of every channel are small. They are below EXPLAINED times the standard deviation of
-# the data, so that half of the variance is explained, or below ROUGH times the noise that differences of neighbouring
-# rows show.
+# A motion fits if the residuals of every channel are below EXPLAINED times the standard deviation of the data, so that
+# half of the variance is explained. It also fits if they are below ROUGH times the noise, which is estimated from
+# differences of neighbouring rows.
 EXPLAINED, ROUGH = 0.7, 3.0
 
 
@@ -74,9 +74,9 @@ def estimate_by_forces(
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Residuals as a function of the sought parameters, with the others fixed.
+    """Residuals r as a function of the sought parameters, with the others fixed.
 
-    They are represented by R of Q R = [J r], which has the same norm and slopes in fewer rows.
+    R of Q R = [J r], with slopes J, replaces them: it has the same products J^T J, J^T r and r^T r in fewer rows.
 
     Attributes:
         fitted: residual forces and slopes.
@@ -130,7 +130,7 @@ class _Place:
             return R
         key = x.tobytes()
         if key not in self._last:
-            self._last.clear()  # slopes are only needed where residuals were evaluated last
+            self._last.clear()  # keep only the last result: slopes are evaluated where residuals were
             self._last[key] = _factors(self.fitted, self.with_values(x))
         return self._last[key]
 

@@ -64,7 +64,7 @@ def excitation(
     harmonics: int = 5,
     seed: int = 0,
 ) -> Excitation:
-    """Design a motion within limits that distinguishes parameters well: it minimizes the condition number.
+    """Design a motion within limits that distinguishes parameters well: its slopes have the least condition number.
 
         motion = kane.excitation(dyn, names, duration=10.0, q=(-2.0, 2.0), u=1.5, udot=4.0)
         q, u, udot = motion.at(np.arange(0, 10, 0.01))

@@ -76,9 +76,9 @@ class Unidentifiable(tuple[Undetermined, ...]):
 class Identification:
     """Identified parameters of a measured motion; prints as a table.
 
-    If parameters cannot be distinguished, all but the first keep their defaults in ``values``, and the first gives the
-    base parameter its measured value. The whole set reproduces the measured motion (``kane.simulate(dyn,
-    parameters=fit.values)``); single values of these parameters have no meaning.
+    If parameters cannot be distinguished, all but the first keep their defaults in ``values``. The first has the value
+    with which their base parameter equals its measured value. The whole set reproduces the measured motion
+    (``kane.simulate(dyn, parameters=fit.values)``); single values of these parameters have no meaning.
 
     Attributes:
         values: by name.
@@ -94,7 +94,7 @@ class Identification:
         states: number of measured states.
         model: name of the model.
         start: initial values of the search by name.
-        bodies: by body name, the ten inertial parameters of each body that are all among the names.
+        bodies: names of the ten inertial parameters, by body, for each body with all ten among the identified ones.
     """
 
     values: Mapping[str, float]
@@ -125,7 +125,7 @@ class Identification:
         """Return a full set of parameters with which every body is physically consistent.
 
         The result minimizes the error of the measured base parameters plus the distance from ``start``. The distance
-        decides the directions that the data leave open.
+        determines the combinations of parameters that the data do not determine.
 
         Raises:
             ModelError: no body has all of its ten inertial parameters among the identified ones.

@@ -56,20 +56,20 @@ def identify(
 
     With accelerations, the forces of inverse dynamics are compared with the measured ones. They are linear in masses,
     moments and inertias (``kane.inertial_parameters``). Derivatives by parameters are exact, so that lengths,
-    stiffnesses and friction coefficients can be identified as well. Random states show which base parameters are
-    identifiable at all; then the data show which of these they determine.
+    stiffnesses and friction coefficients can be identified as well. Random states show which base parameters some
+    motion can determine; the data show which of these the measured motion determines.
 
     Without accelerations, simulated motions are compared with the data, by multiple shooting. The motion is divided
     into intervals; the states at their starts are unknowns, and each interval must end where the next one starts.
     Without speeds, only the coordinates are compared.
 
     Standard errors assume independent errors of the forces, or of the states. Effects that the model lacks (friction,
-    an elastic gear) violate this; look at ``fit.residuals`` before you trust them.
+    an elastic gear) violate this; look at ``fit.residuals`` before you trust the standard errors.
 
     If motions are compared, contacts, stops and friction are simulated with their events, and derivatives include
     saltation as in ``kane.sensitivities``. Restitution and friction can therefore be identified. If forces are
-    compared, contacts are inactive, and rows with closed contacts raise an error. A contact that measurement errors
-    show as open, or an active switch, is not detected.
+    compared, contacts are inactive, and rows with closed contacts raise an error. Active switches are not detected, nor
+    closed contacts that look open because of measurement errors.
 
     Args:
         dyn: compiled equations.
@@ -177,7 +177,7 @@ def _structure(fitted: Regression, values: Array) -> BaseParameters:
 
 
 def _of_contacts(fitted: Regression) -> Array:
-    """Return a unit row for each parameter of gaps, friction, restitution and other contact data."""
+    """Return a unit row for each parameter on which gaps, friction, restitution or other contact data depend."""
     given = [x for c in fitted.dyn.equations.intermittents for x in (*c.numbers, *(row.motion for row in c.rows))]
     known = {leaf.name for leaf in leaves([x for x in given if isinstance(x, Expr)])}
     return np.eye(len(fitted.names))[[name in known for name in fitted.names]]

@@ -26,8 +26,8 @@ class Measurements:
     Args:
         time: (k,) [s], increasing.
         q: coordinates (k, nq), in the order of ``equations.q``.
-        u: speeds (k, n), in the order of ``equations.u``; without them, motions are fitted to the coordinates alone.
-        udot: accelerations (k, n); without them, motions are fitted instead of forces.
+        u: speeds (k, n), in the order of ``equations.u``; without them, only coordinates are compared.
+        udot: accelerations (k, n); without them, motions are compared instead of forces.
         inputs: (k, m), in the order of ``equations.inputs``, interpolated linearly; or kane.Held(times, values) of all
             inputs with values (times, m), for the zero-order hold of a digital controller.
         forces: generalized forces along the speeds (k, n) instead of inputs, as returned by ``dyn.inverse``.

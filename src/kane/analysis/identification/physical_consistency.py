@@ -24,10 +24,9 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import ModelError
 
-# Smallest eigenvalue, relative to the largest, of the pseudo-inertia at the start if the start is inconsistent.
+# If a start is not physically consistent, eigenvalues of its pseudo-inertia are raised to this fraction of the largest.
 LEAST_EIGENVALUE_RATIO = 1e-6
-# Squared Newton decrement at which the search ends (the cost is a sum of squares of order one), and largest number of
-# steps.
+# Squared Newton decrement below which the search ends (the cost is of order one), and largest number of steps.
 LEAST_NEWTON_DECREMENT, MAX_NEWTON_STEPS = 1e-12, 200
 # Armijo's condition: smallest ratio of the decrease of a step to the decrease that its slope predicts.
 PROMISED = 0.1

@@ -17,15 +17,15 @@ PROBE_STATES = 300
 def random_motion(dyn: Dynamics, count: int, values: Array, like: Measurements) -> Measurements:
     """Return random states, with accelerations by random inputs or random forces.
 
-    If motions are compared and contacts may act, random multiples of u stand for contact forces in these accelerations.
-    Only contacts distinguish, for example, a mass, a spring, and an inertia that floor friction turns. In constrained
+    If motions are compared and contacts may act, random multiples of u are added to these accelerations in place of
+    contact forces. Some parameters, for example a mass and a spring, are distinguished only by contacts. In constrained
     models the configurations are measured ones, projected onto the constraints, because random ones may be impossible.
 
     Args:
         dyn: compiled equations.
         count: number of states.
         values: values of all parameters.
-        like: the measurements: inputs, or forces along all speeds.
+        like: the measurements; they show whether inputs, or forces along all speeds, drive the motion.
 
     Raises:
         ModelError: accelerations with these values are not finite, for example because masses are zero.

@@ -1,8 +1,8 @@
 """Least squares of motions by multiple shooting: states are compared, and accelerations need not be measured.
 
 The motion is divided into intervals. Unknowns are the parameters and the states at the shooting nodes, where intervals
-start. An interval must end where the next one starts, within a small fraction of the noise. Gauss-Newton eliminates the
-nodes one after the other by orthogonal rotations, like a square-root filter: stable even if errors grow.
+start. An interval must end where the next one starts, within a small fraction of the noise. The Gauss-Newton steps
+eliminate the nodes one after the other by orthogonal rotations, like a square-root filter, which is numerically stable.
 
 In models with constraints or quaternions a node state x has fewer freedoms than components. Its unknowns z are
 coordinates of the tangent space T of the admissible states. A step leads to x+ = R(x + T z) with the projection R.
@@ -51,15 +51,15 @@ MAX_GAUSS_NEWTON_STEPS, MAX_STEP_HALVINGS, LEAST_RELATIVE_GAIN = 40, 12, 1e-8
 INFINITE = 1e100
 # Relative error of slopes due to integration.
 INTEGRATED = 1e-6
-# After the last allowed step the search counts as converged if it left more than this fraction of the squares.
+# If all allowed steps are used, the search has converged if the last one left more than this fraction of the cost.
 CONVERGED_COST_RATIO = 0.9
 # Predicted gain of the weighted sum of squares: two standard errors, squared.
 STALLED = 4.0
 # Assign a row to the other side of an impact if its residual there is smaller by this factor.
 NEARER = 0.5
-# Multiple of the noise beyond which residuals are outliers; median over standard deviation of normal noise.
+# Residuals beyond this multiple of the noise are outliers; median magnitude of normal noise per standard deviation.
 OUTSIDE, NORMAL = 10.0, 0.6745
-# Weights are updated while the noise falls below this fraction of itself, at most MOST_ROUNDS times.
+# Weights are updated while an update reduces the noise to less than this fraction, at most MOST_ROUNDS times.
 FALLS, MOST_ROUNDS = 0.5, 12
 
 
@@ -224,7 +224,7 @@ class _Shooting:
             worst = int(np.argmin(near))
             raise ModelError(
                 f"the constraints of {self.motion.problem.dyn.equations.name!r} do not hold in these data: projection "
-                f"moves {self.channels.names[worst]} by {moved[:, worst].max():.3g}, more than it varies in the "
+                f"moves {self.channels.names[worst]} by {moved[:, worst].max():.3g}, more than its variation in the "
                 "data; correct the data (q in rad), or the lengths in the model"
             )
         return found
@@ -308,10 +308,10 @@ class _Shooting:
         return _Found(at, looked, noise, looked.cost(noise) > CONVERGED_COST_RATIO * cost)
 
     def _stalled(self, gain: float, noise: Array) -> bool:
-        """Check whether another order of impacts, instead of a minimum, stopped a step that gains nothing.
+        """Check whether a step without gain is due to a changed order of impacts, and not to a minimum of the cost.
 
-        A large predicted gain shows this. Another cause is a motion that starts at rest with friction: its one-sided
-        derivatives differ.
+        The sign is a large predicted gain. It also occurs if a motion starts at rest with friction, because its
+        one-sided derivatives differ.
         """
         return self.contacts and gain > STALLED and self._rough(noise)
 
@@ -343,7 +343,7 @@ class _Shooting:
         row, channel = np.unravel_index(int(np.argmax(off)), off.shape)
         if off[row, channel] > OUTSIDE:
             raise ModelError(
-                f"the motion that was found is off the data in row {row} at {self.time[row]:.6g} s by "
+                f"the motion that was found misses the data in row {row} at {self.time[row]:.6g} s by "
                 f"{off[row, channel]:.3g} times the noise of {self.channels.names[channel]}: impacts or slips occur in "
                 "another order or at other times. Start nearer (start=), or leave out the row if it is wrong"
             )
@@ -386,7 +386,7 @@ def _times(A: Array, x: Array) -> Array:
 
 
 def _held(moves: Array, following: int) -> Array:
-    """Return rows that keep unknowns without effect at zero: the zero columns of ``moves``."""
+    """Return rows that keep the unknowns without effect, which have zero columns in ``moves``, at zero."""
     held = np.eye(moves.shape[1])[~moves.any(axis=0)]
     return np.pad(held, ((0, 0), (0, following)))
 

@@ -17,9 +17,9 @@ from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import GAP
 
-# Factor of the noise beyond which a gap is open, or its rate is nonzero; noise exceeds it in one of two million rows.
+# A gap is open, or its rate is nonzero, beyond this multiple of the noise, which one of two million rows exceeds.
 CLEAR = 5.0
-# Tolerance without noise: error of a closed gap, and of its rate, in a run [m, m/s, rad or rad/s].
+# Tolerance for data without noise: the error of a closed gap, and of its rate, in a run [m, m/s, rad or rad/s].
 CLOSED_GAP_ERROR = 1e-6
 # Number of rows on either side that must show the same status.
 STATUS_ROWS_BESIDE = 2
@@ -60,8 +60,8 @@ class _Sighted(NamedTuple):
 
     Attributes:
         c: the constraint.
-        rows: rows that are active if the gap is closed, or if nothing slips.
-        closed: whether the gap is closed, or sticks, at each row of the data.
+        rows: constraint rows that are active if the gap is closed, or if the contact sticks.
+        closed: whether the gap is closed, or the contact sticks, at each row of the data.
         clear: whether the data show this clearly.
     """
 
@@ -85,8 +85,8 @@ def shooting_nodes(dyn: Dynamics, parameters: Array, time: Array, x: Array, stre
     """Return the shooting nodes, at least ``stretch`` rows apart.
 
     A gap is open if it clearly exceeds its noise; it is closed if neither the gap nor its rate exceeds its noise.
-    Neighbouring rows must agree; otherwise a contact may close or open there, and the side of the row is unknown.
-    Friction sticks if no slip exceeds its noise in these rows; if the first row is uncertain, it may slip.
+    Neighbouring rows must agree; otherwise the contact may open or close between them. Friction sticks if no slip
+    exceeds its noise in these rows; if this is uncertain in the first row, friction is free to slip there.
 
     Args:
         dyn: compiled equations.

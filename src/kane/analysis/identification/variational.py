@@ -35,9 +35,9 @@ from kane.simulation.schedule.step_ends import Stops
 INTERVALS_AT_ONCE = 16
 # Largest mean number of steps between measured states. Measured motions need few; more indicate wrong parameters.
 MOST_STEPS = 200
-# Largest number of projections of a measured state onto the constraints; each one squares the residual.
+# Largest number of projections of a measured state onto the constraints; convergence is quadratic.
 SETTLINGS = 30
-# Threshold of singular values of the projection's derivative: near one along free directions, zero along others.
+# Threshold of singular values of the projection's derivative, which are near one along free directions, else near zero.
 FREE_DIRECTION_THRESHOLD = 1e-6
 
 
@@ -182,7 +182,7 @@ class Variational:
         return np.concatenate([moves, np.zeros((*moves.shape[:2], len(self.names)))], axis=2)
 
     def _chosen(self, motion: ModeSlopes, freedoms: int) -> Array:
-        """Return the derivatives of the directly varied quantities, (direct, freedoms + names)."""
+        """Return the derivatives of the quantities that vary besides x, (direct, freedoms + names): unit rows."""
         given = motion.widths[2] - len(self.names)
         return np.pad(np.eye(len(self.names)), ((given, 0), (freedoms, 0)))
 

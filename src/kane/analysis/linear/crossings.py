@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 
 from kane.native.arrays import Matrix
 
-# Relative error of A in its norm: derivatives and least-squares solutions have errors of a few hundred roundings.
+# Error of A relative to its norm: derivatives and least-squares solutions err by a few hundred units of round-off.
 MATRIX_ERROR = 1e-13
 # Relative singular value below which it counts as zero: ten times the error of A.
 ZERO_SINGULAR_VALUE = 1e-12
-# Relative distance of two parameter values, compared with that of two samples, below which they are equal.
+# Two parameter values are equal if their distance, relative to that of two samples, is below this.
 EQUAL_VALUE_TOLERANCE = 1e-12
-# Distances from the crossing, relative to that of two samples, at which an eigenvalue is tested on both sides.
+# Distances from the crossing at which an eigenvalue is tested on both sides, relative to the distance of two samples.
 TEST_DISTANCES = tuple(10.0**k for k in range(-11, -1))
 
 
 def stability_changes(matrix: Callable[[float], Matrix], values: Sequence[float], ignoring: int) -> list[float]:
     """Return the parameter values at which the largest real part passes zero, each between two samples.
 
-    Zero eigenvalues that A has at all samples, with their Jordan chains, are deflated: coordinates without influence.
+    Coordinates without influence give A zero eigenvalues at all samples, which are deflated with their Jordan chains.
     An eigenvalue is unstable if its real part exceeds its error MATRIX_ERROR |A| / |y . x|; y, x are its left and right
-    eigenvectors of length one. Pairs of conservative systems stay on the axis within their errors; where two pairs
-    meet, y and x become orthogonal. Bisection finds where the first eigenvalue leaves the axis. If it came from the
-    left, the zero of its real part is computed.
+    eigenvectors of length one. Pairs of conservative systems stay on the imaginary axis within this error, which grows
+    where two pairs meet, because y and x become orthogonal there. Bisection finds where the first eigenvalue leaves the
+    axis. If it comes from the left half-plane, the zero of its real part is computed.
 
     Args:
         matrix: function that returns A at a value.
         values: samples, in order.
-        ignoring: number of eigenvalues nearest to zero that are ignored.
+        ignoring: number of eigenvalues that are ignored, those nearest to zero.
 
     Source: Wilkinson 1965, The Algebraic Eigenvalue Problem, ch. 2, for errors of eigenvalues; Kublanovskaya 1966 for
     the deflation.

@@ -54,7 +54,7 @@ class Linearization:
         A, B, C, D: (states, states), (states, inputs), (outputs, states), (outputs, inputs).
         states, inputs, outputs: names.
         q, u, at_inputs, t: reference motion at time t [s].
-        residual: largest |udot| [rad/s^2 or m/s^2] or |d udot/dt| [the same per s] of the reference motion; round-off
+        residual: largest |udot| [rad/s^2 or m/s^2] or |d udot/dt| [rad/s^3 or m/s^3] of the reference motion; round-off
             for a true equilibrium or steady motion.
         about: small motions about the reference, used by ``kane.mode_motion``.
     """

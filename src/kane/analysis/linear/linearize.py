@@ -42,10 +42,9 @@ def linearize(
 
     The matrices follow from exact derivatives of the equations. Constraints are eliminated: x consists of the
     displacements that the configuration constraints leave free, and the deviations of the independent speeds. In a
-    steady motion the speeds are constant, and displacements are relative to the moving system (for a rolling wheel, to
-    its position in the steady motion). Contacts, stops, sticks, latches and switches are inactive, even if closed.
-    Repeated calls with other states or parameters take milliseconds, so that A, B, C, D can be used as functions of
-    them.
+    steady motion the speeds are constant, and displacements are deviations from the moving system, such as the position
+    of a wheel that rolls steadily. Contacts, stops, sticks, latches and switches are inactive, even if closed. Further
+    calls with other states or parameters take milliseconds, so that A, B, C, D can be used as functions of them.
 
     Args:
         dyn: compiled equations.
@@ -105,7 +104,7 @@ def _require_constraints(motion: SmallMotions) -> None:
 
 
 def _by_default(inputs: Any, layout: Layout) -> str:
-    """Return names and values of inputs that were not given, as text; a trim may have found other values."""
+    """Return names and default values of the inputs that were not given, as text for the message."""
     values = zip(layout.inputs, layout.input_defaults, strict=True)
     left = [
         f"{name} = {value:g}"

@@ -19,9 +19,9 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive, require
 
-# Number of periods shown of an oscillation, number of time constants shown of other motions, and number of frames.
+# Duration of the animation in periods, or in time constants if the mode does not oscillate; and number of frames.
 PERIODS, FOLDS, PICTURES = 3.0, 3.0, 181
-# Eigenvalues below this count as zero [1/s]: such a mode is shown for one second.
+# Eigenvalues below this count as zero [1/s]; their modes are shown for one second.
 ZERO_EIGENVALUE = 1e-6
 # Largest amplitude; squares of larger ones overflow.
 VAST = 1e100
@@ -38,7 +38,7 @@ class ModeMotion:
     Attributes:
         mode: the mode.
         time: (times,) [s].
-        q: coordinates (times, nq), on the configuration constraints for any amplitude.
+        q: coordinates (times, nq), which satisfy the configuration constraints for any amplitude.
     """
 
     mode: Mode

@@ -39,8 +39,8 @@ class RootLocus:
         """Return the values at which the motion becomes stable or unstable: the largest real part passes zero.
 
         Eigenvalues on the imaginary axis count as stable, within their errors: pairs of conservative systems, and zeros
-        of coordinates without influence. A change is found between neighbouring samples of different stability; two
-        changes between neighbours are missed.
+        of coordinates without influence. A change is found if neighbouring samples differ in stability; two
+        changes between neighbouring samples are missed.
 
         Args:
             ignoring: number of eigenvalues nearest to zero that are ignored.
@@ -97,8 +97,8 @@ def root_locus(
         name: name of the value, for plots.
 
     Raises:
-        ModelError: ``linearization`` is not such a function, there are fewer than two values, or the number of states
-            changes.
+        ModelError: ``linearization`` is not a function of a number, there are fewer than two values, or the number of
+            states changes.
     """
     if not takes(linearization, 1):
         raise ModelError(f"root_locus takes a function of a number, not {shown(linearization)}")

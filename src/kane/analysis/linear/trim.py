@@ -22,9 +22,9 @@ from kane.simulation.state_layout import Layout
 MAX_TRIM_ITERATIONS = 100
 # Relative tolerance of residuals, compared with the largest derivative (at least one).
 SOLVED = 1e-10
-# Levenberg damping: initial value, factors after accepted and rejected steps, and the value that ends the search.
+# Levenberg damping: initial value, factors after accepted and rejected steps, and the value beyond which trim stops.
 DAMPING, EASED, RAISED, STIFF = 1e-3, 0.1, 10.0, 1e8
-# Displacement of the finite differences of the jerk. They steer the search only; the result does not depend on them.
+# Step of the finite differences of d udot/dt. They affect the direction of steps only, not the result.
 DIFFERENCE = 1e-6
 
 

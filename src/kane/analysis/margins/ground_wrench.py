@@ -34,7 +34,7 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
 
 
 def motion(equations: Equations) -> dict[Expr, Expr]:
-    """Return the rates of all coordinates and speeds; leaves udot if constraints are embedded numerically."""
+    """Return the rates of all coordinates and speeds; udot remain symbols if constraints are embedded numerically."""
     rates = (*equations.kinematics, *equations.known_accelerations)
     return dict(zip((*equations.q, *equations.u), rates, strict=True))
 

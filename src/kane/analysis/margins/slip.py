@@ -79,8 +79,8 @@ class WheelForces:
     def skid_margins(self, friction: Scalar) -> dict[str, Expr]:
         """Return the sum of sqrt((eta N)^2 - X^2) over the wheels that share Y, minus |Y| [N].
 
-        The margin is positive exactly if Y can be distributed so that each force is inside its friction cone; for one
-        wheel this is Eq. (9). A wheel that slips or carries no load contributes nothing.
+        The margin is positive if and only if Y can be divided so that the force on each wheel is inside its friction
+        cone; for one wheel this is Eq. (9). A wheel that slips or carries no load contributes nothing.
         """
         return {name: self._held(name, friction) - absolute(Y) for name, Y in self.lateral.items()}
 
@@ -122,8 +122,8 @@ def wheel_forces(equations: Equations, wheels: Sequence[Wheel]) -> WheelForces:
     """Return the forces of the ground on the three wheels of a vehicle, as expressions.
 
     Tractions follow from moments about the axles, r X = tau - I dw/dt; the paper omits the wheel inertia. Loads follow
-    from the vertical balance and moments about level axes, lateral forces of the two axle lines from the rest of the
-    balance. Four loads, or three axle lines, are indeterminate on rigid ground.
+    from the vertical force balance and the moments about horizontal axes; lateral forces of the two axle lines follow
+    from the remaining balance equations. Four loads, or three axle lines, are indeterminate on rigid ground.
 
     Raises:
         ModelError: there are not three wheels on two axle lines, or contacts are collinear. Also if wheels have
@@ -239,7 +239,7 @@ def _traction(equations: Equations, wheel: Wheel) -> Expr:
 def _loads(W: Expr, T: Triple, contacts: Sequence[Triple]) -> tuple[Any, ...]:
     """Return three loads with the sum W and the moment T about a point at their height.
 
-    The moment about the third contact depends only on the first two loads.
+    The moment about the third contact determines the first two loads.
     """
     p2 = contacts[2]
     a, b = minus(contacts[0], p2), minus(contacts[1], p2)
@@ -255,9 +255,9 @@ def _lateral(
 ) -> list[Any]:
     """Return Y of two axle lines from force and moment balance in the ground plane.
 
-    The balance has one more equation than unknowns; the equations of motion satisfy it. With Y on the first line,
-    headings h, h2 and the vector d between the lines, the moment about the second contact gives d.h Y. The force along
-    h2 gives l.h2 Y, l the left direction of the first line. Weighted least squares of both gives Y.
+    The balance has one equation more than unknowns; the equations of motion satisfy it. The force Y acts on the first
+    line along its left direction l. The lines have the headings h and h2, and d is the vector between them. The moment
+    about the second contact gives d.h Y, the force along h2 gives l.h2 Y. Weighted least squares of both gives Y.
     """
     front, rear = place[lines[0][0]], place[lines[1][0]]
     d = minus(front.contact, rear.contact)

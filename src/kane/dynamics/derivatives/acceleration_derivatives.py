@@ -18,8 +18,8 @@ from kane.native.batches import each_state
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-# States in a chunk, whose terms take one or two megabytes. Fewer than _LEAST_CHUNKED_BATCH states are faster one by
-# one.
+# Number of states in a chunk, whose terms take one or two megabytes. Batches of fewer than _LEAST_CHUNKED_BATCH states
+# are faster state by state.
 _DERIVATIVE_CHUNK_STATES, _LEAST_CHUNKED_BATCH = 256, 16
 
 
@@ -110,7 +110,7 @@ class AccelerationDerivatives(ConstrainedFunction):
         return super().reads - set(self.parts.equations.udot)
 
     def _many(self, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Compute accelerations and terms with several states in SIMD lanes, then each state with several columns."""
+        """Compute accelerations and terms with several states in SIMD lanes, then solve several columns per state."""
         batch, result = out.shape[:-1], out.reshape(-1, self.n_out)
         if len(result) < _LEAST_CHUNKED_BATCH:
             return super()._many(parts, rest, stage, out)

@@ -1,12 +1,12 @@
 """Derivatives under numerically embedded constraints, by implicit differentiation at each state.
 
-The independent speeds and the other variables of differentiation vary. With A_d, the columns of A of dependent speeds,
+A_d are the columns of A that belong to dependent speeds. If independent speeds and other variables vary,
 
     A_d du_d = -d(A u + b),   A_d dudot_d = -d(A udot + remainder),   R^T (df + M dudot) = 0.
 
-Here d is the differential along these variables. It includes du, and holds udot and the multipliers constant. For
-redundant rows the minimum-norm solutions are used: they equal the derivatives of the motion if q satisfies the
-constraints.
+On the right sides d includes du, and holds udot and the multipliers constant. In the last equation f is M udot + h -
+A^T lambda. For redundant rows the minimum-norm solutions are used: they equal the derivatives of the motion if q
+satisfies the constraints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNDRIVEN = ("inverse", "bias", *ALL_SPEED_PROGRAMS)
 
 
 class _State(NamedTuple):
-    """States with the embedding and the matrices M and A_d (columns of independent speeds zero) and forces h there."""
+    """Embedding, M, A_d and h at states; A_d is (..., m, n), with zeros in the columns of independent speeds."""
 
     at: Embedded
     M: Array
@@ -44,8 +44,8 @@ class Solved(NamedTuple):
 
     Attributes:
         state: the states.
-        read: inputs, udot and multipliers, (..., .).
-        values, entries: values and derivatives of the terms, all speeds free.
+        read: inputs, udot and multipliers, concatenated.
+        values, entries: values and derivatives of the terms, with all speeds treated as independent.
         total: derivatives of f, outputs and rows along the variables, including du, (..., values, columns).
         du, dudot: derivatives of all speeds and accelerations, (..., n, columns).
         needed: M udot + h.
@@ -67,7 +67,7 @@ class ConstrainedColumns:
 
     Args:
         dyn: dynamics of the equations.
-        terms: derivatives of the terms, all speeds free.
+        terms: derivatives of the terms, with all speeds treated as independent.
     """
 
     def __init__(self, dyn: Dynamics, terms: ConstrainedTerms) -> None:
@@ -135,7 +135,7 @@ class ConstrainedColumns:
         return _State(at, symmetric(free[..., : places.h], n), A_d, free[..., places.h : places.remainder])
 
     def _followed(self, state: _State, needed: Array, read: Array, found: tuple[Array, Array]) -> Solved:
-        """Compute the derivatives of speeds and accelerations from values and entries with all speeds free."""
+        """Compute the derivatives of speeds and accelerations from ``found``, the values and entries of the terms."""
         values, entries = found
         terms, n = self._terms, len(self._dyn.equations.u)
         asked, free = self._expanded(entries[..., : -2 * n]), entries[..., -2 * n : -n]

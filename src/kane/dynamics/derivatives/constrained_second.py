@@ -2,7 +2,7 @@
 
 The terms g(x, z) = 0 determine z = (u_d, udot, lambda) as a function of x. With weights w of the outputs y,
 
-    sum of w d2y = [1 z_x]^T H [1; z_x],   H the second derivatives of w . y + mu . g,   g_z^T mu = -y_z^T w.
+    sum of w d2y = [1; z_x]^T H [1; z_x],   H the second derivatives of w . y + mu . g,   g_z^T mu = -y_z^T w.
 
 Only first derivatives of z are therefore needed.
 
@@ -32,7 +32,7 @@ class ConstrainedHessian:
 
     Args:
         dyn: dynamics of the equations.
-        terms: first derivatives of the terms, all speeds free.
+        terms: first derivatives of the terms, with all speeds treated as independent.
         columns: solution of the differentiated equations at states.
     """
 
@@ -58,7 +58,7 @@ class ConstrainedHessian:
         return np.asarray(np.swapaxes(along, -1, -2) @ whole @ along)
 
     def _along(self, found: Solved) -> Array:
-        """Return [1; z_x]: derivatives of variables except u and udot, of speeds, accelerations and multipliers."""
+        """Return [1; z_x]: derivatives of all arguments of the terms by the variables of differentiation."""
         rows, start = [], 0
         columns = found.du.shape[-1]
         for variable in self._terms.varied:

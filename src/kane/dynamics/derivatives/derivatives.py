@@ -37,7 +37,7 @@ from kane.formulation.reactions.reactions import Reactions
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
-# Function of q, u, rest, t and parameters that returns values and derivative columns.
+# Function of q, u, rest (inputs or udot), t and parameters that returns values and derivative columns.
 DerivativeColumns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
 
 
@@ -116,7 +116,7 @@ class _Placed:
         columns = np.take(found, self._places, axis=-1)
         if math.prod(found.shape[:-1]) < len(self._runs):
             columns[..., self._zeros] = 0.0
-        else:  # clear adjacent zeros together, which is twice as fast for many states
+        else:  # write zeros in contiguous memory, which is twice as fast for many states
             for run in self._runs:
                 columns[..., run] = 0.0
         return found[..., self._values], columns.reshape(*found.shape[:-1], *self._shape)
@@ -303,9 +303,9 @@ class Derivatives:
     ) -> SecondBlocks:
         """Return second derivatives of the weighted sum of the outputs.
 
-        The result is {("q", "u"): (..., columns of q, columns of u), ...}. It is exact, and cheaper than Hessians of
-        single outputs. Along q the second derivative is taken along motions with constant own speeds, which makes it
-        symmetric.
+        The result is {("q", "u"): (..., columns of q, columns of u), ...}. It is exact, and cheaper than the Hessians
+        of the single outputs. Along q, derivatives are second derivatives along motions in which the joints' own speeds
+        are constant; this makes the result symmetric.
 
         Args:
             q, u, rest, t, parameters: as for a call.

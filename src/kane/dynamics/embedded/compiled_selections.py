@@ -42,7 +42,8 @@ class CompiledSelection:
 
     Attributes:
         dependent: columns of u that are dependent.
-        programs: the right-hand side, one Newton step of the projection, and its consequences (dependent speeds, ...).
+        programs: the right-hand side, one Newton step of the projection, and the values that follow from a projected
+            state (dependent speeds, ...).
     """
 
     dependent: tuple[int, ...]

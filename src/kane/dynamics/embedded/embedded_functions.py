@@ -22,7 +22,7 @@ class EmbeddedFunctions:
     """Factory of these functions; each is made when it is first needed.
 
     Args:
-        programs: programs of equations with constraints, or with configurations that their speeds keep.
+        programs: programs of equations with constraints, or with configuration rows that their speeds satisfy.
         modes: speed selections that have compiled equations.
     """
 
@@ -76,7 +76,7 @@ class EmbeddedFunctions:
         return loops if self._parts.plan.number else embedding
 
     def _embedding(self) -> ConstrainedFunction:
-        # Its program "unconstrained" adds only remainders, which depend on no symbol that A u + b does not depend on.
+        # The program "unconstrained" adds only remainders; they depend on the same symbols as A u + b, or fewer.
         return self._constrained(
             "embedding", self._native.embedding, embedding_places(len(self._equations.u)).end, decisive=1
         )

@@ -16,7 +16,7 @@ from kane.native.blocks import embedding_places
 
 
 class Embedded(NamedTuple):
-    """Embedding at states: u = R u + e and udot = R udot + e_t, where R reads only independent speeds.
+    """Embedding at states: u = R u + e and udot = R udot + e_t, where R multiplies only independent speeds.
 
     Attributes:
         conditioning: smallest pivot of the dependent columns, relative to the largest of all selections, (...).
@@ -65,8 +65,8 @@ def _places_in_lower(n: int) -> np.ndarray:
     return np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j)
 
 
-# Rule of a quantity. Arguments: the embedding; a function of ``rest`` that evaluates a program of the unconstrained
-# equations at the full u; the user's values of ``rest``.
+# Rule by which a quantity is computed. Arguments: the embedding; a function of ``rest`` (inputs or udot) that evaluates
+# a program of the unconstrained equations at all speeds u; the user's ``rest``.
 Rule = Callable[[Embedded, Callable[[Any], np.ndarray], np.ndarray], np.ndarray]
 
 

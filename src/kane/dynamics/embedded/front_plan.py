@@ -1,8 +1,8 @@
 """Plan of the elimination fronts of a model, as integers for ``kane.native.fronts``.
 
 Elimination front by front costs about c^2 + 16 units of 12 ns for each front of c columns; dense elimination costs n^2
-units for n speeds. The cheaper one is used. Source of the numbers: 2 to 48 windows, Andrews' squeezer, the bicycle, and
-the Stewart platform.
+units for n speeds. The cheaper one is used. The numbers were measured on chains of 2 to 48 closed loops ("windows" of
+``benchmarks/tables/loops.py``), Andrews' squeezer, the bicycle, and the Stewart platform.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.model.contacts.intermittent_constraint import parts_named
 
-# Directions whose eigenvalue, of the matrix for the arm, is below this fraction of the largest get an arm of zero.
+# Relative eigenvalue, of the normal equations of the arm, below which the arm has no component along the eigenvector.
 ARM_EIGENVALUE_CUTOFF = 1e-9
 
 

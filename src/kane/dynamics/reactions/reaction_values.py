@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-# NaN with a bit pattern of its own, so that it differs from a NaN that came from the state; arrays preserve the bits.
+# NaN with a special bit pattern, to tell it from a NaN that came from the state; arrays preserve the bits.
 _BITS = np.uint64(0x7FF8_0000_0000_0A57)
 INDETERMINATE = _BITS.view(np.float64)
 WORD = "indeterminate"
 
 
 class ReactionValues(np.ndarray):
-    """Array that prints "indeterminate" for a reaction shared by redundant constraints; the value is NaN."""
+    """Array that prints "indeterminate" for reactions that redundant constraints share; their values are NaN."""
 
     def __str__(self) -> str:
         return self._written(" ", "")

@@ -102,7 +102,11 @@ class States:
 
 
 class ReactionRoute(ABC):
-    """Method that computes reactions."""
+    """Method that computes reactions.
+
+    In the formulas of the subclasses, ``needed`` is -(F_r + F*_r) for the joints' own speeds, ``needed_k`` for the
+    auxiliary speeds. A has the columns of the own speeds, A_k those of the auxiliary speeds.
+    """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -262,7 +266,7 @@ class RevealedReactions:
     def _shared(self, A: Array) -> NDArray[np.bool_]:
         """Return which reactions redundant constraints share, shape (..., k).
 
-        A reaction is shared if its auxiliary motion violates A even with the best motion of the joints' own speeds.
+        A reaction is shared if no motion along the joints' own speeds makes its auxiliary motion satisfy the rows A.
         """
         n = self._revealed.own
         left = A[..., n:] - A[..., :n] @ solve_minimum_norm(A[..., :n], A[..., n:])

@@ -27,9 +27,9 @@ class Event:
     last time of the run is an event.
 
     The expression is sampled at four equal parts of each step, and two sign changes within one part may be missed. With
-    step-size control, steps also end at inflections, kinks and jumps of expressions of time alone, so that no pulse
-    of time is missed. Otherwise the motion determines the length of steps: a sign change of an expression of the state
-    that changes faster, such as sin(1000 q), may be missed. Fixed steps may also miss expressions of time. If
+    step-size control, steps also end at inflections, kinks and jumps of expressions of time alone, so that no short
+    pulse of them is missed. Steps are only as short as the motion requires: sign changes of an expression that varies
+    much faster than the state, such as sin(1000 q), may be missed. Fixed steps may also miss pulses. If
     two sign changes may be a time T apart, use steps shorter than 4 T: ``kane.RK8(max_step=3 * T)``, or ``dt``.
 
     Attributes:
@@ -121,7 +121,7 @@ def compile_events(
     Args:
         dyn: dynamics of the model.
         events: the events.
-        controls: expression that drives an input, by leaf of the input.
+        input_program: expression that drives an input, by leaf of the input.
         unknown: names of inputs whose values native code does not know: Python functions.
 
     Raises:

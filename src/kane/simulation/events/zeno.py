@@ -15,9 +15,8 @@ from kane.simulation.integrator_state import IntegratorState, Status
 ENDLESS_EVENTS, EVENTS_SPAN = 100, 1e-9
 # This many transitions within this fraction of the run, anywhere in it, count as endless too.
 ENDLESS_TRANSITIONS, TRANSITIONS_SPAN = 50_000, 1e-4
-# A constraint that changes ENDLESS_FLIPS times, within at most FLIPS_WINDOW transitions of all constraints, counts as
-# endless if its rate implies IMPLIED_CHANGES more changes until the end of the run. Recording them would take tens of
-# gigabytes.
+# A constraint changes endlessly if it changes ENDLESS_FLIPS times within at most FLIPS_WINDOW transitions, and at this
+# rate IMPLIED_CHANGES more changes would follow until the end of the run. Their records would take tens of gigabytes.
 ENDLESS_FLIPS, FLIPS_WINDOW, IMPLIED_CHANGES = 20_000, 100_000, 1e8
 # Largest number of constraints that a message names.
 MAX_NAMED_CONSTRAINTS = 3
@@ -28,13 +27,14 @@ def require_end(
 ) -> None:
     """Raise if events or transitions accumulate; the message describes the first accumulation.
 
-    A run pauses at wall-clock times. The result does not depend on them, because all new events are checked one by one.
+    Runs check this after chunks of steps whose number depends on wall time. The result does not depend on the chunks,
+    because all new events are checked one by one.
 
     Args:
         integration: integrator state after some steps.
         names: names of the events.
         before: numbers of events and of transitions before these steps.
-        fixed: whether the step length is fixed. Stall detection handles runs with step-size control unless they creep.
+        fixed: whether the step length is fixed. With step-size control, stall detection ends most such runs.
         status: status after the steps; a Moreau-Jean time step may resolve endless transitions at one time.
 
     Raises:

@@ -24,7 +24,7 @@ class ClosedLoop(NamedTuple):
 
     Attributes:
         rhs: [qdot, udot] as a function of [t, q, u] and all inputs; replaced inputs have no effect.
-        settle: projection onto the constraints; None without constraints.
+        project: projection onto the constraints; None without constraints.
         inputs: values of all inputs, as a function of the same arguments.
     """
 
@@ -56,7 +56,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
     recorded = dyn.compile(Program(f"inputs of {rhs.name}", inputs, **arrays))
     if (
         rhs.program is None
-    ):  # numerically embedded constraints: use equations in which the replaced inputs remain without effect
+    ):  # constraints are embedded numerically: use equations in which the replaced inputs have no effect
         closed = with_laws(dyn, expressions)
         return ClosedLoop(closed.function("rhs"), closed.project, recorded)
     outputs = substitute_nodes(rhs.program.outputs, replacements)

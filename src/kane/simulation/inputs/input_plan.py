@@ -150,7 +150,7 @@ class InputPlan:
         return values
 
     def jumps(self, t: float) -> bool:
-        """Check whether held samples jump at a time; an event due to a jump keeps its time when parameters vary."""
+        """Check whether held samples jump at a time; the times of events due to the jump depend on no parameter."""
         apart = INPUT_TIME_TOLERANCE * max(1.0, abs(t))
         before, after = self.sampled(np.full(2, t), np.array([t - apart, t + apart]))
         return bool((before != after).any())
@@ -215,7 +215,7 @@ def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
         plan.sampled_laws[(column,)] = value
     elif samples is not None:
         if samples.values.ndim != 1:
-            raise ModelError(f"samples of the input {name!r} have shape {samples.values.shape}; give one value a time")
+            raise ModelError(f"samples of the input {name!r} have shape {samples.values.shape}; give one per time")
         plan.samples[column] = samples
     elif callable(value):
         plan.functions[column] = _of_state(value, f"the input {name!r}")

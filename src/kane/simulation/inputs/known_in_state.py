@@ -20,8 +20,8 @@ def known_in_state(
 
     Args:
         e: equations of motion.
-        named: expressions by the words of messages, such as "the event 'lift'".
-        controls: expression that drives an input, by leaf of the input.
+        named: expressions by their names in messages, such as "the event 'lift'".
+        input_program: expression that drives an input, by leaf of the input.
         unknown: names of inputs whose values native code does not know: Python functions.
 
     Raises:

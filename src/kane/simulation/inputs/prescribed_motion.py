@@ -64,7 +64,7 @@ def courses(equations: Equations, q: Any, times: Array, parameters: Mapping[str,
 
 def _course(equations: Equations, given: Any, times: Array, values: Mapping[Expr, Any], who: str) -> Motion:
     if isinstance(given, Samples):
-        raise ModelError(f"{who} is given as {type(given).__name__} samples, which have corners; give (times, values)")
+        raise ModelError(f"{who} is given as {type(given).__name__} samples, without derivatives; give (times, values)")
     if callable(given) and not isinstance(given, Expr):
         given = _called(given, equations.t, who)
     if isinstance(given, Expr):

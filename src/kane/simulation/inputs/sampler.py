@@ -25,11 +25,11 @@ from kane.simulation.inputs.sampled import Sampled
 if TYPE_CHECKING:
     from kane.simulation.mode_source import ModeSource
 
-# Ticks closer than this fraction of a fixed step to its end are at its end.
+# Ticks closer to the end of a fixed step than this fraction of the step count as being at its end.
 ON_GRID = 1e-6
 # Ticks that differ by less than this fraction are equal up to rounding.
 TICK_TOLERANCE = 1e-12
-# Ticks of one law that are planned at once; later windows double the length of the plan, so that its cost stays linear.
+# Ticks of one law that are planned first. Later plans double their number, so that the total cost stays linear.
 PLANNED_TICKS = 100_000
 NONE: Vector = np.zeros(0)
 
@@ -101,7 +101,7 @@ class Sampler:
         held: tables of the user's held samples.
         parameters: values.
         mode: row of the active mode in the native loops.
-        switching: changes the active mode.
+        mode_source: Python part of transitions between modes.
         tables: tables of the user's samples, followed by those of the sampled laws.
         native: ticks and laws for native loops.
         stops: times at which steps have to end [s].
@@ -168,7 +168,7 @@ class Sampler:
         return course._replace(stops=np.unique(np.concatenate([course.stops, self.stops])))
 
     def steps_within_plan(self, t: float) -> int:
-        """Return a number of steps from time t [s] that cannot pass the last planned tick, since steps end at ticks."""
+        """Return the largest number of steps from t [s] that surely ends before unplanned ticks: steps end at ticks."""
         return len(self._planned) - int(np.searchsorted(self._planned, t + self.native.slack[0], side="right"))
 
     def fill(self, given: NDArray[np.float64], middle: Vector) -> None:

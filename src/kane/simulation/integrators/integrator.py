@@ -11,9 +11,9 @@ from kane.simulation.integrator_state import IntegratorState, Status
 class Integrator(ABC):
     """Method for x' = f(t, x), x = [q, u].
 
-    ``advance`` does everything between two recorded states: step-size control, records from the interpolant, stops at
-    events, and normalization of quaternions (``state.normalise``). The integrator state holds all data that survive a
-    call, so that a run in chunks equals one uninterrupted run.
+    ``advance`` takes steps, with step-size control, records from the interpolant, stops at events, and normalization of
+    quaternions (``state.normalise``). The integrator state holds all data that survive a call, so that a run in chunks
+    equals one uninterrupted run.
 
     Class attributes:
         order: order of convergence of the global error.
@@ -35,7 +35,7 @@ class Integrator(ABC):
 
     @abstractmethod
     def advance(self, integration: IntegratorState, steps: int) -> Status:
-        """Take up to ``steps`` steps: advance x and the clock of the run, and fill the records and events passed.
+        """Take up to ``steps`` steps: advance x and time, and store the records and events inside these steps.
 
         Returns:
             NOT_FINITE if the next step does not end in a finite state, STUCK if it would be shorter than the rounding

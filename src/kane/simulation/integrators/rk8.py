@@ -73,9 +73,9 @@ TABLEAU = Tableau(
 class RK8(Adaptive):
     """Method with step-size control: order eight, 12 evaluations per step, and 3 for an interpolant of order seven.
 
-    It is the best choice for smooth motions, for tolerances of 1e-7 and below. A fast mode that has decayed (a light
-    link with much damping) may still limit the steps. States between steps then err more than states at steps, by up
-    to some hundred tolerances: tighten atol, or record steps (``every=1``).
+    It is the best choice for smooth motions, for tolerances of 1e-7 and below. A fast motion that has decayed (a light
+    link with much damping) may still limit the steps by stability. Interpolated states then err by up to some hundred
+    tolerances, more than states at the ends of steps: tighten atol, or record steps (``every=1``).
 
     Attributes:
         rtol, atol: the error of a step stays below atol + rtol |x| in every component, orientations as angles.

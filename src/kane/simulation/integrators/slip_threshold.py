@@ -1,9 +1,9 @@
 """Slip speed from which friction opposes the computed direction of slip in space.
 
-Friction turns the slip velocity v towards the driving force at the rate mu N / (m |v|), which grows as v gets slower.
+Friction turns the slip velocity v towards the driving force at the rate mu N / (m |v|), which grows as |v| decreases.
 If |v| is as small as integration errors, the direction of v is noise, and friction along a noisy direction holds the
-slip back. A slip with zero initial acceleration would then never begin. Slower slip therefore keeps its previous
-direction, which turns only slowly: see ``slip_direction`` in ``kane.native.contacts.quick``.
+slip back. A slip with zero initial acceleration would then never begin. Below this speed, friction therefore keeps its
+previous direction, which turns only slowly: see ``slip_direction`` in ``kane.native.contacts.quick``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kane.native.contacts.header import BEGUN, CHANGING
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator
 
-# This speed in absolute tolerances. There the direction errs by a few thousandths, and friction by the square of that.
-# With 100 instead, slip that begins with zero acceleration errs by 80 tolerances after 0.1 s; with 10 it never begins.
+# This speed as a multiple of atol. There the direction errs by a few thousandths, and friction by the square of that.
+# With a multiple of 100, slip with zero initial acceleration errs by 80 atol after 0.1 s; with 10 it never begins.
 DIRECTED = 300.0
 
 
 def begun(atol: float) -> float:
-    """Return the speed from which slip in space has its own direction in runs of this tolerance [m/s or rad/s]."""
+    """Return the slip speed above which friction opposes the slip direction, for a tolerance atol [m/s or rad/s]."""
     return max(LEAST_BEGUN, DIRECTED * atol)
 
 

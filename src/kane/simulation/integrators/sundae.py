@@ -30,7 +30,7 @@ _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 BDF_NODES = np.arange(1, 6) / 5.0
 # Number of states from which a sparse linear solver is used.
 SPARSE_FROM = 30
-# The solver restarts from the projected state if it is this many tolerances off the constraints.
+# The solver restarts from the projected state if its state violates the constraints by this many tolerances.
 ASTRAY = 100.0
 
 
@@ -39,12 +39,12 @@ class BDF(Integrator):
     """Backward differentiation formulas of orders one to five, with control of step size and order.
 
     For stiff motions: strong dampers, stiff contacts, fast controllers. The Jacobian is exact, derived symbolically,
-    and has only nonzero entries. Two cases cost steps, but no accuracy. With numerically embedded constraints, CVODE
-    approximates the Jacobian by differences. The Jacobian also omits inputs that are Python functions. Calls pass
-    through Python, so that RK5 and RK8 are faster for other motions.
+    and sparse. In two cases it is only approximate, which costs steps but no accuracy. With numerically embedded
+    constraints CVODE computes it by differences; and derivatives of inputs that are Python functions are omitted. Calls
+    pass through Python, so that RK5 and RK8 are faster for motions that are not stiff.
 
-    Records have normalized quaternions and satisfy the constraints; between records both hold within the tolerance. If
-    the error is a hundred times larger, or other speeds become independent, the method restarts.
+    Records have normalized quaternions and satisfy the constraints; between records both hold within the tolerance. The
+    method restarts if this error exceeds a hundred tolerances, or if other speeds become independent.
 
     Attributes:
         rtol, atol: the root mean square over components of error / (atol + rtol |x|) stays below one in each step.
@@ -145,7 +145,7 @@ class _Session:
             options["max_step"] = settings.max_step
         if rhs.program:
             options |= self._exact_jacobian()
-        with warnings.catch_warnings():  # ignore that the sparsity pattern serves no approximation
+        with warnings.catch_warnings():  # the solver warns of a sparsity pattern, because the Jacobian is exact
             warnings.filterwarnings("ignore", message="Custom sparse Jacobian")
             self._solver = _solver()(self._rates, **options)
 

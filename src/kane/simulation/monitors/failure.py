@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # A joint closer than this to its singularity [rad or m] is named as a possible cause of the failure.
 NEAR_SINGULAR = 0.1
-# The run is at a jump if the motion reaches it within this fraction of the run, or within two fixed steps.
+# The run counts as being at a jump if it reaches the jump within this fraction of its duration, or in two fixed steps.
 AT_JUMP = 1e-6
 # Rates are evaluated a second time at this multiple of the distance from the jump.
 FARTHER = 100.0
@@ -37,7 +37,7 @@ FARTHER = 100.0
 # this conditioning.
 SMALL_DIVISOR = 1e-2
 ILL_CONDITIONED = 1e-3
-# Relative change of the accelerations by rounding from which the message mentions it.
+# If rounding changes the accelerations by more than this fraction, the message mentions it.
 MENTIONED_ROUNDING_CHANGE = 1e-8
 MACHINE_EPSILON = 2.0**-52
 # Relative step of difference quotients, which loses half of the digits.
@@ -57,7 +57,7 @@ class Jump(NamedTuple):
         return self.above < 0.0 < self.below
 
 
-# Outcomes without a next mode; the Switching gives the reason.
+# Outcomes without a next mode; ``ModeSource.refusal`` gives the reason.
 NO_NEXT_MODE = (Outcome.REFUSED, Outcome.NO_GUARD, Outcome.ENDLESS)
 # This many transitions within this fraction of a run count as accumulating (Zeno behaviour).
 ZENO_TRANSITIONS, ZENO_SPAN = 100, 1e-3
@@ -157,7 +157,7 @@ def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Itera
     if noise > MENTIONED_ROUNDING_CHANGE:
         digits = math.floor(-math.log10(min(noise, 1.0)))
         yield (
-            f"a change of the state in its last digit changes the derivative by {noise:.2g} of its size: "
+            f"a change of the state in its last digit changes the derivative by a fraction {noise:.2g} of its size: "
             f"{digits or 'no'} digits are left; relax rtol and atol, or end the run before"
         )
 

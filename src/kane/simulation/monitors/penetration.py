@@ -17,7 +17,7 @@ from kane.simulation.state_layout import Layout
 
 # A gap this much below zero at the start counts as rounding [m or rad].
 START_GAP_TOLERANCE = 1e-6
-# The call suggested in the message omits initial values with more names than this.
+# The call suggested in the message abbreviates initial values with more names than this.
 WRITTEN = 6
 
 
@@ -46,7 +46,7 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
 
 
 def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
-    """Raise if every one of the initial states x = [q, u], (starts, nx), penetrates a contact.
+    """Raise if all initial states x = [q, u], (starts, nx), penetrate a contact or exceed a stop or latch.
 
     Args:
         dyn: dynamics of the runs.
@@ -55,7 +55,7 @@ def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: N
         parameters: one row per state, or one row for all.
 
     Raises:
-        ModelError: for the first state, as ``refuse_start``.
+        ModelError: describes the first state, as ``refuse_start`` does.
     """
     if not dyn.equations.intermittents or not np.isfinite(x).all():
         return
@@ -86,9 +86,9 @@ def describe_penetration(dyn: Dynamics, name: str, gap: float, **given: Any) -> 
     written = ", ".join(["dyn", *(f"{word}={_written(value)}" for word, value in known.items() if value is not None)])
     start = f"{dyn.equations.name!r} cannot start there: "
     if not np.isfinite(gap):
-        return f"{start}the gap of {name!r} is no number; turn or move the start a little"
+        return f"{start}the gap of {name!r} is not finite; change the initial q a little"
     return (
-        f"{start}{name!r} is {-gap:.6g} {unit} inside; start with q=state.q, u=state.u of "
+        f"{start}{name!r} is violated by {-gap:.6g} {unit}; start with q=state.q, u=state.u of "
         f"state = kane.assemble({written}), which moves the bodies out of each other"
     )
 

@@ -81,9 +81,9 @@ class SingularityMonitor:
             of = f"the constraint {rows[0]!r}" if rows else "the speed selection"
             vanishes = f"where {where_zero(divisor)}, and {of} cannot be solved"
             integration.near = (
-                f"the run passes near a state at t = {integration.time:.9g} s {vanishes}: it is {after[k]:.2g} there "
-                f"and changes by {abs(after[k] - before[k]):.2g} in a step, so that later states may be wrong; give "
-                "shorter steps (dt), an integrator with step-size control (kane.RK8()), or end the run before"
+                f"the run passes near a state at t = {integration.time:.9g} s {vanishes}: this divisor is "
+                f"{after[k]:.2g} there and changes by {abs(after[k] - before[k]):.2g} in a step, so that later states "
+                "may be wrong; give shorter steps (dt), kane.RK8() (step-size control), or end the run before"
             )
         # Motion accelerates near a singularity: check again after an eighth of the remaining steps.
         self.left = int(np.clip(ahead[k] / 8.0 - 1.0, 0.0, APART)) if np.isfinite(ahead[k]) else APART

@@ -9,12 +9,12 @@ from typing import Any
 
 from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
 
-# Tried steps between two checks: few at first, so that a stalled run ends soon, then enough to make checks cheap. A
-# check also follows after WINDOW_EVALUATIONS evaluations, if steps need many of them.
+# Steps, accepted or rejected, between two checks: few at first, so that a stalled run ends soon, then enough to make
+# checks cheap. If steps need many evaluations, a check follows after WINDOW_EVALUATIONS of them.
 FIRST_WINDOW_STEPS, WINDOW_STEPS, WINDOW_EVALUATIONS = 2_000, 15_000, 300_000
-# Steps that the rest of a run needs at the current progress. Above SLOW_RUN_STEPS the run is tested for chattering.
-# Above HOPELESS_RUN_STEPS it counts as stalled if steps have shrunk to COLLAPSED times their best length, above
-# ENDLESS_RUN_STEPS in any case.
+# Limits for the number of further steps that a run needs at its present progress. Above SLOW_RUN_STEPS the run is
+# tested for chattering. Above HOPELESS_RUN_STEPS it counts as stalled if steps have shrunk to COLLAPSED times the
+# largest ones, above ENDLESS_RUN_STEPS in any case.
 SLOW_RUN_STEPS, HOPELESS_RUN_STEPS, ENDLESS_RUN_STEPS = 1e6, 1e8, 1e11
 COLLAPSED = 1e-6
 # Number of consecutive full windows that must be stalled.

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 MOTION_CONSTANT_NAMES = ("energy", "P_x", "P_y", "P_z", "H_x", "H_y", "H_z")
 MOTION_CONSTANT_UNITS = ("J", *["kg m/s"] * 3, *["kg m^2/s"] * 3)
 MOTION_CONSTANT_KINDS = ((0,), (1, 2, 3), (4, 5, 6))
-# Indices, among the outputs of the program, of the size of each kind.
+# Indices of program outputs: the sizes of energy, linear momentum and angular momentum.
 MOTION_SIZE_OUTPUTS = (16, 17, 18)
-# Rates below this fraction of their natural size are rounding of terms that cancel; true rates are far larger.
+# Relative rates of change below this are rounding errors of terms that cancel; true rates are far larger.
 MOTION_RATE_ROUNDING = 1e-8
 AUDIT_TRIAL_STATES = 16
 # Values below this fraction of their size are rounding of terms that add up to zero.
@@ -68,7 +68,7 @@ class Audit(tuple[Constant, ...]):
     """Constants of motion of a run; prints the number of digits to which each was conserved.
 
     Attributes:
-        apart: whether the run has intermittent constraints, so that only times without active ones are covered.
+        apart: whether the run has intermittent constraints; the audit then covers only times without active ones.
     """
 
     apart: bool
@@ -103,8 +103,8 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     """Find which of energy, linear and angular momentum the motion conserves, and measure their drift.
 
     A quantity is a constant of motion if its exact time derivative vanishes at random states, with the run's inputs
-    scaled at random: an input that is always zero stays zero. This is Kane & Levinson's check of H.n2 with tau1 = 0.
-    Active intermittent constraints change all quantities, so that only intervals without active ones count.
+    scaled at random: an input that is always zero stays zero. Kane & Levinson check one momentum component, H . n2, in
+    this way. Active intermittent constraints change all quantities, so that only intervals without active ones count.
 
     Source: Kane & Levinson 1983, Eqs. 134-138.
     """
@@ -118,7 +118,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     states, inputs = _perturbed(run, dyn, parameters)
     forward = dyn.function("forward")
     trials = function(states, forward(states, inputs, forward.stage(parameters)), stage)
-    speed = 1.0 + np.abs(trials[:, 14:15])  # kinetic energy, with which rates grow
+    speed = 1.0 + np.abs(trials[:, 14:15])  # scale: rates grow with the kinetic energy
     for kind, sizes in zip(MOTION_CONSTANT_KINDS, MOTION_SIZE_OUTPUTS, strict=True):
         size = float(along[:, sizes].max())
         natural = np.abs(trials[:, kind]).max() + np.abs(trials[:, 14:16]).max()

@@ -20,7 +20,7 @@ from kane.simulation.events.event import Occurrence
 
 COMES_AND_GOES = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
-# Cause of the event of a sliding contact whose own friction leaves no consistent normal force (Painleve).
+# Cause recorded when the friction of a sliding contact leaves no consistent normal force (Painleve's paradox).
 JAMS = "jams"
 # Impulses and energies smaller than this fraction of the largest in the run are rounding and print as zero.
 NEGLIGIBLE_FRACTION = 1e-14
@@ -43,10 +43,10 @@ class ContactLog:
     Simultaneous transitions of several constraints are consecutive entries; the first one is the cause.
 
     Attributes:
-        candidates: names of the constraints.
+        intermittents: names of the constraints.
         rows: names of the constraint rows.
         of: index of each row's constraint, (rows,).
-        statuses: index into CONSTRAINT_STATUSES at each recorded time, (times, candidates).
+        statuses: index into CONSTRAINT_STATUSES at each recorded time, (times, constraints).
         reactions: force of each row at each recorded time, (times, rows) [N or N m].
         times: times of the transitions, (changes,) [s].
         causes: index of the constraint that changes, (changes,).
@@ -54,7 +54,7 @@ class ContactLog:
         energy_lost: kinetic energy before minus after, (changes,) [J]; zero for all but the first of simultaneous
             transitions.
         impulses: impulse of each row, (changes, rows) [N s or N m s].
-        after: index into CONSTRAINT_STATUSES after each transition, (changes, candidates).
+        after: index into CONSTRAINT_STATUSES after each transition, (changes, constraints).
         q: coordinates at each transition, (changes, nq).
         u_before, u: speeds before and after each transition, (changes, n).
     """
@@ -163,9 +163,8 @@ def places_named(name: Any, names: Sequence[str]) -> list[int]:
 def table(events: Sequence[Occurrence], length: float, push: float, speed: float) -> str:
     """Return the events as a text table, one event per line.
 
-    Impulses below NEGLIGIBLE_FRACTION times the largest impulse print as blank, energies below NEGLIGIBLE_FRACTION
-    times the largest energy as zero. The largest impulse is at least ``length * push``, and the largest energy that
-    times ``speed``.
+    Impulses below NEGLIGIBLE_FRACTION times P print as blank, energies below NEGLIGIBLE_FRACTION times E as zero. P is
+    the largest impulse or ``length * push``, whichever is larger; E is the largest energy or ``P * speed``.
 
     Args:
         events: events of a run.

@@ -24,7 +24,7 @@ class FollowedMotion(Trajectory):
 
     @property
     def forces(self) -> NDArray[Any]:
-        """M udot + bias, the generalized forces that inputs must supply, (times, n) [N m for rad/s, N for m/s]."""
+        """M udot + bias, the generalized forces that inputs must supply, (times, n) [N m or N]."""
         return self._values("forces")
 
     @property

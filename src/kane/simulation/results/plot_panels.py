@@ -12,7 +12,7 @@ from kane.model.named_vector import index_of_name
 
 # Lines per panel; more than MANY_SIMILAR_LINES similar lines share one panel, without a legend.
 LINES_PER_PANEL, MANY_SIMILAR_LINES = 20, 60
-UNEQUAL = 20.0  # size ratio from which the smaller of two lines would look flat
+UNEQUAL = 20.0  # size ratio of two lines above which the smaller one would look flat
 NOISE = 1e-12  # values below this are rounding, relative to the largest value of the same unit, or to 1 if larger
 
 

@@ -20,10 +20,10 @@ from kane.simulation.state_layout import Layout
 if TYPE_CHECKING:
     import xarray
 
-# Warn that slip in space lingers if integration errors decide its direction. In three consecutive records the slip is
-# then slower than LINGERING_SLIP_ERRORS step errors and turns by more than 0.05 rad per record. Errors matter only if
-# NOISY_SLIP_ERRORS times the error exceeds the speed from which slip has its own direction
-# (``simulation.beginning_slip``).
+# Warn of lingering slip in space, whose direction is due to integration errors. The signs are three consecutive records
+# in which the slip is slower than LINGERING_SLIP_ERRORS step errors and turns by more than 0.05 rad per record. Below
+# the speed of ``slip_threshold.begun`` friction keeps its direction; thus the errors do no harm if NOISY_SLIP_ERRORS
+# times the error is below this speed.
 LINGERING_SLIP_ERRORS, LINGERING_TURN_COSINE, NOISY_SLIP_ERRORS = 30.0, math.cos(0.05), 30.0
 # Marks a dataset, and a file, as a trajectory. The version changes if readers must distinguish formats.
 TRAJECTORY_FORMAT = "kane trajectory"
@@ -118,9 +118,9 @@ class Record:
             (times, 6); (times, 0) without constraints.
         switches: switches of charts.
         contact_log: log of the intermittent constraints; None if there are none.
-        slips: slip velocity of each of them in space, NaN unless it slides with friction, (times, candidates, 2).
+        slips: slip velocity of each contact in space, NaN unless it slides with friction, (times, constraints, 2).
         modes: names of the speed selections that the run encountered.
-        in_numbers: the modes among them without compiled equations, in a run that has compiled modes.
+        in_numbers: names of the modes without compiled equations, if the run has compiled modes.
     """
 
     layout: Layout
@@ -195,7 +195,7 @@ class Record:
         )
 
     def _lingers(self, rtol: float, atol: float) -> str:
-        """Describe slip in space that stayed within integration errors, so that its direction is noise."""
+        """Describe slip in space whose speed stayed within integration errors, so that its direction is noise."""
         if self.contact_log is None:
             return ""
         errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
@@ -209,10 +209,10 @@ class Record:
         first, name = rows[0], self.contact_log.intermittents[found[0]]
         enough = rtol * begun(atol) / (DIRECTED * errors[first])
         return (
-            f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than steps err "
-            f"(atol + rtol |u| = {errors[first]:.2g}), and remains as slow: the direction of its friction is noise and "
-            f"may hold it back; give rtol={enough:.0e} or less, or a few per cent more static than "
-            "kinetic friction"
+            f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than step errors "
+            f"(atol + rtol |u| = {errors[first]:.2g}), and stays so slow: the direction of its friction is noise, and "
+            f"this friction may prevent faster slip; give rtol={enough:.0e} or less, or a few per cent more static "
+            "than kinetic friction"
         )
 
     def _lost(self, rtol: float, atol: float) -> str:

@@ -146,7 +146,7 @@ def _styles(panel: Panel) -> list[dict[str, Any]]:
 
 
 def _turns(panel: Panel) -> list[dict[str, Any]]:
-    """Let lines that hide each other alternate by dashes; other lines keep their style."""
+    """Draw lines that hide each other with alternating dashes; other lines keep their style."""
     low, high = _range(panel)
     groups: list[list[PlottedQuantity]] = []
     for x in panel:

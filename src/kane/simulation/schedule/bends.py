@@ -1,4 +1,4 @@
-"""Inflections, kinks and jumps of expressions of time alone, at which integration steps should end.
+"""Bends (inflections, kinks and jumps) of expressions of time alone, at which integration steps should end.
 
 An integrator with step-size control samples an expression only where it evaluates it. If a pulse starts and ends
 between two evaluations, neither the error estimate nor guards and events see the pulse. Between two inflections an
@@ -29,9 +29,9 @@ from kane.native.arrays import Vector
 BEND_TIME_TOLERANCE = 1e-9
 # An expression is straight over an interval if it deviates from a line by less than this fraction of its largest value.
 STRAIGHT = 1e-6
-# An expression is given up if it may bend in more intervals of one length than this.
+# The search gives up an expression that may have a bend in more intervals than this.
 MAX_BEND_INTERVALS = 2**17
-# Relative position of a division: off the middle, so that bends at round times do not fall on a boundary.
+# Relative position at which an interval is divided: not the middle, so that bends at round times are not at its ends.
 DIVIDED = 0.4871
 # Iterations of the Illinois method, which converges with order 1.44.
 ILLINOIS = 14
@@ -86,7 +86,7 @@ class _Watched(NamedTuple):
     Attributes:
         values, rates: the functions and their derivatives.
         sizes: for each curvature, the expression to which it belongs; for others, the function itself.
-        is_bend: whether each function is a curvature.
+        is_bend: whether each function is a curvature (second time derivative).
         guarding: expressions that guards depend on.
     """
 
@@ -218,7 +218,7 @@ class _BendSearch:
         return result
 
     def _give_up(self) -> None:
-        """Close functions that may change their sign too often in a row."""
+        """Close functions that may change their sign too often in one row, with an error or a warning."""
         for f, own in enumerate(self.is_open):
             too_many = np.bincount(self.row[own], minlength=self._rows) > MAX_BEND_INTERVALS
             if not too_many.any():
@@ -226,14 +226,14 @@ class _BendSearch:
             self.is_open[f] &= ~too_many[self.row]
             expression = self._watched.sizes[f]
             message = (
-                f"{expression!r} bends more than {MAX_BEND_INTERVALS // 2:,} times in the run, and steps may pass "
+                f"{expression!r} has more than {MAX_BEND_INTERVALS // 2:,} bends during the run, and steps may miss "
             )
             if expression in self._watched.guarding:
                 raise ModelError(
                     f"{message}changes of modes that depend on it; simulate in parts, each from the final state of the "
-                    "previous one, or let it bend less often"
+                    "previous one, or give it fewer bends (inflections, kinks, jumps)"
                 )
-            warn(f"{message}its values in between; give a shorter max_step, or an earlier end of the run")
+            warn(f"{message}its values between them; give a shorter max_step, or an earlier end of the run")
 
     def _solve(self, wanted: NDArray[np.bool_]) -> None:
         """Compute the zero of each function in the intervals that contain exactly one, by the Illinois method."""
