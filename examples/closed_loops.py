@@ -1,7 +1,6 @@
 """Closed loops that are hard for solvers: forty flat windows, Bricard's chain, a crank for a thousand seconds.
 
-Prints redundant equations, degrees of freedom, drifts and the equations of the four-bar linkage; writes
-out/closed_loops.png.
+Prints redundant equations, freedoms, drifts and the equations of the four-bar linkage; writes out/closed_loops.png.
 """
 
 from pathlib import Path

@@ -1,8 +1,7 @@
 """Tanner & Kyriakopoulos 2001, Figs. 3-5: a three-wheeled platform and its arm move freely with locked steering.
 
 Prints the drift of the kinetic energy and the fraction of time in which the platform would tip over; draws
-out/tanner_fig3.png, ... The paper has no initial values. They are chosen here to reproduce the motion described for
-each figure.
+out/tanner_fig3.png, ... The paper has no initial values; they are chosen to reproduce the motion of each figure.
 """
 
 from pathlib import Path

@@ -1,9 +1,8 @@
 """A woodpecker hops down its pole: Pfeiffer's toy with the data of Glocker (1995; ASME DETC 2001), and its limit cycle.
 
-A sleeve with play slides down a pole; a bird is attached to it by a spring. The beak and both edges of the sleeve have
-friction on the pole. As in the literature, the model is linear in the angles. With Moreau's impact law for friction the
-limit cycle passes phi_S = -0.2788 at -0.3411 m/s and -7.4583 rad/s, every 0.145 s. Routh's law, used here, gives values
-that differ by a few per cent.
+A sleeve with play slides down a pole; a bird is attached to it by a spring. The beak and both edges of the sleeve rub
+on the pole. The model is linear in the angles. With Moreau's impact law the limit cycle passes phi_S = -0.2788 at
+-0.3411 m/s and -7.4583 rad/s, every 0.145 s. Routh's law, used here, gives values that differ by a few per cent.
 """
 
 from collections.abc import Sequence
@@ -35,9 +34,8 @@ class Touching(Intermittent):
     def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
         """Return one contact with Newton's impact law."""
         normal, slip = Row("normal", configuration=self.gap), Row("slip", motion=self.slip)
-        return [
-            IntermittentConstraint(name, self.gap, normal, (slip,), kane.Coulomb(0.3), kane.Newton(self.restitution))
-        ]
+        impact = kane.Newton(self.restitution)
+        return [IntermittentConstraint(name, self.gap, normal, (slip,), kane.Coulomb(0.3), impact)]
 
 
 def toy() -> kane.Model:

@@ -478,7 +478,7 @@ def test_margins_refuse_what_is_no_vehicle(table_one, locked):
         kane.tip_over(table_one.eqs, ["w0"], table_one.carriage)
     with pytest.raises(ModelError, match="carriage"):
         kane.tip_over(table_one.eqs, table_one.wheels, [])
-    with pytest.raises(ModelError, match="no body"):
+    with pytest.raises(ModelError, match="is not a body of"):
         kane.tip_over(table_one.eqs, table_one.wheels, locked.carriage)
     with pytest.raises(ModelError, match="span no polygon"):
         kane.tip_over(table_one.eqs, table_one.wheels[:2], table_one.carriage)

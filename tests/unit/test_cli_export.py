@@ -134,7 +134,7 @@ def test_contacts_are_left_out_where_that_is_asked_for(tmp_path):
     path.write_text(f"{PYTHON}m.stop(m.connections[0], lower=-1.0, name='end')\nmodel = m\n")
     done = call("export", path, "--to", "numpy", "--out", tmp_path / "out")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "not have: end; without_contacts=True (kane export --without-contacts)" in done.stderr
+    assert "cannot be exported: end; without_contacts=True (kane export --without-contacts)" in done.stderr
     done = call("export", path, "--to", "numpy", "--out", tmp_path / "out", "--without-contacts")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "swing.py").read_text().startswith("# Without contacts: ")

@@ -134,14 +134,14 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
             there = states[0] + np.concatenate([[0.0], off * rng.normal(size=len(state) - 1)])
             for start in dyn.equations.quaternions:  # every step ends so; rows in body axes turn by what is a rotation
                 there[1 + start : 5 + start] /= np.linalg.norm(there[1 + start : 5 + start])
-            for what in ("rhs", "guards", "reactions", "settle"):
+            for what in ("rhs", "guards", "reactions", "project"):
                 pair = (
                     getattr(f, what)(there, inputs[0], s.copy()) for f, s in zip((numeric, own), stages, strict=True)
                 )
                 # how a square is shared among rows depends on the axes along which they hold a point
-                expected, found = (x[:-1] if what == "settle" else x for x in pair)
+                expected, found = (x[:-1] if what == "project" else x for x in pair)
                 assert np.abs(found - expected).max() < ROUNDING * (1.0 + np.abs(expected[expected < 1e99]).max()), what
-                if what == "settle" and not np.array_equal(found, expected):
+                if what == "project" and not np.array_equal(found, expected):
                     in_programs.add(k)
         again = [s.copy() for s in stages]
         for f, s in zip((numeric, own), again, strict=True):
@@ -400,5 +400,5 @@ def test_all_modes_are_compiled_where_these_are_few():
     m = crate()
     floor = kane.Plane(m.ground.point(), m.ground.y)
     m.contact(m.bodies[1].point((0.3, 0, 0)), floor, friction=FRICTION, name="tip")
-    with pytest.raises(ModelError, match=r"has 432 modes, and at most 100 are compiled in advance; give .*run\.modes"):
+    with pytest.raises(ModelError, match=r"has 432 modes, but at most 100 are compiled in advance; give .*run\.modes"):
         kane.compile_modes(kane.build(kane.formulate(m)), "all")

@@ -428,7 +428,7 @@ def test_all_choices_are_compiled_where_these_are_few(monkeypatch):
     near = kane.compile_modes(implied, "all", near=kane.assemble(implied))
     assert len(near.modes) == 6
     monkeypatch.setattr("kane.dynamics.compile_modes.MAX_COMPILED_MODES", 2)
-    with pytest.raises(ModelError, match=r"has 3 modes, and at most 2 are compiled in advance; give .*run\.modes"):
+    with pytest.raises(ModelError, match=r"has 3 modes, but at most 2 are compiled in advance; give .*run\.modes"):
         kane.compile_modes(dyn, "all")
 
 

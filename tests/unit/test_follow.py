@@ -164,7 +164,7 @@ def unit(t):
     [
         ({}, "motion of q1 is not prescribed"),
         ({"q2": 1.0, "q1": 0.0}, "no coordinate 'q2'"),
-        ({"q1": math.sin}, "take kane.sin"),
+        ({"q1": math.sin}, "for expressions use kane.sin"),
         ({"q1": lambda t: "t"}, "must return an expression"),
         ({"q1": kane.Interpolated([0.0, 1.0], [0.0, 1.0])}, "corners"),
         ({"q1": float("nan")}, "not finite"),

@@ -103,7 +103,7 @@ def test_what_is_on_the_rows_but_for_rounding_stays_as_it_is(machine):
         call("rhs", q, u)
         found = call("project_step_end", q, u)
         assert found[: len(q) + len(u)].tolist() == [*q, *u]
-        assert found[-1] == pytest.approx(call("settle", q, u)[-1], rel=1e-9)
+        assert found[-1] == pytest.approx(call("project", q, u)[-1], rel=1e-9)
 
 
 def test_rows_that_come_to_rest_have_no_speed_at_all(machine):

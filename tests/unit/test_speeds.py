@@ -244,7 +244,7 @@ REFUSED = {
     "a number": (lambda m, a, b, c, B: dict(x=a, y=b, z=3.0), "'z' is the number 3.0; give an expression of rates"),
     "a word": (lambda m, a, b, c, B: dict(x=a, y=b, z="c"), "'z' must be a number or an expression of this model"),
     "a vector": (lambda m, a, b, c, B: dict(x=a, y=b, z=B.angular_velocity), "'z' must be .* not B1.angular_velocity"),
-    "a coordinate": (lambda m, a, b, c, B: dict(x=a, y=b, z=m.connections[2].q), "'z' contains no rate and no velocity: q3 is not a speed"),
+    "a coordinate": (lambda m, a, b, c, B: dict(x=a, y=b, z=m.connections[2].q), "no velocity: q3 is not a speed"),
     "a position": (
         lambda m, a, b, c, B: dict(x=a, y=b, z=B.point((0, 0, 1)).position.dot(m.ground.x)),
         "the speed 'z' does not depend on the motion",
