@@ -217,7 +217,7 @@ def loop(kind):
 
 def test_loops_closed_by_gimbals_and_embedded_in_numbers_switch_as_well():
     ball, gimbals = loop(BALL), loop(kane.MeasureNumbers())
-    assert gimbals.equations.embedding.in_numbers
+    assert gimbals.equations.embedding.numerical
     guess = kane.assemble(ball, u={"front_wx": 9.0, "front_wy": 3.0, "elbow_wx": 2.0})
     start = kane.simulate(ball, until=0.15, q=guess.q, u=guess.u, integrator=FINE).final
     one = kane.simulate(ball, until=1.5, q=start.q, u=start.u, integrator=FINE)

@@ -8,12 +8,12 @@ import pytest
 from oracles.multipliers import accelerations, null_space, parts
 
 import kane
-from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.constraints.embedding import NumericalEmbedding
 
 
-def in_numbers(model):
+def numerical(model):
     """Dynamics with the constraints embedded at each state, whatever the graph could do."""
-    return kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    return kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
 
 
 def inputs_of(dyn):
@@ -83,7 +83,7 @@ MECHANISMS = {
 @pytest.fixture(scope="module", params=MECHANISMS, name="case")
 def _case(request):
     make, guess, freedoms = MECHANISMS[request.param]
-    dyn = in_numbers(make())
+    dyn = numerical(make())
     u = np.random.default_rng(5).normal(size=len(dyn.equations.u))
     return dyn, *settled(dyn, np.array(guess, float), u), freedoms
 
@@ -180,7 +180,7 @@ def four_bar_both_ways():
     model.speeds(dependent=["u2", "u3"])
     on_graph = kane.formulate(model)
     assert on_graph.embedding.u
-    return kane.build(on_graph), kane.build(dataclasses.replace(on_graph, embedding=InNumbers("in numbers")))
+    return kane.build(on_graph), kane.build(dataclasses.replace(on_graph, embedding=NumericalEmbedding("in numbers")))
 
 
 def test_the_graph_and_the_numbers_agree():
@@ -205,7 +205,7 @@ def test_settling_by_the_choice_of_the_graph_keeps_its_independent_speeds():
 
 def test_pinocchio_agrees_on_a_closed_loop():
     """The four-bar as a tree with a contact between the ends, by Pinocchio's proximal constraint dynamics."""
-    dyn = in_numbers(kane.library.four_bar())
+    dyn = numerical(kane.library.four_bar())
     a, b, c, d, mu = 0.3, 0.9, 0.7, 1.0, 2.0
     model = pin.Model()
     model.gravity.linear = np.array([0.0, -9.81, 0.0])

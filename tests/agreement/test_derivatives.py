@@ -17,7 +17,7 @@ import kane
 from kane.codegen.emit.jax import emit_jax
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.embedded.embedded_quantity import Embedded
-from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.constraints.embedding import NumericalEmbedding
 from kane.formulation.derivatives.solved import is_long
 from kane.formulation.quantities.programs import program, quantity
 from kane.library.random_tree import random_tree
@@ -196,7 +196,7 @@ def test_derivatives_under_constraints_in_numbers_are_those_of_differences(loop,
     """Differences of ``Dynamics`` itself, over steps of 1e-5: their error is h^2 f'''/6 and 1e-16/h of rounding."""
     make, guess = LOOPS[loop]
     equations = kane.formulate(make())
-    assert isinstance(equations.embedding, InNumbers)
+    assert isinstance(equations.embedding, NumericalEmbedding)
     dyn, random, h = kane.build(equations), np.random.default_rng(2), 1e-5
     q = kane.assemble(dyn, **guess).q
     state = random_state(equations, random)
@@ -282,7 +282,7 @@ def test_second_derivatives_are_complex_steps_of_first_ones(model, name):
 def test_second_derivatives_in_numbers_are_differences_of_first_ones(of):
     """Of the exact first ones, whose own vouchers are above, over steps of 1e-5 on and off the closed loop."""
     equations = kane.formulate(kane.library.four_bar())
-    assert isinstance(equations.embedding, InNumbers)
+    assert isinstance(equations.embedding, NumericalEmbedding)
     dyn = kane.build(equations)
     asked = {"reactions": kane.reveal_reactions(equations, "q1", "q3"), "speeds": list(equations.u)}.get(of, of)
     reads = {"inverse": "udot", "forward": "inputs", "rhs": "inputs", "reactions": "inputs", "speeds": "inputs"}.get(of)

@@ -4,7 +4,7 @@ import pytest
 
 import kane
 from kane.analysis.certificate.embedding_claims import OF_CONSTRAINTS, SPEED_CLAIMS
-from kane.formulation.constraints.embedding import OnGraph
+from kane.formulation.constraints.embedding import SymbolicEmbedding
 from kane.formulation.tree.declared_velocity import DeclaredVelocity
 
 (SPEEDS,) = SPEED_CLAIMS
@@ -58,7 +58,9 @@ def test_each_claim_of_constraints_and_speeds_applies_to_a_sleigh_in_speeds_of_c
 def test_the_certificate_fails_where_forces_of_dependent_speeds_are_left_out(monkeypatch):
     """Eq. 44 without its second term."""
     monkeypatch.setattr(
-        OnGraph, "forces", lambda self, free: [x if j in self.independent else 0.0 for j, x in enumerate(free)]
+        SymbolicEmbedding,
+        "forces",
+        lambda self, free: [x if j in self.independent else 0.0 for j, x in enumerate(free)],
     )
     assert not by_claim(coupled())[MULTIPLIERS].holds
 
@@ -76,13 +78,13 @@ def coupled():
 
 
 def test_the_certificate_fails_where_remainders_of_the_constraints_are_left_out(monkeypatch):
-    accelerations = OnGraph.accelerations
+    accelerations = SymbolicEmbedding.accelerations
 
     def without(self, udot):
         object.__setattr__(self, "remainders", dict.fromkeys(self.remainders, 0.0))
         return accelerations(self, udot)
 
-    monkeypatch.setattr(OnGraph, "accelerations", without)
+    monkeypatch.setattr(SymbolicEmbedding, "accelerations", without)
     found = by_claim(coupled())
     assert not found[PERSIST].holds
     assert not found[WORKLESS].holds or not found[MULTIPLIERS].holds

@@ -15,7 +15,7 @@ from oracles.interpreted_programs import views
 from oracles.multipliers import accelerations
 
 import kane
-from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.constraints.embedding import NumericalEmbedding
 from kane.native import algebra, blocks, embedding, header
 from kane.native import settle as settling
 from kane.native.header import HEADER, RANK
@@ -467,7 +467,7 @@ def sliding_four_bar(speeds=0):
     if speeds:
         chosen = {"v1": 2 * a.qdot + b.qdot + kane.sin(model.time), "v2": b.qdot - 3 * c.qdot, "v3": 5 * c.qdot}
         model.speeds(**dict(list(chosen.items())[:speeds]))
-    return kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    return kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
 
 
 def closed_by_newton(q, t):
@@ -537,7 +537,7 @@ def test_quaternions_and_parameters_reach_the_settling_by_the_joints_own_speeds(
         if chosen:
             w1, w2, w3 = ball.speeds
             model.speeds(v1=w1 + 2 * w2, v2=w2 - 3 * w3, v3=w3 * kane.cos(model.time))
-        dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+        dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
         found.append(settle(dyn, np.array([0.3, 0.9, 0.3, -0.2, 0.4, 0.1, 0.2, 0.3])))
     np.testing.assert_allclose(found[0][:4], found[1][:4], rtol=0, atol=1e-14)
     assert found[0][-3] == pytest.approx(found[1][-3], rel=1e-14)
@@ -553,7 +553,7 @@ def test_a_step_that_gains_nothing_however_often_it_is_halved_is_taken_back():
     x = model.connect(model.ground, first, kane.Prismatic("x", axis="x")).q
     model.connect(first, second, kane.Prismatic("y", axis="y"))
     model.constrain(x * x + 1.0, name="nowhere")
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
     assert list(settle(dyn, np.array([0.0, 1e-6, 2.0, 0.0, 0.0]))[:2]) == [1e-6, 2.0]
 
 
@@ -569,7 +569,7 @@ def test_independent_speeds_are_kept_to_the_last_bit():
 
 def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before():
     """The crank turns all round while the choice of dependent speeds must change, seldom."""
-    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=NumericalEmbedding("in numbers")))
     stage = dyn.project.stage(dyn.parameters)
     x, choices, worst = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), [], 1.0
     for angle in np.linspace(0.1, 20.0, 400):
@@ -585,7 +585,7 @@ def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_bef
 
 def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_best():
     """Pivots by NumPy's QR, the best choice that of a stage in which nothing is chosen; speeds close either way."""
-    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(slider_crank()), embedding=NumericalEmbedding("in numbers")))
     stage = dyn.project.stage(dyn.parameters)
     x, seen = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), []
     order = None
@@ -648,7 +648,7 @@ def test_a_speed_that_constraints_take_away_is_zero_and_a_small_one_beside_large
     _, b, c, _ = (model.connect(model.ground, body, kane.Prismatic(body.name, axis="x")).qdot for body in bodies)
     model.constrain(0.3 * b + 0.1 * c, name="one")
     model.constrain(0.1 * b + 0.7 * c, name="two")
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
     q = [0.0, 1e6, 0.0, 0.0]
     found = settle(dyn, np.array([0.0, *q, 1e6, 1.0, -2.1, 1e-8]))
     assert found[:8].tolist() == [*q, 1e6, 0.0, 0.0, 1e-8]
@@ -661,7 +661,7 @@ def test_rows_that_cannot_all_hold_leave_a_residual_that_settling_reports_and_fi
     speed = body.point().velocity
     model.constrain(speed.dot(body.x) - 1.0, name="one")
     model.constrain(speed.dot(body.x) * (2.0 + kane.sin(model.time)) - 4.0, name="two")
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
     first = settle(dyn, np.zeros(7))
     again = settle(dyn, np.concatenate([[0.0], first[:6]]))
     # Least squares of v = 1 and 2 v = 4: v = 9/5 leaves 4/5 and 2/5.
@@ -691,7 +691,7 @@ def test_quaternions_are_normalised_by_settling():
     x = model.connect(model.ground, other, kane.Prismatic("x", axis="x")).q
     model.constrain(body.point((0, 0, 1.0)).velocity.dot(body.x), name="blade")
     model.constrain(x - 0.7, name="held")  # of the configuration, and open nowhere here
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
     start = dyn.equations.quaternions[0]
     state = np.concatenate([[0.0], np.full(15, 0.7)])
     state[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
@@ -711,7 +711,7 @@ def test_a_singular_mass_matrix_gives_nan_and_not_a_number_that_looks_right():
     third = model.body("third", mass=1.0)
     model.connect(model.ground, third, kane.Prismatic("z", axis="z"))
     model.constrain(other.point().velocity.dot(model.ground.y) - third.point().velocity.dot(model.ground.z))
-    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=InNumbers("in numbers")))
+    dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
     assert np.isfinite(dyn.forward(np.zeros(3), np.zeros(3))).all()
     forward = dyn.function("forward")  # the native program itself: calls of Dynamics refuse the mass by name
     assert np.isnan(forward(np.zeros(forward.n_state), np.zeros(forward.n_rest), forward.stage(np.zeros(1)))).any()

@@ -166,7 +166,7 @@ def unit(t):
         ({"q2": 1.0, "q1": 0.0}, "no coordinate 'q2'"),
         ({"q1": math.sin}, "for expressions use kane.sin"),
         ({"q1": lambda t: "t"}, "must return an expression"),
-        ({"q1": kane.Interpolated([0.0, 1.0], [0.0, 1.0])}, "corners"),
+        ({"q1": kane.Interpolated([0.0, 1.0], [0.0, 1.0])}, "without derivatives"),
         ({"q1": float("nan")}, "not finite"),
         ({"q1": "up"}, "must be an expression"),
         ({"q1": (TIMES[:3], TIMES[:3])}, "at least 4"),

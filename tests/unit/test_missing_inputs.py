@@ -125,7 +125,7 @@ def test_an_embedding_in_numbers_demands_time_only_where_it_decides():
     m = kane.library.four_bar()
     m.load(kane.Torque(m.bodies[1], (0.0, 0.0, kane.sin(m.time))))
     dyn = kane.build(kane.formulate(m))
-    assert dyn.equations.embedding.in_numbers
+    assert dyn.equations.embedding.numerical
     start = kane.assemble(dyn, q={"q1": 0.5})
     assert np.isfinite(dyn.mass_matrix(start.q)).all()
     assert len(dyn.independent(start.q)) == 1

@@ -81,8 +81,8 @@ def at_unit_length(equations, q):
 
 def listing(equations):
     """Everything that forward dynamics is made of, as text."""
-    in_numbers = equations.embedding.in_numbers
-    return equations.listing("constraints") + equations.listing("unconstrained") if in_numbers else equations.listing()
+    numerical = equations.embedding.numerical
+    return equations.listing("constraints") + equations.listing("unconstrained") if numerical else equations.listing()
 
 
 def through(tmp_path, model):

@@ -37,7 +37,7 @@ def both(name):
 @pytest.mark.parametrize("name", GUESSES)
 def test_accelerations_near_the_state_are_those_of_multipliers_and_those_embedded_in_numbers(name):
     equations, state, near = both(name)
-    assert equations.embedding.in_numbers
+    assert equations.embedding.numerical
     numbers, graph = kane.build(equations), kane.build(near)
     rng = np.random.default_rng(3)
     for _ in range(3):

@@ -66,9 +66,9 @@ def test_a_session_has_the_same_bits_whether_its_ticks_were_tried_in_time_or_not
     np.testing.assert_array_equal(again.log[:, COLUMNS], s.log[:, COLUMNS])
     assert again.report.events == s.report.events
     assert s.report.events
-    assert again.report.foreseen == (s.report.foreseen[0], 0)
-    assert 0 < s.report.foreseen[1] <= s.report.foreseen[0]
-    assert f"correct in {s.report.foreseen[0]} ticks" in str(s.report)
+    assert again.report.predicted == (s.report.predicted[0], 0)
+    assert 0 < s.report.predicted[1] <= s.report.predicted[0]
+    assert f"correct in {s.report.predicted[0]} ticks" in str(s.report)
 
 
 COLUMNS = [k for k in range(at.LOGGED) if k != at.WORKED]
@@ -83,8 +83,8 @@ def test_the_hand_is_nearly_always_where_it_was_foreseen_and_the_mechanism_feels
             s.rehearse(scene.seconds)
             found[predict] = s
     plain, s = found[False], found[True]
-    assert plain.report.foreseen == (0, 0)
-    assert s.report.foreseen[0] > 0.99 * len(s.log)
+    assert plain.report.predicted == (0, 0)
+    assert s.report.predicted[0] > 0.99 * len(s.log)
     assert abs(len(s.report.events) - len(plain.report.events)) <= 0.2 * len(plain.report.events)
     c, quantum, T = scene.coupler, scene.hand.traits.quantum, 1e-3
     hand = s.log[:, at.OF_SAMPLE + POSITION : at.OF_SAMPLE + POSITION + 3]

@@ -94,7 +94,7 @@ def test_an_interrupted_run_goes_on_from_where_it_ended(dyn, start):
 def test_embedding_on_the_graph_and_in_numbers_give_the_same_motion(dyn, start):
     graph = kane.build(kane.formulate(linkage(dependent=["u2", "u3"])))
     assert graph.equations.embedding.u
-    assert dyn.equations.embedding.in_numbers
+    assert dyn.equations.embedding.numerical
     ends = [kane.simulate(d, until=2.0, inputs=[0.3], **start).final for d in (graph, dyn)]
     assert ends[0].q == pytest.approx(ends[1].q, abs=1e-6)
     stiff = kane.simulate(graph, until=2.0, inputs=[0.3], integrator=kane.BDF(1e-9, 1e-11), **start)

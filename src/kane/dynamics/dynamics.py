@@ -203,7 +203,7 @@ class Dynamics(Displayed):
         return cast(DerivedValue, self._derived[what])
 
     def _make(self, name: str) -> ArrayFunction:
-        if name in ("embedding", *self._equations.embedding.in_numbers):
+        if name in ("embedding", *self._equations.embedding.numerical):
             return self._embedded_functions.make(name)
         return self.named.code(name)
 

@@ -12,7 +12,13 @@ from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
-from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
+from kane.formulation.constraints.embedding import (
+    Embedding,
+    NoConstraints,
+    NumericalEmbedding,
+    SymbolicEmbedding,
+    weighted_sum,
+)
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations, intermittent_equations
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
@@ -109,7 +115,7 @@ class Equations:
 
     def _repr_latex_(self) -> str | None:
         """For notebooks: the equations, if they fit on a page."""
-        if len(self.u) > MOST_WRITTEN or self.embedding.in_numbers:
+        if len(self.u) > MOST_WRITTEN or self.embedding.numerical:
             return None
         text = self.latex().replace("align*", "aligned").replace("{align}", "{aligned}")
         return f"$$\n{text}\n$$" if len(text) <= LONGEST_WRITTEN else None
@@ -233,7 +239,7 @@ class Equations:
     @cached_property
     def based(self) -> Equations | None:
         """The equations in the speeds in which the constraints were embedded; None if these are the speeds u."""
-        if not isinstance(self.embedding, OnGraph) or self.embedding.based is None:
+        if not isinstance(self.embedding, SymbolicEmbedding) or self.embedding.based is None:
             return None
         system, embedding = self.embedding.based
         return replace(self, system=system, embedding=embedding, constraints=())
@@ -258,7 +264,7 @@ class Equations:
         """
         rows = (*self.constraints, *(row for c in self.intermittents for row in c.rows))
         system = sharing_inertia(self.system, self.model)
-        return replace(self, system=system, constraints=rows, embedding=InNumbers(self.name), touching=True)
+        return replace(self, system=system, constraints=rows, embedding=NumericalEmbedding(self.name), touching=True)
 
     @cached_property
     def own(self) -> Equations:
@@ -270,7 +276,7 @@ class Equations:
             intermittents = intermittent_equations(self.model.intermittents, system, probe)
             if self.touching:
                 rows = (*rows, *(row for c in intermittents for row in c.rows))
-        embedding = InNumbers(self.name) if rows else NoConstraints()
+        embedding = NumericalEmbedding(self.name) if rows else NoConstraints()
         own = system or self.system
         return replace(self, system=own, constraints=rows, intermittents=intermittents, embedding=embedding)
 

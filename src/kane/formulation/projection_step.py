@@ -13,7 +13,7 @@ from kane.expression.construct import build_absolute, build_maximum, build_sqrt
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.embed import embed_dependent
-from kane.formulation.constraints.embedding import OnGraph
+from kane.formulation.constraints.embedding import SymbolicEmbedding
 from kane.formulation.constraints.near_state import NearState, pivot_columns
 from kane.formulation.constraints.rows import Equation, shortest
 from kane.formulation.equations import Equations
@@ -52,10 +52,10 @@ class ProjectedSelection:
         return replace(eqs, embedding=embed_dependent(eqs.constraints, eqs.system, model, self._probe, eqs.t))
 
     @property
-    def embedding(self) -> OnGraph:
+    def embedding(self) -> SymbolicEmbedding:
         """The embedding by this selection."""
         found = self.equations.embedding
-        assert isinstance(found, OnGraph)
+        assert isinstance(found, SymbolicEmbedding)
         return found
 
     @property

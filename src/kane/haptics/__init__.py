@@ -1,7 +1,6 @@
 """Haptic interaction with a mechanism: real-time sessions, virtual couplers and their limits, devices."""
 
 from kane.haptics.coupling.coupler import Coupler as Coupler
-from kane.haptics.coupling.coupler import Safety as Safety
 from kane.haptics.coupling.passive_midpoint import Ledger as Ledger
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint as PassiveMidpoint
 from kane.haptics.coupling.rigid_coupler import RigidCoupler as RigidCoupler
@@ -17,6 +16,7 @@ from kane.haptics.devices.simulated import Simulated as Simulated
 from kane.haptics.loop.report import Report as Report
 from kane.haptics.loop.snapshot import Snapshot as Snapshot
 from kane.haptics.replay import replay as replay
-from kane.haptics.safety.limits import Limits as Limits
-from kane.haptics.safety.limits import coupler_limits as coupler_limits
+from kane.haptics.safety.coupler_limits import Limits as Limits
+from kane.haptics.safety.coupler_limits import coupler_limits as coupler_limits
+from kane.haptics.safety.force_limits import Safety as Safety
 from kane.haptics.session import Session as Session

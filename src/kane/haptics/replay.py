@@ -8,13 +8,14 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ImportFileError, ModelError, SimulationError, shown
-from kane.haptics.coupling.coupler import Coupler, Safety
+from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint
 from kane.haptics.coupling.rigid_coupler import RigidCoupler
 from kane.haptics.devices.device import Traits
 from kane.haptics.devices.recorded_device import RecordedDevice
 from kane.haptics.recording.recording import Recording, read_recording
+from kane.haptics.safety.force_limits import Safety
 from kane.haptics.session import Session
 from kane.native.haptics import loop_arrays as at
 from kane.native.haptics.sample import SAMPLE

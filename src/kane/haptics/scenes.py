@@ -16,7 +16,7 @@ from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.devices.device import Device
 from kane.haptics.devices.pointer import Pointer
 from kane.haptics.devices.simulated import Arm, Simulated
-from kane.haptics.safety.limits import coupler_limits
+from kane.haptics.safety.coupler_limits import coupler_limits
 from kane.model.body import Point
 from kane.model.contacts import Coulomb
 from kane.model.joints import Free, Prismatic, Revolute

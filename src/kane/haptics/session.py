@@ -15,7 +15,6 @@ from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, positive, require
-from kane.haptics.coupling.coupler import Safety
 from kane.haptics.coupling.handle import IMAGE, coupled
 from kane.haptics.coupling.passive_midpoint import Ledger, PassiveMidpoint, require_ledger
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
@@ -38,6 +37,7 @@ from kane.haptics.loop.snapshot import Coupling, Snapshot, snapshot_of
 from kane.haptics.recording.recording import Recording, write_recording
 from kane.haptics.recording.session_motion import recording_of, trajectory_of
 from kane.haptics.recording.session_page import played
+from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Course, Matrix, Vector
 from kane.native.haptics import loop_arrays as at
@@ -59,7 +59,7 @@ class Session:
 
     Args:
         dyn: result of ``kane.build``; its inputs are numbers, samples, or expressions.
-        hand: the device.
+        device: the device.
         coupler: a Coupler, or a RigidCoupler, with which the device prescribes the motion.
         q, u, inputs, parameters: as in ``simulate``.
         integrator: an integrator with fixed steps; RK4() by default. PassiveMidpoint() makes no energy.
@@ -77,7 +77,7 @@ class Session:
     def __init__(
         self,
         dyn: Dynamics,
-        hand: Device,
+        device: Device,
         coupler: AnyCoupler,
         *,
         q: Any = None,
@@ -89,28 +89,28 @@ class Session:
         predict: bool = False,
     ) -> None:
         safety, method = safety or Safety(), method_of(coupler, integrator)
-        require_kinds(dyn, hand, coupler, safety, method)
-        require_axes_of(hand, coupler)
-        self._hand, self._coupler, self._first_coupler, self._safety = hand, coupler, coupler, safety
+        require_kinds(dyn, device, coupler, safety, method)
+        require_axes_of(device, coupler)
+        self._device, self._coupler, self._first_coupler, self._safety = device, coupler, coupler, safety
         held = coupled(dyn, coupler)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
         inputs = inputs_by_name(dyn, self._names, inputs)
         posed = session_problem(held.dyn, inputs, parameters, (q, u))
         problem, x = posed.mode_source.start(posed, 0.0, q, u)
         steps = prepare_tick_steps(method, held, coupler, problem, x)
-        self._start, T = x.copy(), hand.traits.period
+        self._start, T = x.copy(), device.traits.period
         integration = problem.integration(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.mode_source.mode(integration)
         first = np.concatenate(
             [np.zeros(at.STIFFNESS), coupler.settings, integration.system.inputs[: len(self._names)]]
         )
-        warn_of(hand, coupler, steps)
-        made = (held, problem, integration, method, steps), rules_of(hand.traits, coupler, safety, predict), first
-        self._channel, self._loop = begun_loop(hand, *made, predict=predict)
+        warn_of(device, coupler, steps)
+        made = (held, problem, integration, method, steps), rules_of(device.traits, coupler, safety, predict), first
+        self._channel, self._loop = begun_loop(device, *made, predict=predict)
         self._beginning, self._done = OneAtATime("Session", "make a session for each thread"), threading.Event()
         self._done.set()  # used instead of Thread.join: after Ctrl-C in join, Python 3.11 regards the thread as ended
         self._end, self._missing, self._closed, self._process = 0, tuple[str, ...](), False, os.getpid()
-        self._give_back = giving_back(self, hand, self._channel, self._loop)
+        self._give_back = giving_back(self, device, self._channel, self._loop)
         self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.desk.slots)
 
     def __repr__(self) -> str:
@@ -167,7 +167,7 @@ class Session:
         """
         self._require_open()
         coupler = self._coupler.set_to(settings)
-        warn_of(self._hand, coupler)
+        warn_of(self._device, coupler)
         self._coupler = coupler
         self._commands.tell(at.STIFFNESS, *coupler.settings)
 
@@ -233,8 +233,8 @@ class Session:
             ModelError: as in ``run``, or the device is not simulated.
             SimulationError: as in ``run``.
         """
-        if not isinstance(self._hand, Simulated):
-            raise ModelError(f"{type(self._hand).__name__} needs real time; call run(seconds)")
+        if not isinstance(self._device, Simulated):
+            raise ModelError(f"{type(self._device).__name__} needs real time; call run(seconds)")
         self._begin(seconds, at.IN_STEP, lambda: (self._loop.run(), self._missing))
         self.wait()
 
@@ -250,7 +250,7 @@ class Session:
     @property
     def coupling(self) -> Coupling:
         """Mechanism, parameters, device and coupler of the session."""
-        return Coupling(self._loop.coupled.dyn, self._loop.problem.parameters, self._hand, self._coupler)
+        return Coupling(self._loop.coupled.dyn, self._loop.problem.parameters, self._device, self._coupler)
 
     @property
     def report(self) -> Report:
@@ -312,7 +312,7 @@ class Session:
             ModelError: the loop is running or has not run yet, or the handle or an input is an expression or samples.
         """
         self._require_rest()
-        told = recording_of(self._loop, self._start, (self._first_coupler, self._safety, self._hand.traits))
+        told = recording_of(self._loop, self._start, (self._first_coupler, self._safety, self._device.traits))
         write_recording(path, told)
 
     def page(self, traces: Any = ()) -> Page:

@@ -41,7 +41,7 @@ def _makers(kind: type[Joint]) -> Iterator[JointMaker]:
     yield from (partial(example, k) for k in moving)
 
 
-# Order in which seeds draw joint classes. It is fixed, so that a seed keeps its tree; other exported classes follow.
+# Order in which seeds draw joint classes; other exported classes follow. A new class changes the trees of all seeds.
 _FIRST: tuple[type[Joint], ...] = (
     Revolute,
     Prismatic,

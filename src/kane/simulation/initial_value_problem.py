@@ -262,13 +262,13 @@ class InitialValueProblem:
 
         def advance(integration: IntegratorState, steps: int) -> Status:
             nonlocal pace
-            status = march_on(integration, integration.steps_within_plan(steps))
+            status = advance_once(integration, integration.steps_within_plan(steps))
             if status in PASSED_OVER and integration.problem.mode_source.step_over(integration, status):
                 pace = None
                 return Status.GOING
             return status
 
-        def march_on(integration: IntegratorState, steps: int) -> Status:
+        def advance_once(integration: IntegratorState, steps: int) -> Status:
             nonlocal pace
             clock, counts = integration.store.clock, integration.store.counts
             before = int(counts[FOUND]), int(counts[CHANGED])
@@ -342,7 +342,7 @@ class InitialValueProblem:
         compiled = self.dyn.modes
         slow = tuple(mode for mode in modes if mode not in compiled) if compiled else ()
         return Record(
-            self.layout, states, given, energy, self.parameters, found, kept, modes=tuple(modes), in_numbers=slow
+            self.layout, states, given, energy, self.parameters, found, kept, modes=tuple(modes), numerical=slow
         )
 
     def _modes(self, states: NDArray[Any], kept: NDArray[Any]) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def _held(now: Snapshot, coupler: AnyCoupler) -> list[float]:
     if now.status == "idle":
         return [math.nan] * 18
     felt = *(now.force / coupler.force_scale), *(now.torque / coupler.torque_scale)
-    return [*now.handle, *now.pull, *now.image, *felt]
+    return [*now.handle, *now.pull, *now.proxy, *felt]
 
 
 class _Mouse(Listener):

@@ -19,7 +19,7 @@ from kane.errors import ModelError, list_names
 SEARCH_GAP_TOLERANCE = 1e-6
 
 
-class TermsOutside(ConstraintTerms):
+class TermsWithGaps(ConstraintTerms):
     """Constraint terms with negative gaps as additional residuals:
 
     phi = [phi of the constraints, min(gap, 0)],   J and A with zeros in the rows of gaps that are open.
@@ -63,7 +63,7 @@ def terms_with_gaps(terms: ConstraintTerms) -> ConstraintTerms:
     if not dyn.equations.intermittents:
         return terms
     beside = dyn.derived("with candidates", lambda: build(dyn.equations.with_intermittent_rows, target=dyn))
-    return TermsOutside.of(beside, terms.q, t=terms.t, parameters=terms.parameters)
+    return TermsWithGaps.of(beside, terms.q, t=terms.t, parameters=terms.parameters)
 
 
 def require_apart(at: SmallMotions, found: str, cure: str) -> None:
@@ -100,7 +100,7 @@ def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str]
     return names, dyn.evaluate(function, q, np.zeros(len(e.u)), inputs, t, parameters=parameters)
 
 
-def not_in_force(dyn: Dynamics) -> str:
+def not_active_hint(dyn: Dynamics) -> str:
     """Return a hint for messages: intermittent constraints that might hold the state; empty if there are none."""
     if not dyn.equations.intermittents:
         return ""

@@ -54,7 +54,7 @@ class Declared:
         return build(self.equations)
 
     @cached_property
-    def in_numbers(self) -> Dynamics:
+    def numerical(self) -> Dynamics:
         """Compiled equations that select the independent speeds numerically at each state."""
         model = snapshot(self.equations.model)
         model.speed_choice = replace(model.speed_choice, dependent=(), near=None)
@@ -221,7 +221,7 @@ def numbers_agree(declared: Declared) -> Found:
     """Compare accelerations by the speed selection near a given state and by the selection at each state."""
     worst = 16.0
     for balance in declared.balances:
-        udot = declared.in_numbers.forward(balance.q, balance.u, balance.inputs)
+        udot = declared.numerical.forward(balance.q, balance.u, balance.inputs)
         worst = min(worst, digits(balance.udot, udot, np.array([np.abs(udot).max(initial=1.0)])))
     return worst, "at states around the given one"
 

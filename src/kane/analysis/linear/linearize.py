@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.non_penetration import not_in_force, require_apart
+from kane.analysis.assembly.non_penetration import not_active_hint, require_apart
 from kane.analysis.linear.linearization import Linearization
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.array_types import Array
@@ -132,7 +132,7 @@ def _residual(motion: SmallMotions, layout: Layout, tolerance: float, by_default
         raise ModelError(
             f"this is no equilibrium or steady motion of {layout.model!r}{by_default}: the rate of {name} is "
             f"{found.value[worst]:.6g}, and its second rate {motion.jerk[worst]:.6g}; kane.trim finds one near it, "
-            f"and tolerance=math.inf linearizes at any state{not_in_force(motion.dyn)}"
+            f"and tolerance=math.inf linearizes at any state{not_active_hint(motion.dyn)}"
         )
     return residual
 

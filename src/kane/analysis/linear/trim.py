@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.non_penetration import not_in_force, require_apart
+from kane.analysis.assembly.non_penetration import not_active_hint, require_apart
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
@@ -262,5 +262,5 @@ def _refuse(found: _TrimPlace, layout: Layout, fixed: Sequence[str]) -> None:
     raise ModelError(
         f"{layout.model!r} has no equilibrium or steady motion near this state{held}: at the end of the search "
         f"{found.names[worst]} is {left[worst]:.3g}; start elsewhere, or hold fewer names (fixed=)"
-        f"{not_in_force(found.motion.dyn)}"
+        f"{not_active_hint(found.motion.dyn)}"
     )

@@ -23,7 +23,7 @@ from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import words
-from kane.formulation.constraints.embedding import InNumbers
+from kane.formulation.constraints.embedding import NumericalEmbedding
 from kane.formulation.derivatives.composed import ComposedTerms
 from kane.formulation.derivatives.composed_solution import composed_derivatives
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, FORCE_PROGRAMS, constrained_terms
@@ -123,7 +123,7 @@ class _Placed:
 
 
 @final
-class OnGraphColumns(_Placed):
+class SymbolicColumns(_Placed):
     """Derivatives from one symbolic program of values and nonzero entries.
 
     Args:
@@ -219,8 +219,8 @@ class Derivatives:
         self._of, self._wrt = of, wrt
         self.function: ArrayFunction | None = None
         moves = not isinstance(of, str) or of in (*FORCE_PROGRAMS, *ALL_SPEED_PROGRAMS)
-        self._in_numbers = isinstance(equations.embedding, InNumbers) and moves
-        if self._in_numbers:
+        self._numerical = isinstance(equations.embedding, NumericalEmbedding) and moves
+        if self._numerical:
             terms = constrained_terms(equations, of, wrt)
             self._at: DerivativeColumns = ConstrainedColumns(dyn, terms).at
             self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single
@@ -240,7 +240,7 @@ class Derivatives:
             found = self._found
             self._variables, self.outputs, self._single = found.variables, tuple(found.names), found.single
             self._name, self._rest = found.name, found.rest
-            self._at = self._called(OnGraphColumns(dyn, found, derivative_program(equations, found)))
+            self._at = self._called(SymbolicColumns(dyn, found, derivative_program(equations, found)))
         self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
 
     def _composed(self, of: str) -> ComposedTerms | None:
@@ -254,7 +254,7 @@ class Derivatives:
             lambda: len(derivative_program(equations, self._found).instructions),
         )
 
-    def _called(self, way: OnGraphColumns | SolvedColumns | ComposedColumns) -> DerivativeColumns:
+    def _called(self, way: SymbolicColumns | SolvedColumns | ComposedColumns) -> DerivativeColumns:
         """Return a function that calls native code for values and columns at states."""
         dyn, function = self._dyn, way.function
         self.function = function
@@ -276,17 +276,17 @@ class Derivatives:
     @cached_property
     def program(self) -> Program | None:
         """See the class."""
-        return None if self._in_numbers else derivative_program(self._dyn.equations, self._found)
+        return None if self._numerical else derivative_program(self._dyn.equations, self._found)
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
         """(output, column) of each entry of ``program``, in its order, in the concatenated columns of all variables."""
-        return () if self._in_numbers else tuple(self._found.entries)
+        return () if self._numerical else tuple(self._found.entries)
 
     @cached_property
     def sparsity(self) -> Mapping[str, NDArray[np.bool_]] | None:
         """See the class."""
-        if self._in_numbers:
+        if self._numerical:
             return None
         found = self._found
         pattern = np.zeros((len(found.values), len(found.labels)))
@@ -314,9 +314,9 @@ class Derivatives:
         Raises:
             ModelError: as for a call.
         """
-        if self._in_numbers:
+        if self._numerical:
             values = checked_array(weights, "weights", len(self.outputs))
-            whole = self._second_in_numbers.at((q, u), self._read(rest), t, parameters, values)
+            whole = self._second_numerically.at((q, u), self._read(rest), t, parameters, values)
             return self._blocks_of(whole)
         function, places = self._second
         values = checked_array(weights, "weights", len(self.outputs))
@@ -337,7 +337,7 @@ class Derivatives:
         return SecondBlocks({(a, b): whole[..., spans[a], spans[b]] for a in spans for b in spans})
 
     @cached_property
-    def _second_in_numbers(self) -> ConstrainedHessian:
+    def _second_numerically(self) -> ConstrainedHessian:
         """Second derivatives under numerically embedded constraints."""
         terms = constrained_terms(self._dyn.equations, self._of, self._wrt)
         return ConstrainedHessian(self._dyn, terms, ConstrainedColumns(self._dyn, terms))

@@ -129,7 +129,7 @@ class SelectionParts:
         return (slice(0, start), *(slice(start + x.start, start + x.stop) for x in inner))
 
     @property
-    def in_numbers(self) -> slice:
+    def numerical(self) -> slice:
         """Slice of the numeric programs in the stage array."""
         start = len(self._expected)
         return slice(start, start + self.numeric[1].n_stage)

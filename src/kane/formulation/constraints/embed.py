@@ -11,7 +11,13 @@ from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.base_velocity import Based, least_base
 from kane.formulation.constraints.elimination import Elimination, LinearRow, eliminate
-from kane.formulation.constraints.embedding import Embedding, InNumbers, NoConstraints, OnGraph, weighted_sum
+from kane.formulation.constraints.embedding import (
+    Embedding,
+    NoConstraints,
+    NumericalEmbedding,
+    SymbolicEmbedding,
+    weighted_sum,
+)
 from kane.formulation.constraints.near_state import NearState
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, shortest
 from kane.formulation.tree.probe import Probe
@@ -45,7 +51,7 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
                 "dependent speeds cannot be chosen once if a motion constraint is not linear in the speeds "
                 f"({next(row.name for row in constraints if not row.linear)!r}); let kane choose them at each state"
             )
-        return InNumbers(model.name)
+        return NumericalEmbedding(model.name)
     rows = [_row(c, speeds) for c in constraints]
     if not dependent:
         found = eliminate(rows, range(len(names)), probe, exact=True)
@@ -55,14 +61,14 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
     if choice.near is not None:
         return _near(constraints, system, model, probe, t)
     if not dependent:
-        return InNumbers(model.name)
+        return NumericalEmbedding(model.name)
     found = eliminate(rows, [names.index(name) for name in dependent], probe)
     redundant = _redundant(found.left, names, probe, dependent)
     _require_all(dependent, [names[p] for p, _ in found.solved])
     return _on_graph(found, redundant or [], speeds, t)
 
 
-def _near(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
+def _near(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> SymbolicEmbedding:
     """Return the embedding by the dependent speeds and the rows that are selected at a state."""
     rows = [shortest(c, system.speeds, probe) for c in constraints]
     state = NearState(rows, system.speeds, model.speed_choice, probe, t)
@@ -77,7 +83,7 @@ def _near(constraints: Sequence[Equation], system: System, model: Model, probe: 
     return replace(found, redundant=left_out, divisors=tuple(there(found.fails_where).tolist()))
 
 
-def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr) -> OnGraph:
+def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr) -> SymbolicEmbedding:
     """Return the embedding in the joints' own speeds that follows from one with a base velocity."""
     its = based.system.speeds
     inner = _by_remainders(based.rows, dependent, its, probe, t)
@@ -92,10 +98,12 @@ def _by_base(based: Based, dependent: Sequence[int], speeds: Speeds, probe: Prob
     D = {p: {j: c for j, c in enumerate(row) if c is not zero} for p, row in zip(inner.D, rows, strict=True)}
     remainders = dict(zip(inner.D, e_t, strict=True))
     names = tuple(leaf.name for leaf in speeds.u)
-    return OnGraph(names, D, u, udot, remainders, (), inner.fails_where, based=(based.system, inner))
+    return SymbolicEmbedding(names, D, u, udot, remainders, (), inner.fails_where, based=(based.system, inner))
 
 
-def embed_dependent(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> OnGraph:
+def embed_dependent(
+    constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr
+) -> SymbolicEmbedding:
     """Embed constraints that are linear in the speeds, with the dependent speeds that the model names.
 
     If some rows imply others, the state near which the selection is made determines the rows to leave out.
@@ -121,7 +129,7 @@ def embed_dependent(constraints: Sequence[Equation], system: System, model: Mode
 
 def _by_remainders(
     kept: Sequence[Equation], dependent: Sequence[int], speeds: Speeds, probe: Probe, t: Expr
-) -> OnGraph:
+) -> SymbolicEmbedding:
     """Return the embedding in which these rows determine the dependent speeds.
 
     The elimination also transforms the remainders of the rows, as an additional column, into e_t. This e_t is shorter
@@ -136,7 +144,7 @@ def _by_remainders(
 
 def _on_graph(
     found: Elimination, redundant: Sequence[str], speeds: Speeds, t: Expr, remainder: int | None = None
-) -> OnGraph:
+) -> SymbolicEmbedding:
     """Return the embedding of an elimination; e_t is the column ``remainder``, or else the derivative of u_d."""
     values, lift = found.values(), t.arena.lift
     rows = {p: {j: lift(c) for j, c in row.coefficients.items()} for p, row in sorted(values.items())}
@@ -151,7 +159,7 @@ def _on_graph(
     e_t = dict(zip(D, ends, strict=True))
     udot = {speeds.udot[p]: lift(weighted_sum(D[p], speeds.udot, e_t[p])) for p in D}
     names = tuple(leaf.name for leaf in speeds.u)
-    return OnGraph(names, D, u, udot, e_t, tuple(redundant), tuple(found.pivots))
+    return SymbolicEmbedding(names, D, u, udot, e_t, tuple(redundant), tuple(found.pivots))
 
 
 def _row(c: Equation, speeds: Speeds) -> LinearRow:

@@ -64,7 +64,7 @@ class Embedding(ABC):
     udot: Mapping[Expr, Expr]
     redundant: tuple[str, ...]
     fails_where: tuple[Expr, ...]
-    in_numbers: tuple[str, ...]
+    numerical: tuple[str, ...]
     evaluated: tuple[str, ...]
     counted: tuple[str, ...]
     remark: str
@@ -111,7 +111,7 @@ class NoConstraints(Embedding):
 
     choice = Choice(FIXED, FIXED, 0)
     D, u, udot = (MappingProxyType[Any, Any]({}) for _ in range(3))
-    redundant, fails_where, in_numbers = (), (), ()
+    redundant, fails_where, numerical = (), (), ()
     evaluated, counted, remark = EVALUATED, COUNTED, ""
     note = "there are no constraints"
 
@@ -136,7 +136,7 @@ class NoConstraints(Embedding):
 
 @final
 @dataclass(frozen=True)
-class OnGraph(Embedding):
+class SymbolicEmbedding(Embedding):
     """Dependent speeds are selected once, symbolically: all quantities derived from them are expressions.
 
     Attributes:
@@ -156,9 +156,9 @@ class OnGraph(Embedding):
     redundant: tuple[str, ...]
     fails_where: tuple[Expr, ...]
     divisors: tuple[float, ...] = ()
-    based: tuple[System, OnGraph] | None = None
+    based: tuple[System, SymbolicEmbedding] | None = None
 
-    in_numbers = ()
+    numerical = ()
     evaluated, counted, remark = EVALUATED, COUNTED, ""
 
     @property
@@ -240,7 +240,7 @@ class OnGraph(Embedding):
 
 @final
 @dataclass(frozen=True)
-class InNumbers(Embedding):
+class NumericalEmbedding(Embedding):
     """Dependent speeds are selected numerically at each state, by native code; there are no expressions.
 
     Attributes:
@@ -252,7 +252,7 @@ class InNumbers(Embedding):
     choice = Choice(AFRESH, KEPT, UNCHOSEN)
     D, u, udot = (MappingProxyType[Any, Any]({}) for _ in range(3))
     redundant, fails_where = (), ()
-    in_numbers = ("rhs", *COUNTED, "whole_mass_matrix", "input_matrix", "energy", "momentum")
+    numerical = ("rhs", *COUNTED, "whole_mass_matrix", "input_matrix", "energy", "momentum")
     evaluated, counted = (
         ("constraints", "unconstrained"),
         ("unconstrained", "constraints", "configuration", "kinematics"),

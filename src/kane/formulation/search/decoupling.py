@@ -58,7 +58,7 @@ def decoupling_speeds(
     natural = system_of(with_speeds(model, {}))
     M = least_mass_matrix(cheapest_system(natural))
     if q is not None:
-        M = _in_numbers(M, natural, _coordinates(natural, q), t, model)
+        M = _numerical(M, natural, _coordinates(natural, q), t, model)
     order = list(dict.fromkeys(j for row in natural.speeds.C for j in row))
     rows, _ = triangular_factor(M, order, [leaf.name for leaf in natural.speeds.u])
     own = own_speed_definitions(natural)
@@ -86,7 +86,7 @@ def _coordinates(system: System, q: Any) -> np.ndarray:
     return values
 
 
-def _in_numbers(M: Sparse, system: System, q: np.ndarray, t: float | None, model: Model) -> Sparse:
+def _numerical(M: Sparse, system: System, q: np.ndarray, t: float | None, model: Model) -> Sparse:
     """Return the entries of M numerically at a state."""
     entries = [system.arena.lift(x) for x in M.values()]
     if t is None and model.time in leaves(entries):

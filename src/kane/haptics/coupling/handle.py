@@ -82,8 +82,8 @@ def _measured(handle: Point) -> dict[str, Expr]:
 
 def _with_coupler(e: Equations, coupler: AnyCoupler) -> Equations:
     model = snapshot(e.model)
-    image = [model.input(name) for name in IMAGE]
-    for load in _loads(coupler, image):
+    proxy = [model.input(name) for name in IMAGE]
+    for load in _loads(coupler, proxy):
         load.effect()
         model.loads.append(load)
     found = formulate(model)
@@ -93,25 +93,25 @@ def _with_coupler(e: Equations, coupler: AnyCoupler) -> Equations:
     )
 
 
-def _loads(coupler: AnyCoupler, image: list[Expr]) -> list[Load]:
+def _loads(coupler: AnyCoupler, proxy: list[Expr]) -> list[Load]:
     """Return the loads of a coupler; a rigid coupler has none."""
     if isinstance(coupler, RigidCoupler):
         return []
-    return [_force(coupler, image), *([_torque(coupler, image)] if coupler.turns else [])]
+    return [_force(coupler, proxy), *([_torque(coupler, proxy)] if coupler.turns else [])]
 
 
-def _force(coupler: Coupler, image: list[Expr]) -> Force:
+def _force(coupler: Coupler, proxy: list[Expr]) -> Force:
     """Return the force f = K (x_h - p) + B (v_h - v)."""
     n, handle, components = coupler.handle.body.model.ground, coupler.handle, []
     for k, axis in enumerate("xyz"):
         along = getattr(n, axis)
-        stretch, rate = image[k] - handle.position.dot(along), image[IMAGE_RATES + k] - handle.velocity.dot(along)
-        pull = image[IMAGE_SETTINGS] * stretch + image[IMAGE_SETTINGS + 2] * rate
+        stretch, rate = proxy[k] - handle.position.dot(along), proxy[IMAGE_RATES + k] - handle.velocity.dot(along)
+        pull = proxy[IMAGE_SETTINGS] * stretch + proxy[IMAGE_SETTINGS + 2] * rate
         components.append(pull if axis in coupler.axes else 0.0)
     return Force(handle, components)
 
 
-def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
+def _torque(coupler: Coupler, proxy: list[Expr]) -> Torque:
     """Return the torque 2 (e_w K e - e x K e) + B (w_h - w); the quaternion (e_w, e) turns the handle into the proxy.
 
     Products of its components are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy.
@@ -120,7 +120,7 @@ def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
     body = coupler.handle.body
     n = body.model.ground
     axes, own = (n.x, n.y, n.z), (body.x, body.y, body.z)
-    R_h = Rotation.quaternion(*image[IMAGE_ROTATION : IMAGE_ROTATION + 4]).entries
+    R_h = Rotation.quaternion(*proxy[IMAGE_ROTATION : IMAGE_ROTATION + 4]).entries
     R = [[b.dot(a) for b in own] for a in axes]
     E = [[sum(R_h[i][k] * R[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
     on = [float(x) for x in coupler.coupled_axes[3:]]
@@ -128,6 +128,6 @@ def _torque(coupler: Coupler, image: list[Expr]) -> Torque:
     for i, axis in enumerate(axes):
         j, k = (i + 1) % 3, (i + 2) % 3
         turn = on[i] * (E[k][j] - E[j][k]) / 2 - (on[k] - on[j]) * (E[j][k] + E[k][j]) / 2
-        rate = image[IMAGE_RATES + 3 + i] - body.angular_velocity.dot(axis)
-        components.append(image[IMAGE_SETTINGS + 1] * turn + on[i] * image[IMAGE_SETTINGS + 3] * rate)
+        rate = proxy[IMAGE_RATES + 3 + i] - body.angular_velocity.dot(axis)
+        components.append(proxy[IMAGE_SETTINGS + 1] * turn + on[i] * proxy[IMAGE_SETTINGS + 3] * rate)
     return Torque(body, components)

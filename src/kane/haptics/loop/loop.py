@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
-from kane.haptics.coupling.coupler import Safety
 from kane.haptics.coupling.handle import IMAGE, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps
@@ -23,6 +22,7 @@ from kane.haptics.coupling.prediction import passing_of, tried
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.realtime import favour_watchdog, promote
+from kane.haptics.safety.force_limits import Safety
 from kane.haptics.system_calls import system_calls
 from kane.native.arrays import AT_ONCE, CHANGED, TIME, Course, Indices, Matrix, Vector
 from kane.native.call import NativeLoop
@@ -217,7 +217,7 @@ class Loop:
 
 
 def begun_loop(
-    hand: Device,
+    device: Device,
     mechanism: tuple[Coupled, InitialValueProblem, IntegratorState, Method, PassiveSteps | RigidSteps | None],
     rules: Vector,
     first: Vector,
@@ -227,7 +227,7 @@ def begun_loop(
     """Open the device and return its channel with a loop that has not ticked yet; release the device on errors.
 
     Args:
-        hand: the device.
+        device: the device.
         mechanism: mechanism with its coupler, initial value problem, integrator state, method, and data of the steps.
         rules: see ``loop_arrays``.
         first: the first command.
@@ -239,8 +239,8 @@ def begun_loop(
     require(predict, bool, "predict= of a Session takes True or False")
     held, problem, integration, method, passive = mechanism
     with ExitStack() as undo:
-        channel = hand.begin()
-        undo.callback(hand.end, channel, 0.0)
+        channel = device.begin()
+        undo.callback(device.end, channel, 0.0)
         circuit = new_circuit((held, problem, integration), channel, rules, first)
         if isinstance(passive, RigidSteps):
             passive, circuit = passive.of(circuit)
@@ -335,13 +335,13 @@ def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool)
     return rules
 
 
-def giving_back(session: Any, hand: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Any]:
+def giving_back(session: Any, device: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Any]:
     """Return a finalizer that releases the device once, in this process, at the latest when the session is deleted."""
     process = os.getpid()
 
     def end() -> None:
         if process == os.getpid():
-            hand.end(channel, loop.ticks * loop.period)
+            device.end(channel, loop.ticks * loop.period)
 
     call = weakref.finalize(session, end)
     call.atexit = False

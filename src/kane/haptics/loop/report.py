@@ -87,7 +87,7 @@ class Report:
     torque: float
     faults: tuple[Fault, ...]
     released: tuple[float, ...]
-    foreseen: tuple[int, int]
+    predicted: tuple[int, int]
     passed: tuple[int, int]
     events: tuple[tuple[float, str, str], ...]
     missing: tuple[str, ...]
@@ -112,9 +112,9 @@ class Report:
             "the simulation",
             f"largest force {self.force:.3g} N" + (f", largest torque {self.torque:.3g} N m" if self.torque else ""),
         ]
-        if self.foreseen[0]:
+        if self.predicted[0]:
             lines.append(
-                f"prediction: the position was correct in {self.foreseen[0]} ticks; {self.foreseen[1]} of "
+                f"prediction: the position was correct in {self.predicted[0]} ticks; {self.predicted[1]} of "
                 "them were computed before they were due"
             )
         if self.passed[0]:
@@ -139,12 +139,12 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
     """
     if not len(log):
         return np.zeros(0)
-    image, handle = (log[:, place : place + 7] for place in (at.OF_IMAGE, at.OF_HANDLE))
+    proxy, handle = (log[:, place : place + 7] for place in (at.OF_IMAGE, at.OF_HANDLE))
     ratios = rules[at.SCALE : at.SCALE + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
     energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
     with np.errstate(invalid="ignore", over="ignore"):  # diverged simulations have infinite values
-        turn = multiply_quaternions(image[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
-        stored = log[:, at.OF_SETTINGS] * (image[:, :3] - handle[:, :3]).T ** 2 / 2
+        turn = multiply_quaternions(proxy[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
+        stored = log[:, at.OF_SETTINGS] * (proxy[:, :3] - handle[:, :3]).T ** 2 / 2
         stored += log[:, at.OF_SETTINGS + 1] * 2 * turn.T**2 * rules[at.AXES + 3 :, None]
         return energies[:, 0] * ratios[0] + energies[:, 4] * ratios[1] + energies[:, 1] + stored.sum(axis=0)
 
@@ -182,7 +182,7 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         torque=float(torque.max(initial=0.0)),
         faults=_faults(log),
         released=_released(log),
-        foreseen=(int(loop.circuit.counts[at.AGREED]), int(loop.circuit.counts[at.ADOPTED])),
+        predicted=(int(loop.circuit.counts[at.AGREED]), int(loop.circuit.counts[at.ADOPTED])),
         passed=_passed([event.time for event in found if event.cause == KINDS[STEPPED]], period),
         events=tuple((event.time, event.name, event.cause) for event in found),
         missing=missing,

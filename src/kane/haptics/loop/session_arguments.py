@@ -10,14 +10,14 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.haptics.coupling.coupler import Safety
 from kane.haptics.coupling.handle import IMAGE, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps, rigid_steps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps, passive_steps
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler, largest_inertia
 from kane.haptics.devices.device import Device
 from kane.haptics.loop.commands import CommandPost
-from kane.haptics.safety.limits import coupler_limits
+from kane.haptics.safety.coupler_limits import coupler_limits
+from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Vector
 from kane.native.haptics import loop_arrays as at
@@ -29,16 +29,16 @@ from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.penetration import refuse_start
 
 
-def warn_of(hand: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps | None = None) -> None:
+def warn_of(device: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps | None = None) -> None:
     """Warn if the free device handle is unstable at a wall with this coupler, or with the mass of a rigid coupler."""
-    if not hand.traits.pushes:
+    if not device.traits.pushes:
         return
     if isinstance(coupler, RigidCoupler):
         if isinstance(steps, RigidSteps):
-            _warn_of_inertia(hand, coupler, steps.inertia)
+            _warn_of_inertia(device, coupler, steps.inertia)
         return
     limits = coupler_limits(
-        hand,
+        device,
         damping=coupler.damping,
         turning_damping=coupler.turning_damping,
         scale=coupler.scale,
@@ -60,18 +60,18 @@ def warn_of(hand: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps 
             )
 
 
-def require_axes_of(hand: Device, coupler: AnyCoupler) -> None:
+def require_axes_of(device: Device, coupler: AnyCoupler) -> None:
     """Raise if the coupler acts along or about an axis that the device does not have.
 
     Raises:
         ModelError: the device lacks an axis of the coupler.
     """
-    traits = hand.traits
+    traits = device.traits
     for word in ("axes", "turns"):
         wanted, there = getattr(coupler, word), getattr(traits, word)
         if not set(wanted) <= set(there):
             raise ModelError(
-                f"the coupler has {word}={wanted!r}, and this {type(hand).__name__} has {word}={there!r}; give the "
+                f"the coupler has {word}={wanted!r}, and this {type(device).__name__} has {word}={there!r}; give the "
                 "coupler axes of the device only"
             )
 
@@ -110,9 +110,9 @@ def prepare_tick_steps(
     return passive_steps(held, coupler.coupled_axes, problem.parameters, len(plan.names) - len(IMAGE))
 
 
-def _warn_of_inertia(hand: Device, coupler: RigidCoupler, inertia: float) -> None:
+def _warn_of_inertia(device: Device, coupler: RigidCoupler, inertia: float) -> None:
     """Warn if the free device handle is unstable with this inertia behind a rigid coupler."""
-    felt, most = inertia * coupler.scale * coupler.force_scale, largest_inertia(hand, follow=coupler.follow)
+    felt, most = inertia * coupler.scale * coupler.force_scale, largest_inertia(device, follow=coupler.follow)
     if felt > most:
         warnings.warn(
             f"a mass of {felt:.4g} kg at the hand is not stable with this device: with follow = {coupler.follow:g} "
@@ -121,7 +121,7 @@ def _warn_of_inertia(hand: Device, coupler: RigidCoupler, inertia: float) -> Non
         )
 
 
-def require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -> None:
+def require_kinds(dyn: Any, device: Any, coupler: Any, safety: Any, method: Any) -> None:
     """Raise if an argument of a session has the wrong type.
 
     Raises:
@@ -129,7 +129,7 @@ def require_kinds(dyn: Any, hand: Any, coupler: Any, safety: Any, method: Any) -
     """
     for value, kind, wanted in (
         (dyn, Dynamics, "Dynamics, as kane.build(equations) makes them"),
-        (hand, Device, "a device such as kane.haptics.Simulated()"),
+        (device, Device, "a device such as kane.haptics.Simulated()"),
         (coupler, AnyCoupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
         (safety, Safety, "kane.haptics.Safety(...)"),
     ):

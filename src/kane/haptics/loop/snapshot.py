@@ -38,7 +38,7 @@ class Snapshot(NamedTuple):
     torque: Vector
     q: Vector
     u: Vector
-    image: Vector
+    proxy: Vector
     handle: Vector
     pull: Vector
     energies: Vector
@@ -49,7 +49,7 @@ class Coupling(NamedTuple):
 
     dyn: Dynamics
     parameters: Vector
-    hand: Device
+    device: Device
     coupler: AnyCoupler
 
 

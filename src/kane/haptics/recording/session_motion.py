@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from kane.errors import ModelError
-from kane.haptics.coupling.coupler import Safety
 from kane.haptics.coupling.handle import IMAGE
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.device import Traits
 from kane.haptics.loop.loop import Loop
 from kane.haptics.recording.recording import Recording
+from kane.haptics.safety.force_limits import Safety
 from kane.native.arrays import Matrix, Vector
 from kane.native.haptics import loop_arrays as at
 from kane.simulation.inputs.input_plan import Held

@@ -31,14 +31,14 @@ def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, t
     values = name_coupling_parameters(coupling)
     rows = np.append(np.arange(len(log)), len(log) - 1)  # the end has the values of the last tick
     held = (log[rows, at.OF_STATUS] != at.IDLE)[:, None]
-    handle, image, pull, moment, force, torque = (
+    handle, proxy, pull, moment, force, torque = (
         np.where(held, log[rows, place : place + 3], 0.0)
         for place in (at.OF_HANDLE, at.OF_IMAGE, at.OF_PULL, at.OF_PULL + 3, at.OF_FORCE, at.OF_FORCE + 3)
     )
     nowhere = np.zeros(3)
     arrows = [
         Arrow(COUPLER_ARROW, 0, nowhere, handle, pull, moment),
-        Arrow(HAND_ARROW, 0, nowhere, image, force / coupler.force_scale, torque / coupler.torque_scale),
+        Arrow(HAND_ARROW, 0, nowhere, proxy, force / coupler.force_scale, torque / coupler.torque_scale),
     ]
     shown = shown_run(run, "run", dyn, ())
     ledger = dict(zip(LEDGER, np.vstack([energies_of(log), energies]).T, strict=False))

@@ -78,7 +78,7 @@ class ChartedContactSwitching(ContactSwitching):
 
     def told(self, integration: IntegratorState, record: Record) -> Record:
         declared, found = self._charts.told(integration, record), super().told(integration, record)
-        own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "in_numbers")}
+        own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "numerical")}
         return replace(declared, **own)
 
     def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:

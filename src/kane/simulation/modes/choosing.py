@@ -58,7 +58,7 @@ class ChoiceSwitching(ModeSource):
             # The choice in force goes on in numbers, until the next state that is settled finds its expressions.
             stage = stage_in_force(integration.system, SETTLE, newest.pair[1])
             stage.view(np.int64)[RANK], stage.view(np.int64)[order] = rank, columns
-            stage[newest.parts.in_numbers] = before[parts.in_numbers]
+            stage[newest.parts.numerical] = before[parts.numerical]
             enter(integration.system, len(integration.system.automaton.table) - 1)
 
     @property
@@ -78,7 +78,7 @@ class ChoiceSwitching(ModeSource):
         met, known = self.met(integration, record), self._functions.known
         self.meet(met)
         slow = tuple(mode for names, mode in zip(met, record.modes, strict=True) if names not in known)
-        return replace(record, in_numbers=slow)
+        return replace(record, numerical=slow)
 
 
 def _functions(dyn: Dynamics) -> SelectionFunctions:

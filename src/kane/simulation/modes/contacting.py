@@ -230,8 +230,8 @@ class ContactSwitching(ModeSource):
         worst, slips = history.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
         kept = np.column_stack([np.maximum(worst, permanent), integration.notes()])
-        words = self._in_numbers(integration, statuses)
-        return replace(record, constraints=kept, contact_log=contact_log, slips=slips, in_numbers=words)
+        words = self._numerical(integration, statuses)
+        return replace(record, constraints=kept, contact_log=contact_log, slips=slips, numerical=words)
 
     def met(self, integration: IntegratorState, record: Record) -> Collection[tuple[int, ...]]:
         return self._met_by(integration) if self._at(0).posed.dyn.ahead.met else ()
@@ -261,7 +261,7 @@ class ContactSwitching(ModeSource):
     def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
         return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]
 
-    def _in_numbers(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
+    def _numerical(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
         """The modes met that are not compiled, in words, where some are."""
         compiled = self._at(0).functions.parts.modes
         if not compiled.expected:

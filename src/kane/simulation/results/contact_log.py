@@ -18,7 +18,7 @@ from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
 
-COMES_AND_GOES = "contact, stop, stick, latch or switch"
+INTERMITTENT_KINDS = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
 # Cause recorded when the friction of a sliding contact leaves no consistent normal force (Painleve's paradox).
 JAMS = "jams"
@@ -116,7 +116,7 @@ class ForcesByName(dict[str, NDArray[Any]]):
         parts = parts_named(name, list(self)) if isinstance(name, str) else []
         if parts:
             raise ModelError(f"{name!r} has the parts {', '.join(map(repr, parts))}: ask for the reactions of one part")
-        raise ModelError(f"there is no {COMES_AND_GOES} {shown(name)}; {near(name, list(self))}")
+        raise ModelError(f"there is no {INTERMITTENT_KINDS} {shown(name)}; {near(name, list(self))}")
 
 
 def occurrences(values: Callable[[str], NDArray[Any]]) -> Iterator[Occurrence]:
@@ -157,7 +157,7 @@ def places_named(name: Any, names: Sequence[str]) -> list[int]:
         ModelError: no constraint has this name.
     """
     parts = parts_named(name, names) if isinstance(name, str) else []
-    return [index_of_name(x, names, COMES_AND_GOES) for x in parts or [name]]
+    return [index_of_name(x, names, INTERMITTENT_KINDS) for x in parts or [name]]
 
 
 def table(events: Sequence[Occurrence], length: float, push: float, speed: float) -> str:

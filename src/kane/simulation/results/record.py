@@ -134,14 +134,14 @@ class Record:
     contact_log: ContactLog | None = None
     slips: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 2)))
     modes: tuple[str, ...] = ()
-    in_numbers: tuple[str, ...] = ()
+    numerical: tuple[str, ...] = ()
 
     def labelled(self, attributes: Mapping[str, Any]) -> Labelled:
         """Return all data by name, with units; ``attributes`` are the settings of the run."""
         layout, states = self.layout, self.states
         nq = len(layout.coordinates)
         joules = {"units": "J"}
-        met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (NUMERICAL_MODES, self.in_numbers)) if x}
+        met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (NUMERICAL_MODES, self.numerical)) if x}
         told = ({}, {}) if self.contact_log is None else (self.contact_log.variables(), self.contact_log.coordinates())
         return Labelled(
             variables=self._events()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive
 from kane.haptics.devices.device import Device, Traits
+from kane.haptics.safety.force_limits import CAP, TORQUE_CAP
 from kane.haptics.safety.sampled_loop import SampledLoop
 
 # Matching damping relative to the device's mass over T/2 + td. Up to this value the stability limit grows with B
@@ -18,7 +19,6 @@ MATCHING_DAMPING_FRACTION = 0.1
 GRAIN = 0.02
 # Number of dampings that are tested for the largest limit.
 DAMPING_TRIALS = 50
-CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, default limits of a session
 
 
 @dataclass(frozen=True)
