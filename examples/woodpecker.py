@@ -1,7 +1,7 @@
 """A woodpecker hops down its pole: Pfeiffer's toy with the data of Glocker (1995; ASME DETC 2001), and its limit cycle.
 
-A sleeve with play slides down a pole; a bird is attached to it by a spring. Angles are small. The published limit cycle,
-with Moreau's impact law, passes phi_S = -0.2788 at -0.3411 m/s and -7.4583 rad/s; Routh's law differs by a few per cent.
+A sleeve with play slides down a pole; a bird hangs on it by a spring. Angles are small. The published limit cycle, with
+Moreau's impact law, passes phi_S = -0.2788 at -0.3411 m/s and -7.4583 rad/s; Routh's law differs by a few per cent.
 """
 
 from collections.abc import Sequence
