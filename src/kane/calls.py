@@ -145,7 +145,10 @@ def _answering(function: Callable[..., Any], title: str, *, bound: bool = False)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise  # the error comes from inside the function
-            name = type(args[0]).__name__ if title.endswith("__init__") else title
+            name = title
+            if bound and args:  # the class of the object, which may inherit the method
+                method = title.rpartition(".")[2]
+                name = type(args[0]).__name__ + ("" if method == "__init__" else f".{method}")
             wrong = _misfit(inspect.signature(function), name, args[bound:], kwargs, bound)
             if wrong is None:
                 raise

@@ -280,7 +280,7 @@ def test_whether_constraints_are_integrable_is_asked_again_for_other_parameters(
 
 def test_an_assembly_prints_as_a_table(linkage):
     text = str(kane.assemble(linkage, q={"q1": 1.0}, u={"u1": 2.0}, fixed=["q1", "u1"]))
-    assert text.splitlines()[0].split() == ["q1", "1", "rad", "free"]
+    assert text.splitlines()[0].split() == ["q1", "1", "rad", "independent"]
     assert "rank 3, residual" in text
 
 

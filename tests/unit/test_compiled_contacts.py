@@ -113,7 +113,7 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
     dyn, fast = built(name)
     numeric, own, rng = contact_functions(dyn), contact_functions(fast), np.random.default_rng(0)
     place, looked_at, in_programs = own.parts.held.stop + CHOSEN, set(), set()
-    for k, statuses in [(k, s) for k, s in enumerate(fast.ahead.statuses) for _ in range(8)]:
+    for k, statuses in [(k, s) for k, s in enumerate(fast.compiled_modes.statuses) for _ in range(8)]:
         q, u = 0.4 * rng.normal(size=len(dyn.equations.q)), rng.normal(size=len(dyn.equations.u))
         for start in dyn.equations.quaternions:
             q[start : start + 4] = [1.0, *(0.3 * rng.normal(size=3))]
@@ -149,7 +149,7 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
         ways = [changing(f, s).view(np.float64)[:, ALONG:BEGUN] for f, s in zip((numeric, own), again, strict=True)]
         assert ways[1] == pytest.approx(ways[0], abs=1e-12)
         assert np.array_equal(*(changing(f, s)[:, :ALONG] for f, s in zip((numeric, own), again, strict=True)))
-    assert looked_at == {*range(len(fast.ahead.statuses))}
+    assert looked_at == {*range(len(fast.compiled_modes.statuses))}
     words = dict(enumerate(fast.modes))
     assert in_programs == {k for k, mode in words.items() if "lock held" not in mode and (k > 0 or name == "slider")}
 

@@ -181,7 +181,7 @@ def test_expressions_that_lose_digits_are_left_for_numbers():
     start = kane.assemble(dyn)
     run = kane.simulate(dyn, until=0.2, q=start.q, u=start.u, times=np.linspace(0.0, 0.2, 21))
     fast = kane.compile_modes(dyn, run.modes, near=start)
-    eqs, embedding = dyn.equations, fast.ahead.chosen(dyn.equations)[0].embedding
+    eqs, embedding = dyn.equations, fast.compiled_modes.chosen(dyn.equations)[0].embedding
     own = {"state": (eqs.t, *eqs.q, *eqs.u), "rest": (), "parameters": eqs.parameters}
     divisors = dyn.compile(Program("divisors", embedding.fails_where, **own))
     values, stage = divisors.stage(dyn.parameters), fast.project.stage(dyn.parameters)

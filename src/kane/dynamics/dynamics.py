@@ -120,11 +120,11 @@ class Dynamics(Displayed):
         self,
         equations: Equations,
         compile: Callable[[Any], Any],
-        ahead: CompiledModes = NO_COMPILED_MODES,
+        compiled_modes: CompiledModes = NO_COMPILED_MODES,
     ) -> None:
         self._equations = equations
         self._compile = compile
-        self._ahead = ahead
+        self._compiled_modes = compiled_modes
         self._calls: dict[str, StateFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._still = np.zeros(len(equations.u))
@@ -135,7 +135,7 @@ class Dynamics(Displayed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle or copy the equations and the target only; code is loaded from the disk cache on demand."""
-        return Dynamics, (self._equations, self._compile, self._ahead)
+        return Dynamics, (self._equations, self._compile, self._compiled_modes)
 
     @property
     def equations(self) -> Equations:
@@ -143,14 +143,14 @@ class Dynamics(Displayed):
         return self._equations
 
     @property
-    def ahead(self) -> CompiledModes:
+    def compiled_modes(self) -> CompiledModes:
         """Modes that ``kane.compile_modes`` compiles in advance."""
-        return self._ahead
+        return self._compiled_modes
 
     @property
     def modes(self) -> tuple[str, ...]:
         """Modes given to ``kane.compile_modes``, written as in ``Trajectory.modes``; empty after ``kane.build``."""
-        return self._ahead.words
+        return self._compiled_modes.words
 
     @property
     def parameters(self) -> np.ndarray:
@@ -209,7 +209,7 @@ class Dynamics(Displayed):
 
     @cached_property
     def _embedded_functions(self) -> EmbeddedFunctions:
-        return EmbeddedFunctions(self.named, self._ahead)
+        return EmbeddedFunctions(self.named, self._compiled_modes)
 
     def forward(
         self, q: Any, u: Any, inputs: Any = None, t: Any = None, *, parameters: Any = None, out: Any = None

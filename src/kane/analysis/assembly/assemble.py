@@ -68,7 +68,7 @@ class Assembly:
         names = (*self.coordinates, *self.speeds)
         width, long = (max(map(len, words), default=0) for words in (names, self.units))
         values = zip(names, (*self.q, *self.u), self.units, strict=True)
-        marks = dict.fromkeys(self.free, "  free")
+        marks = dict.fromkeys(self.free, "  independent")
         rows = [f"{n:{width}}{x:18.9g} {unit:{long}}{marks.get(n, '')}".rstrip() for n, x, unit in values]
         rows.append(f"rank {self.rank}, residual {self.residual:.1e}, starts {self.tries}")
         lists = (("redundant", self.redundant), ("integrable", self.integrable))

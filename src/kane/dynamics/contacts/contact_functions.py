@@ -324,7 +324,7 @@ def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
     if not dyn.equations.intermittents:
         return None
-    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.named, dyn.ahead))
+    return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.named, dyn.compiled_modes))
 
 
 def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool = False) -> ContactParts:

@@ -66,7 +66,7 @@ def close_loop(dyn: Dynamics, expressions: Mapping[str, Expr]) -> ClosedLoop:
 def with_laws(dyn: Dynamics, expressions: Mapping[str, Expr]) -> Dynamics:
     """Return Dynamics with expressions in place of inputs; these inputs remain as arguments without effect."""
     eqs = dyn.equations
-    return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile, dyn.ahead)
+    return Dynamics(replace(substitute_inputs(eqs, **expressions), inputs=eqs.inputs), dyn.compile, dyn.compiled_modes)
 
 
 def resolve_replacements(equations: Equations, expressions: Mapping[str, Expr]) -> dict[Expr, Expr]:

@@ -85,4 +85,4 @@ def _functions(dyn: Dynamics) -> SelectionFunctions:
     """Those of Dynamics, with none of the choices compiled."""
     parts = getattr(dyn.project, "parts", None)
     assert isinstance(parts, SelectionParts)
-    return SelectionFunctions(parts, dyn.ahead.near, dyn.compile)
+    return SelectionFunctions(parts, dyn.compiled_modes.near, dyn.compile)

@@ -234,14 +234,14 @@ class ContactSwitching(ModeSource):
         return replace(record, constraints=kept, contact_log=contact_log, slips=slips, numerical=words)
 
     def met(self, integration: IntegratorState, record: Record) -> Collection[tuple[int, ...]]:
-        return self._met_by(integration) if self._at(0).posed.dyn.ahead.met else ()
+        return self._met_by(integration) if self._at(0).posed.dyn.compiled_modes.met else ()
 
     def meet(self, modes: Iterable[tuple[int, ...]]) -> None:
         self._at(0).meet(modes)
 
     def renew(self, integration: IntegratorState) -> None:
         here = self._at(integration.problem.key)
-        if not here.posed.dyn.ahead.met or integration.slow is not None:
+        if not here.posed.dyn.compiled_modes.met or integration.slow is not None:
             return
         here.meet(self._met_by(integration))
         before = here.functions

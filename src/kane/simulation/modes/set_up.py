@@ -28,6 +28,6 @@ def set_up(
         return ChartedContactSwitching(charted).problem(0) if dyn.equations.intermittents else charted.problem(0)
     if dyn.equations.intermittents:
         return ContactSwitching(dyn, inputs, parameters, events).problem(0)
-    if dyn.ahead.met:
+    if dyn.compiled_modes.met:
         return ChoiceSwitching(dyn, inputs, parameters, events).problem(0)
     return InitialValueProblem.of(dyn, inputs, parameters, events)

@@ -159,7 +159,10 @@ class Trajectory(Replayed):
 
     def _require_contact_log(self) -> None:
         if "status" not in self._run:
-            raise ModelError(f"{self._run.attributes.get('model')!r} has no intermittent constraints in this run")
+            raise ModelError(
+                f"{self._run.attributes.get('model')!r} has no intermittent constraints in this run; "
+                "kane.RevealedReactions(dyn, kane.reveal_reactions(dyn.equations, joint))(run) has joint reactions"
+            )
 
     @property
     def chart_switches(self) -> tuple[ChartSwitch, ...]:
