@@ -54,7 +54,7 @@ def test_ticks_are_taken_before_they_are_due_where_that_is_asked_for_and_the_ses
         assert ("prediction: the position was correct in" in done.output) == told
     run = kane.Trajectory.load(tmp_path / "crank.nc")
     again = replay(tmp_path / "crank.session", make_hand_scene("crank").dyn)
-    assert again.report.foreseen[0] > 0
+    assert again.report.predicted[0] > 0
     assert (again.trajectory.q == run.q).all()
 
 

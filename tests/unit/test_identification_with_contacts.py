@@ -199,7 +199,7 @@ def test_a_row_that_is_on_the_other_side_of_an_impact_is_named():
     random = np.random.default_rng(0)
     q, u = (x + s * random.normal(size=x.shape) for x, s in zip((run.q, run.u), NOISE, strict=True))
     u[10] *= -1.0  # as if it had bounced on the way
-    with pytest.raises(ModelError, match=r"off the data in row 10 at 0\.2 s by .* times the noise of y_dot"):
+    with pytest.raises(ModelError, match=r"misses the data in row 10 at 0\.2 s by .* times the noise of y_dot"):
         kane.identify(dyn, kane.Measurements(run.time, q, u), ["c"], noise=NOISE)
 
 

@@ -263,7 +263,7 @@ def test_one_page_at_a_time_has_the_mouse_and_another_may_have_it_afterwards(ses
     with kane.view(session) as view:
         with joined(view) as first, joined(view) as second:
             say(first, (0, 0, 0), False)
-            slot, _ = vars(session.coupling.hand)["_page"]
+            slot, _ = vars(session.coupling.device)["_page"]
             until(lambda: slot.has_sample)
             say(second, (0, 0, 0), False)  # it may look
             say(second, (0, 0, 0), True)

@@ -104,7 +104,7 @@ def test_root_widens_and_narrows_where_meshes_may_lie(tmp_path):
 def test_meshes_of_a_text_have_no_folder(tmp_path):
     text = ROBOT.format(base="", arm=mesh("m.stl"), tip=BOX)
     model = kane.load_urdf(text)
-    assert "give root=" in unseen(model)[0]
+    assert "set root=" in unseen(model)[0]
     assert len(model.shapes) == 1
     (tmp_path / "m.stl").write_text(STL)
     assert len(kane.load_urdf(text, root=tmp_path).shapes) == 2

@@ -230,7 +230,7 @@ def test_what_cannot_be_viewed_is_refused_by_name():
         (run, {"control": True}, "Stepper"),
         (many, {}, "does not hold its model"),
         (many, {"model": dynamics(), "arrows": ["q1"]}, "arrows= is for a run"),
-        (dynamics(), {"traces": ["x"]}, "traces= is of"),
+        (dynamics(), {"traces": ["x"]}, "traces= is for"),
         (kane.Stepper(dynamics()), {"ghosts": [run]}, "ghosts= is for a run"),
         (many, {"model": dynamics(), "plots": [[1.0]]}, "one of the names in plots"),
         (many, {"model": kane.library.four_bar()}, "the ensemble has the coordinates"),

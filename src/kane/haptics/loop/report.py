@@ -63,7 +63,7 @@ class Report:
         faults: faults that ended forces.
         released: times at which the coupler released the mechanism without a fault: 21 ms before the end of every run,
             and at ``disarm`` [s].
-        foreseen: number of ticks with a correct prediction of the device handle, and number of these ticks that were
+        predicted: number of ticks with a correct prediction of the device handle, and number of these ticks that were
             computed before they were due, see ``Session``; zero without ``predict``.
         passed: number of ticks taken as Moreau-Jean time steps, and the largest number of them in a row.
         events: transitions of intermittent constraints: time, name, cause.
