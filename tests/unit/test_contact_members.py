@@ -159,7 +159,7 @@ def two_planes(m, body, hinge, floor):
     m.contact(Plane(body.point(), body.y), floor)
 
 
-@refused(r"there is no contact of a Plane with a Sphere; .*; exchange feature and surface, contact\(surface, feature\)")
+@refused(r"there is no contact of a Plane with a Sphere; .*; exchange them: contact\(the Sphere, the Plane\)")
 def a_pair_the_other_way_round(m, body, hinge, floor):
     m.contact(Plane(body.point(), body.y), kane.Sphere(m.ground.point(), 1.0))
 

@@ -251,3 +251,14 @@ def test_an_interrupt_between_two_calls_of_a_python_function_is_kept():
     assert [type(error) for error in kept] == [KeyboardInterrupt]
     assert called == []
     assert np.isnan(out).all()
+
+
+@pytest.mark.parametrize("value", [np.zeros(11), [1.0], "20*sin(t)"])
+def test_an_input_that_is_no_number_says_how_samples_and_expressions_are_given(value):
+    m = kane.library.chain(1)
+    m.load(kane.Motor(m.connections[0], m.input("tau")))
+    dyn = kane.build(kane.formulate(m))
+    with pytest.raises(
+        kane.ModelError, match=r"input 'tau' is .*kane\.Interpolated\(times, values\), or an expression"
+    ):
+        kane.simulate(dyn, until=0.1, inputs={"tau": value})

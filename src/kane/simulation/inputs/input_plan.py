@@ -219,6 +219,11 @@ def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
         plan.samples[column] = samples
     elif callable(value):
         plan.functions[column] = _of_state(value, f"the input {name!r}")
+    elif isinstance(value, str) or np.ndim(value):
+        raise ModelError(
+            f"the input {name!r} is {shown(value)}; give a number, samples such as kane.Interpolated(times, values), "
+            "or an expression of the model such as kane.sin(model.time)"
+        )
     else:
         plan.constants[column] = named_vector({name: value}, [name], [0.0], "input")[0]
 

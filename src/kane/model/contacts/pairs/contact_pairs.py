@@ -108,7 +108,9 @@ def _instead(feature: Any, surface: Any) -> str:
     """Return the end of an error message that suggests another contact."""
     simpler = "give a simpler shape in place of one of them, such as a kane.Sphere, kane.Capsule or corners as points"
     if (type(surface), type(feature)) in CONTACT_RULES:
-        return f"exchange feature and surface, contact(surface, feature), or {simpler}"
+        return f"exchange them: contact(the {type(surface).__name__}, the {type(feature).__name__}); or {simpler}"
+    if not isinstance(feature, Point | Shape) or not isinstance(surface, Point | Shape):
+        return "give points and shapes, such as body.point() and kane.Plane(m.ground.point(), m.ground.z)"
     return simpler
 
 
