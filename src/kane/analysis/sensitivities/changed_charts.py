@@ -108,8 +108,8 @@ def charted_pieces(
 
     Args:
         run: as it was recorded.
-        march: the same again, all of its steps.
-        switching: of its charts.
+        integration: the same again, all of its steps.
+        mode_source: of its charts.
         motion: in the charts of a key.
     """
     atlas, states, stretches = mode_source.atlas, integration.states(), integration.stretches()

@@ -89,7 +89,7 @@ class Meeting:
 
     Attributes:
         strikes: what strikes.
-        candidates, constraints: of the whole model.
+        intermittents, constraints: of the whole model.
         before, after: statuses of all candidates.
         mode: the motion in which these statuses are in force.
         at: when, and the states on both sides.

@@ -78,7 +78,7 @@ class ContactModes:
 
     Attributes:
         modes: by now.
-        inputs, candidates: how many the model has.
+        inputs, intermittents: how many the model has.
         expected: whether there are any, or may be some later in a run.
     """
 

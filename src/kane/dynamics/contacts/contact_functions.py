@@ -199,8 +199,8 @@ class ContactFunctions:
         equations: with the rows of all candidates.
         parts: the programs called.
         rhs: [qdot, udot] in the mode of the stage.
-        settle: the state on the rows in force, as ``Dynamics.project``.
-        settle_end: the same for the end of a step of a run, whose last slope it may make use of.
+        project: the state on the rows in force, as ``Dynamics.project``.
+        project_step_end: the same for the end of a step of a run, whose last slope it may make use of.
         guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
             gives.
         change: an excursion, see ``kane.native.contacts.blocks.ChangePlaces``.

@@ -51,7 +51,7 @@ class Embedding(ABC):
         redundant: names of the redundant rows, which the other rows imply. If the selection was made near a state, they
             imply them at regular states only. A run records and checks the residuals of redundant rows, too.
         fails_where: divisors; where one of them vanishes, this speed selection fails.
-        in_numbers: names of the programs without expressions, whose values native code computes at each state.
+        numerical: names of the programs without expressions, whose values native code computes at each state.
         evaluated: names of the programs that one evaluation of udot and qdot takes.
         counted: names of the programs in a table of operation counts.
         remark: phrase that qualifies these counts, or an empty string.

@@ -24,7 +24,7 @@ class Snapshot(NamedTuple):
         status, fault: "idle", "armed" or "ending"; the fault that ended the force, in words.
         force, torque: latest values written to the device [N], [N m], (3,) each.
         q, u: coordinates and speeds of the mechanism.
-        image, handle: positions of the proxy and of the handle at the last tick [m], (3,) each; NaN before the first.
+        proxy, handle: positions of the proxy and of the handle at the last tick [m], (3,) each; NaN before the first.
         pull: force and torque of the coupler on the mechanism at the last tick [N], [N m], (6,).
         energies: energy given to the operator at the start of the tick; energy given to the mechanism, kinetic and
             potential energy at its end [J], (4,).

@@ -42,7 +42,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
     """Take one step of Moreau and Jean from where a march stands, and note it; whether that was possible.
 
     Args:
-        march: moved in place.
+        integration: moved in place.
         functions: of its model.
         changes: of the march until now, and the notes of each.
     """

@@ -120,7 +120,7 @@ class Record:
         contact_log: log of the intermittent constraints; None if there are none.
         slips: slip velocity of each contact in space, NaN unless it slides with friction, (times, constraints, 2).
         modes: names of the speed selections that the run encountered.
-        in_numbers: names of the modes without compiled equations, if the run has compiled modes.
+        numerical: names of the modes without compiled equations, if the run has compiled modes.
     """
 
     layout: Layout
