@@ -124,12 +124,12 @@ def smallest_pivot(t):
 
 @pytest.fixture(scope="module")
 def mechanisms():
-    """Every one by fronts, small as it may be."""
+    """Every one by fronts, small as it may be, and apart from the cache: no other test may find these plans."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "A_FRONT", -(10**6))
         made = {}
         for name, (make, guess) in MECHANISMS.items():
-            dyn = kane.build(kane.formulate(make()))
+            dyn = kane.build(kane.formulate(make()), target=kane.LLVM(cache=False))
             made[name] = dyn, kane.assemble(dyn, **guess)
             assert dyn.function("rhs").parts.plan.number > 0
             assert dyn.project.parts.plan.number > 0

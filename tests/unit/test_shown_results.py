@@ -114,7 +114,7 @@ def test_the_size_of_momenta_bounds_them_whatever_the_motion():
 def test_an_assembled_state_has_units(loop):
     start = loop[2]
     lines = [line.split() for line in str(start).splitlines()]
-    assert lines[0] == ["q1", "0.5", "rad", "free"]
+    assert lines[0] == ["q1", "0.5", "rad", "independent"]
     assert lines[4][0] == "u2"
     assert lines[4][2:] == ["rad/s"]
 
