@@ -61,6 +61,8 @@ class Jump(NamedTuple):
 NO_NEXT_MODE = (Outcome.REFUSED, Outcome.NO_GUARD, Outcome.ENDLESS)
 # This many transitions within this fraction of a run count as accumulating (Zeno behaviour).
 ZENO_TRANSITIONS, ZENO_SPAN = 100, 1e-3
+# Intervals of fewer units in the last place of the time than this are rounding.
+ROUNDING = 64
 
 
 def explain(problem: InitialValueProblem, integration: IntegratorState, outcome: Outcome) -> SimulationError:
@@ -123,12 +125,16 @@ def _ever_faster(integration: IntegratorState) -> str:
 
 
 def _accelerates(integration: IntegratorState) -> bool:
-    """Check whether the second half of the last transitions took less than half of the time of the first half."""
+    """Check whether the last transitions accelerate, or come at the shortest intervals that rounding allows.
+
+    They accelerate if the second half of them took less than half of the time of the first half.
+    """
     times = _last_changes(integration)
     if len(times) < ZENO_TRANSITIONS:
         return False
     first, middle, last = times[0], times[ZENO_TRANSITIONS // 2], times[-1]
-    return bool(2.0 * abs(last - middle) < abs(middle - first))
+    shortest = ZENO_TRANSITIONS * ROUNDING * np.spacing(abs(last))
+    return bool(2.0 * abs(last - middle) < abs(middle - first) or 0.0 < abs(last - first) < shortest)
 
 
 def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Iterator[str]:
