@@ -79,7 +79,7 @@ class NamedPrograms:
         return None if what is None else self._given.system.arena.history.key(what)
 
     def _what(self, name: str) -> str | None:
-        """Return what stands for a program of these equations and for the code that derives it."""
+        """Return a text that identifies a program of these equations and the code that derives it."""
         digest, path = self._digest
         return None if digest is None else json.dumps([digest, path, name])
 

@@ -19,8 +19,8 @@ PARTS_WITHOUT_EQUATIONS = ("shapes", "notes")
 def equations_digest(equations: Equations) -> str | None:
     """Return the hash of equations and of the sources that derive programs from them; None if there is none.
 
-    There is no digest of equations that are not those of a whole model, nor of models with joints or loads from
-    outside kane, nor of models with Python functions: no hash covers their code.
+    Equations of a part of a model have no digest. Models with joints or loads from outside kane, or with Python
+    functions, have none either: no hash covers their code.
     """
     if not equations.whole:
         return None

@@ -1,4 +1,4 @@
-"""What callers of native code need to know of its program, as text in the cache."""
+"""Description of native code for its callers: lengths of its arrays, kept as text in the cache."""
 
 from __future__ import annotations
 

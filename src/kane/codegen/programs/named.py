@@ -1,4 +1,4 @@
-"""Programs that are derived when they are asked for, under a key that stands for their derivation."""
+"""Programs that are derived only when they are needed; a key identifies each derivation."""
 
 from __future__ import annotations
 

@@ -359,7 +359,7 @@ def _permanent(eqs: Equations) -> Sequence[Equation]:
 
 
 def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str, Callable[[], Program]]]:
-    """What ``ContactParts.quick`` is made of besides the factor: names, and functions that derive the programs."""
+    """Return the programs of ``ContactParts.quick`` besides the factor: their names, and functions that derive them."""
     m, permanent = len(eqs.constraints), _permanent(eqs)
     found: dict[int, tuple[str, Callable[[], Program]]] = {SUBSTITUTION: ("substitution", responses.substitution)}
     if permanent:

@@ -50,7 +50,7 @@ class ChartedContactSwitching(ContactSwitching):
         return self._charts.start(problem, t, q, u)
 
     def admit(self, integration: IntegratorState, key: int) -> None:
-        """See ``ModeSource``: what is in force goes on as it is; the speeds that depend on others are chosen anew."""
+        """See ``ModeSource``: constraints in force stay in force, and the dependent speeds are selected anew."""
         before, problem, automaton = integration.problem, self.problem(key), integration.system.automaton
         parts = self._at(before.key).functions.parts
         kept = self._stage(integration)[parts.moving].copy()
