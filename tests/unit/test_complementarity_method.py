@@ -250,6 +250,17 @@ def test_what_parts_gives_its_force_up_and_accelerations_follow():
     np.testing.assert_allclose(p.a, p.W @ p.f + p.b, rtol=1e-11)
 
 
+@pytest.mark.parametrize(("below", "closed", "unknown"), [(0.5, 0.0, 0), (0.5, 1.0, 1), (0.5, 0.25, 0), (-0.5, 0.0, 1)])
+@pytest.mark.parametrize("least", [0.0, 2.0])
+def test_a_contact_parts_when_its_shifted_reaction_is_further_below_the_least_than_allowed(
+    below, closed, unknown, least
+):
+    p = problem(np.eye(1), [0.0], [(0, 1, 0)], [0.0], [least])
+    p.f[0], p.shift[0], p.a[0] = 1.0, least - below, 0.0
+    assert method.choose_unknown(p, closed) == unknown
+    assert p.f[0] == (1.0 if unknown else least)
+
+
 @pytest.mark.parametrize(("tangents", "contacts"), [(1, 3), (2, 2)])
 def test_near_a_solution_each_step_squares_the_error(tangents, contacts):
     slipped = 0
