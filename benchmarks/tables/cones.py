@@ -10,7 +10,8 @@ from numba import njit
 from benchmarks.mode import Mode
 from benchmarks.report import Table
 from kane.native.compile.entries import OPTIONS, entries
-from kane.native.contacts.complementarity import Complementarity, solve_complementarity
+from kane.native.contacts.complementarity import solve_complementarity
+from kane.native.memory.views import ReactionProblem, reaction_problem_at, reaction_problem_size
 
 Array = npt.NDArray[np.float64]
 CONTACTS, SOLVED, AGAIN = 6, 1e-12, 10
@@ -84,12 +85,12 @@ def table(mode: Mode) -> Table:
     return result
 
 
-def _problem(lot: Lot, rng: np.random.Generator) -> Complementarity:
+def _problem(lot: Lot, rng: np.random.Generator) -> ReactionProblem:
     A, m = rng.normal(size=(lot.speeds, lot.speeds)), CONTACTS * (1 + lot.tangents)
     J = rng.normal(size=(m, lot.rank)) @ rng.normal(size=(lot.rank, lot.speeds))
     W = J @ np.linalg.solve(A @ A.T + 0.1 * np.eye(lot.speeds), J.T)
     friction: Array = rng.uniform(0, 1, CONTACTS)
-    blocks = np.array([(k * (1 + lot.tangents), 1, lot.tangents) for k in range(CONTACTS)], np.int64).ravel()
-    f, least, z, (K, S) = np.zeros(m), np.zeros(CONTACTS), np.zeros((8, m)), np.zeros((2, m, m))
-    given = (0.5 * (W + W.T), J @ rng.normal(size=lot.speeds), f, blocks, friction, least)
-    return Complementarity(*given, z[0], z[1], K, S, z[2], z[3], z[4], z[5], z[6], z[7], np.zeros(3 * m, np.int64))
+    p = reaction_problem_at(np.zeros(reaction_problem_size(m, CONTACTS)), 0, m, CONTACTS)
+    p.W[:], p.b[:], p.bound[:], p.pushes[:] = 0.5 * (W + W.T), J @ rng.normal(size=lot.speeds), friction, 1
+    p.row[:], p.tangents[:] = np.arange(0, m, 1 + lot.tangents), lot.tangents
+    return p

@@ -17,7 +17,8 @@ from benchmarks.mode import Mode
 from benchmarks.report import Table, nanoseconds
 from benchmarks.timing import interleaved
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
-from kane.native.contacts.header import CHANGING, HELD, OPEN, SLIDING, STATUS
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import HELD, OPEN, SLIDING
 
 Array = npt.NDArray[np.float64]
 G = 9.81
@@ -66,7 +67,7 @@ def _scene(model: kane.Model) -> Scene:
     functions = contact_functions(dyn)
     assert functions is not None
     stage = functions.rhs.stage(dyn.parameters)
-    status = stage.view(np.int64)[functions.changing].reshape(-1, CHANGING)[:, STATUS]
+    status = constants_of(stage).state.status
     return Scene(dyn, functions, stage, status)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.contacts.blocks import change_places
-from kane.native.contacts.header import ALONG, BEGUN, CHANGING, HELD, OPEN, SLIDING
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.contacts.quick import BLURRED, LEAST_BEGUN, SLOW
+from kane.native.memory.views import transition_at
 
 
 class Changed(NamedTuple):
@@ -41,10 +42,9 @@ class ContactMachine:
         self.functions = contact_functions(self.dyn)
         e = self.functions.equations
         self.intermittents, self.n, self.nq, self.m = e.intermittents, len(e.u), len(e.q), len(e.constraints)
-        self.places = change_places(len(self.intermittents), self.m, self.n, self.nq)
         self.stage = self.functions.rhs.stage(self.dyn.parameters)
-        changing = self.stage[self.functions.changing].reshape(-1, CHANGING)
-        self.status, self.along = changing.view(np.int64)[:, 0], changing[:, ALONG:BEGUN]
+        state = constants_of(self.stage).state
+        self.status, self.along = state.status, state.along
         first = self.m - sum(len(c.rows) for c in self.intermittents)
         self.permanent, self.rows = list(range(first)), []
         for c in self.intermittents:
@@ -71,10 +71,9 @@ class ContactMachine:
 
     def changed(self, out: np.ndarray) -> Changed:
         """Return the named outputs of "change"."""
-        at = self.places
-        numbers = (int(out[at.status]), int(out[at.cause]), int(out[at.kind]), float(out[at.energy_lost]))
-        statuses = [int(x) for x in out[at.statuses :]]
-        return Changed(out[at.u : at.status], *numbers, out[at.impulses : at.directions], statuses)
+        found = transition_at(out, 0, len(self.intermittents), self.m, self.n, self.nq)
+        numbers = (int(found.status[0]), int(found.cause[0]), int(found.kind[0]), float(found.energy_lost[0]))
+        return Changed(found.u, *numbers, found.impulses, [int(x) for x in found.statuses])
 
     def settled(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return q and u projected onto the active rows."""

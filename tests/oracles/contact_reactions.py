@@ -1,4 +1,4 @@
-"""Reactions of contacts by other methods: enumeration of all modes in the plane, Pinocchio's ADMM in space."""
+"""ReactionProblem of contacts by other methods: enumeration of all modes in the plane, Pinocchio's ADMM in space."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kane.native.contacts.complementarity import Complementarity, solve_complementarity
+from kane.native.contacts.complementarity import solve_complementarity
+from kane.native.memory.views import ReactionProblem, reaction_problem_at, reaction_problem_size
 
 OPEN, STUCK, FORTH, BACK = range(4)
 # Rounding of reactions and accelerations of magnitude 1.
@@ -39,13 +40,13 @@ def by_lot(rng: np.random.Generator, contacts: int, tangents: int, speeds: int, 
     return Contacts(0.5 * (W + W.T), J @ rng.normal(size=speeds), rng.uniform(0, 0.8, contacts), tangents)
 
 
-def problem(W: np.ndarray, b: np.ndarray, rows: list[int], friction: np.ndarray) -> Complementarity:
+def problem(W: np.ndarray, b: np.ndarray, rows: list[int], friction: np.ndarray) -> ReactionProblem:
     """Return the problem for kane's solver, started at zero; ``rows`` are the numbers of rows, normal row first."""
-    m, z = len(b), np.zeros((10, len(b)))
-    blocks = np.array([[sum(rows[:i]), 1, size - 1] for i, size in enumerate(rows)], np.int64).reshape(-1)
-    K, S = np.zeros((2, m, m))
-    scratch = (z[0], z[1], K, S, z[2], z[3], z[4], z[5], z[6], z[8], np.zeros(3 * m, np.int64))
-    return Complementarity(W, b, z[7], blocks, friction, np.zeros(len(rows)), *scratch)
+    m, k = len(b), len(rows)
+    p = reaction_problem_at(np.zeros(reaction_problem_size(m, k)), 0, m, k)
+    p.W[:], p.b[:], p.bound[:], p.pushes[:] = W, b, friction, 1
+    p.row[:], p.tangents[:] = np.cumsum([0, *rows[:-1]]), np.array(rows) - 1
+    return p
 
 
 def solved(c: Contacts, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:

@@ -28,8 +28,8 @@ PROGRAMS = {
 
 
 def _view(kind: type) -> Callable[..., np.ndarray]:
-    def at(pointer: int, offset: int, *lengths: int) -> np.ndarray:
-        size = math.prod(int(n) for n in lengths)
+    def at(pointer: int | np.ndarray, offset: int, *lengths: int) -> np.ndarray:
+        pointer, size = _address(pointer) if isinstance(pointer, np.ndarray) else pointer, math.prod(map(int, lengths))
         memory = (ctypes.c_double * max(size, 1)).from_address(pointer + 8 * int(offset))
         return np.ndarray(tuple(int(n) for n in lengths), kind, memory)
 
@@ -50,6 +50,9 @@ def views() -> Iterator[None]:
     with ExitStack() as stack:
         for old, kind in ((call.vector_at, float), (call.matrix_at, float), (call.integers_at, np.int64)):
             stack.enter_context(everywhere(old, _view(kind)))
+        stack.enter_context(
+            everywhere(call.integer_at, lambda memory, offset: int(_view(np.int64)(memory, offset, 1)[0]))
+        )
         yield
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import kane
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.contacts.header import GAP, NUMBERS
+from kane.native.memory.views import gap_terms_at
 from oracles import varied_scenes
 
 # End time of runs [s], and relative tolerance.
@@ -134,5 +134,8 @@ def gaps_of(dyn: kane.Dynamics, run: kane.Trajectory) -> np.ndarray:
     functions = contact_functions(dyn)
     gaps = functions.parts.gaps
     states = np.column_stack([run.time, run.q, run.u])
-    found = gaps(states, np.zeros(gaps.n_rest), gaps.stage(dyn.parameters)).reshape(len(states), -1, NUMBERS)
-    return found[:, [c.constraint.gap is not None for c in functions.equations.intermittents], GAP]
+    intermittents, found = (
+        functions.equations.intermittents,
+        gaps(states, np.zeros(gaps.n_rest), gaps.stage(dyn.parameters)),
+    )
+    return gap_terms_at(found, 0, len(intermittents)).gap[:, [c.constraint.gap is not None for c in intermittents]]

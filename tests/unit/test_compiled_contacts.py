@@ -13,8 +13,9 @@ import kane
 from kane import ModelError
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.arrays import SETTLE
-from kane.native.contacts.ahead import CHOSEN, NONE
-from kane.native.contacts.header import ALONG, BEGUN, CHANGING, STATUS
+from kane.native.contacts.ahead import NONE
+from kane.native.contacts.constants import constants_of
+from kane.native.memory.views import compiled_modes_at
 from kane.simulation.mode_table import stage_in_force
 
 G = 9.81
@@ -84,8 +85,9 @@ def built(name):
     return dyn, kane.compile_modes(dyn, modes)
 
 
-def changing(functions, stage):
-    return stage.view(np.int64)[functions.changing].reshape(-1, CHANGING)
+def chosen_in(functions, stage):
+    """The number of the compiled mode in force in a stage, as an array that may be written."""
+    return compiled_modes_at(stage, functions.parts.moving.stop).chosen
 
 
 def in_mode(functions, dyn, statuses, along, state):
@@ -94,8 +96,8 @@ def in_mode(functions, dyn, statuses, along, state):
     Settled so often that directions by lot, against the slip by up to 179.9 degrees, have come to that of the slip.
     """
     stage = functions.rhs.stage(dyn.parameters)
-    changing(functions, stage)[:, STATUS] = statuses
-    changing(functions, stage).view(np.float64)[:, ALONG:BEGUN] = along
+    of = constants_of(stage).state
+    of.status[:], of.along[:] = statuses, along
     inputs = np.full(len(dyn.equations.inputs), 0.3)
     for _ in range(12):
         settled = functions.project(state, inputs, stage)
@@ -112,7 +114,7 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
     """
     dyn, fast = built(name)
     numeric, own, rng = contact_functions(dyn), contact_functions(fast), np.random.default_rng(0)
-    place, looked_at, in_programs = own.parts.held.stop + CHOSEN, set(), set()
+    looked_at, in_programs = set(), set()
     for k, statuses in [(k, s) for k, s in enumerate(fast.compiled_modes.statuses) for _ in range(8)]:
         q, u = 0.4 * rng.normal(size=len(dyn.equations.q)), rng.normal(size=len(dyn.equations.u))
         for start in dyn.equations.quaternions:
@@ -125,7 +127,7 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
         state = np.concatenate([[1.0], q, u])
         stages, states, inputs = zip(*(in_mode(f, dyn, statuses, along, state) for f in (numeric, own)), strict=True)
         if (
-            stages[1].view(np.int64)[place] == NONE
+            chosen_in(own, stages[1])[0] == NONE
             or np.abs(numeric.project(states[0], inputs[0], stages[0])[len(state) - 1]) > 1e-9
         ):
             continue  # digits would be lost there, or the rows contradict each other
@@ -146,9 +148,10 @@ def test_accelerations_guards_and_settled_states_are_those_found_in_numbers(name
         again = [s.copy() for s in stages]
         for f, s in zip((numeric, own), again, strict=True):
             f.project(states[0], inputs[0], s)
-        ways = [changing(f, s).view(np.float64)[:, ALONG:BEGUN] for f, s in zip((numeric, own), again, strict=True)]
-        assert ways[1] == pytest.approx(ways[0], abs=1e-12)
-        assert np.array_equal(*(changing(f, s)[:, :ALONG] for f, s in zip((numeric, own), again, strict=True)))
+        by_numbers, compiled = (constants_of(s).state for s in again)
+        assert compiled.along == pytest.approx(by_numbers.along, abs=1e-12)
+        assert np.array_equal(compiled.status, by_numbers.status)
+        assert np.array_equal(compiled.armed, by_numbers.armed)
     assert looked_at == {*range(len(fast.compiled_modes.statuses))}
     words = dict(enumerate(fast.modes))
     assert in_programs == {k for k, mode in words.items() if "lock held" not in mode and (k > 0 or name == "slider")}
@@ -327,7 +330,7 @@ def test_stages_that_name_no_mode_are_refused():
     dyn = kane.build(kane.formulate(crate()))
     functions = contact_functions(kane.compile_modes(dyn, ["free"]))
     stage = functions.rhs.stage(dyn.parameters)
-    stage.view(np.int64)[functions.parts.held.stop + CHOSEN] = 7
+    chosen_in(functions, stage)[0] = 7
     with pytest.raises(ModelError, match="this stage was not made for it"):
         functions.rhs(np.zeros(9), np.zeros(1), stage)
 
@@ -361,8 +364,8 @@ def test_modes_that_runs_meet_are_compiled_as_they_go():
     assert np.abs(own.q - first.q).max() < 1e-9
     functions, integration = own._problem.mode_source._at(0).functions, own._integration
     assert {*functions.parts.modes.statuses} >= {(1, 0), (0, 1)}
-    stage = stage_in_force(integration.system, SETTLE, functions.project).view(np.int64)
-    assert stage[functions.parts.held.stop + CHOSEN] != NONE
+    stage = stage_in_force(integration.system, SETTLE, functions.project)
+    assert chosen_in(functions, stage)[0] != NONE
     runs = [kane.simulate(d, **how) for d in (dyn, fast)]
     assert np.abs(runs[1].q - runs[0].q).max() < 1e-9
     assert "not compiled" not in str(runs[1])

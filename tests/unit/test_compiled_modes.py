@@ -15,9 +15,10 @@ import kane
 from kane import ModelError, library
 from kane.codegen.programs.program import Program
 from kane.native.arrays import SETTLE
-from kane.native.choices import CHOSEN, NONE
-from kane.native.header import HEADER, RANK
+from kane.native.choices import NONE
+from kane.native.memory.views import selection_header_at
 from kane.simulation.mode_table import stage_in_force
+from kane.simulation.projection import selection_in
 
 # Rounding of some hundred operations on numbers that the conditioning, above 0.01 here, may divide by.
 ROUNDING = 1e-12
@@ -66,9 +67,8 @@ def test_compiled_settling_and_right_hand_side_are_the_numeric_ones(name):
     random = np.random.default_rng(3)
     state, inputs, numeric = in_force(dyn, start)
     _, _, stage = in_force(fast, start)
-    assert stage.view(np.int64)[CHOSEN] == 0
-    for places in (slice(RANK, RANK + 1), slice(HEADER, HEADER + len(start.u))):
-        assert np.array_equal(stage.view(np.int64)[places], numeric.view(np.int64)[places])
+    assert selection_header_at(stage, 0).chosen[0] == 0
+    assert np.array_equal(selection_in(stage), selection_in(numeric))
     n = len(state) - 1
     for off in (0.0, 1e-9, 1e-7):
         there = state + np.concatenate([[0.0], off * random.normal(size=n)])
@@ -81,7 +81,7 @@ def test_compiled_settling_and_right_hand_side_are_the_numeric_ones(name):
         on = np.concatenate([[0.0], expected[:n]])
         slope, own = dyn.function("rhs")(on, inputs, numeric), fast.function("rhs")(on, inputs, stage)
         assert np.abs(own - slope).max() < 10 * ROUNDING * (1.0 + np.abs(slope).max())
-    assert stage.view(np.int64)[CHOSEN] == 0  # nothing of it was found in numbers
+    assert selection_header_at(stage, 0).chosen[0] == 0  # nothing of it was found in numbers
 
 
 def turning():
@@ -157,7 +157,7 @@ def test_whatever_a_loop_is_made_of_the_motion_is_the_numeric_one(make):
     asked = {"until": 0.7, "dt": 1e-3, "q": start.q, "u": start.u}
     run = kane.simulate(dyn, **asked)
     fast = kane.compile_modes(dyn, run.modes)
-    assert in_force(fast, start)[2].view(np.int64)[CHOSEN] == 0
+    assert selection_header_at(in_force(fast, start)[2], 0).chosen[0] == 0
     compiled = kane.simulate(fast, **asked)
     assert np.array_equal(compiled.to_xarray().switches, run.to_xarray().switches)
     assert np.abs(compiled.q - run.q).max() < 1e-11
@@ -201,14 +201,14 @@ def test_expressions_that_lose_digits_are_left_for_numbers():
     root = brentq(lambda part: divisors(at(part), np.zeros(0), values)[j], 0.0, 1.0, xtol=1e-15)
     for state in states[:k]:
         fast.project(state, inputs, stage)
-    assert stage.view(np.int64)[CHOSEN] == 0
+    assert selection_header_at(stage, 0).chosen[0] == 0
     there = at(root)
     assert np.abs(fast.project(there, inputs, stage) - dyn.project(there, inputs, numeric)).max() < ROUNDING
-    assert stage.view(np.int64)[CHOSEN] == NONE
+    assert selection_header_at(stage, 0).chosen[0] == NONE
     slope = dyn.function("rhs")(there, inputs, numeric)
     assert np.array_equal(fast.function("rhs")(there, inputs, stage), slope)
     fast.project(behind, inputs, stage)
-    assert stage.view(np.int64)[CHOSEN] == 0  # and back
+    assert selection_header_at(stage, 0).chosen[0] == 0  # and back
 
 
 @pytest.mark.parametrize("method", [kane.RK8(), kane.RK5(), kane.BDF(), kane.Gauss4(), kane.Midpoint()])
@@ -309,10 +309,10 @@ def test_a_stage_of_another_function_is_refused():
     with pytest.raises(ModelError, match="was not made for it"):
         fast.project(state, inputs, np.zeros_like(stage))
     wrong = stage.copy()
-    wrong.view(np.int64)[CHOSEN] = 1  # there is one choice, number 0
+    selection_header_at(wrong, 0).chosen[0] = 1  # there is one choice, number 0
     with pytest.raises(ModelError, match="was not made for it"):
         fast.project(state, inputs, wrong)
-    wrong.view(np.int64)[CHOSEN] = NONE
+    selection_header_at(wrong, 0).chosen[0] = NONE
     fast.project(state, inputs, wrong)
 
 
@@ -362,7 +362,7 @@ def test_choices_that_runs_meet_are_compiled_as_they_go():
             wait_for_met(fast)
     assert np.abs(steppers[1].q - steppers[0].q).max() < 1e-12
     stage = stage_in_force(steppers[1]._integration.system, SETTLE, steppers[1]._problem.mode_source._functions.pair[1])
-    assert stage.view(np.int64)[CHOSEN] != NONE
+    assert selection_header_at(stage, 0).chosen[0] != NONE
     runs = [kane.simulate(d, dt=1e-3, **how) for d in (dyn, fast)]
     wait_for_met(fast)
     again = kane.simulate(fast, dt=1e-3, **how)

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from kane.native.contacts import complementarity as method
-from kane.native.contacts.blocks import BLOCK, complementarity_size
-from kane.native.contacts.complementarity import Complementarity, complementarity_at
 from kane.native.contacts.shortest import solve_shortest
+from kane.native.memory.views import reaction_problem_at, reaction_problem_size
 
 STEP = 1e-40
 MU = 0.5
@@ -21,16 +20,17 @@ MU = 0.5
 def problem(W, b, blocks, bound, least=None):
     """A problem in which scratch is no number until it is written."""
     m, k = len(b), len(bound)
-    K, S = np.full((2, m, m), np.nan)
-    z = np.full((9, m), np.nan)
-    given = np.array(W, float), np.array(b, float), np.zeros(m), np.array(blocks, np.int64).reshape(-1)
-    bounds = np.array(bound, float), np.zeros(k) if least is None else np.array(least, float)
-    return Complementarity(*given, *bounds, z[0], z[1], K, S, *z[2:8], np.full(3 * m, -7, np.int64))
+    p = reaction_problem_at(np.full(reaction_problem_size(m, k), np.nan), 0, m, k)
+    p.W[:], p.b[:], p.f[:], p.bound[:] = W, b, 0.0, bound
+    p.row[:], p.pushes[:], p.tangents[:] = np.array(blocks, np.int64).reshape(-1, 3).T
+    p.least[:] = 0.0 if least is None else least
+    p.place[:] = p.unknown[:] = p.pivots[:] = -7
+    return p
 
 
 def rows_of(p):
     """First row, whether it is a normal one, and the tangents, of each block."""
-    return [(p.blocks[BLOCK * k], p.blocks[BLOCK * k + 1], p.blocks[BLOCK * k + 2]) for k in range(len(p.bound))]
+    return list(zip(p.row, p.pushes, p.tangents, strict=True))
 
 
 def natural(p, f, rho=None):
@@ -245,7 +245,7 @@ def test_what_parts_gives_its_force_up_and_accelerations_follow():
     kept = [3, 4, 6, 7, 8, 10, 11]  # friction of what has a least force stays unknown
     assert count == 7
     assert p.place[:12].tolist() == [kept.index(r) if r in kept else -1 for r in range(12)]
-    assert p.place[12:19].tolist() == kept
+    assert p.unknown[:7].tolist() == kept
     assert expected[[0, 1, 2, 5, 9]].tolist() == [0.0, 0.0, 0.0, 0.0, 0.25]
     np.testing.assert_allclose(p.a, p.W @ p.f + p.b, rtol=1e-11)
 
@@ -526,25 +526,3 @@ def test_a_pivot_counts_above_a_hundred_billionth_of_the_largest():
 def test_rows_are_exchanged_for_the_largest_pivot():
     """Without exchanges 1e-20 as a pivot would leave no digit of the other row."""
     assert linear([[1e-20, 1.0], [1.0, 1.0]], [1.0, 2.0]) == pytest.approx([1.0, 1.0], rel=1e-12)
-
-
-def test_a_problem_in_memory_has_its_arrays_one_behind_the_other_and_none_over_another(monkeypatch):
-    m, k = 5, 2
-    monkeypatch.setattr(method, "vector_at", lambda work, start, size: work[start : start + size])
-    monkeypatch.setattr(method, "integers_at", lambda work, start, size: work[start : start + size].view(np.int64))
-    monkeypatch.setattr(
-        method,
-        "matrix_at",
-        lambda work, start, rows, columns: work[start : start + rows * columns].reshape(rows, columns),
-    )
-    work = np.arange(float(complementarity_size(m, k) + 3))
-    p = complementarity_at(work, 3, m, k)
-    sizes = {"W": m * m, "K": m * m, "S": m * m, "blocks": BLOCK * k, "bound": k, "least": k, "place": 3 * m}
-    seen = np.zeros(len(work), int)
-    for name, array in p._asdict().items():
-        assert array.size == sizes.get(name, m)
-        start = (array.__array_interface__["data"][0] - work.__array_interface__["data"][0]) // 8
-        seen[start : start + array.size] += 1
-    assert seen[:3].tolist() == [0, 0, 0]
-    assert seen[3:].max() == 1
-    assert seen[3:].tolist().count(0) == 0

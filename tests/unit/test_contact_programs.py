@@ -6,10 +6,10 @@ from oracles.contact_machine import ContactMachine, broken
 
 import kane
 from kane.native.batches import each_state
+from kane.native.contacts.constants import constants_of
 from kane.native.contacts.header import (
     ADOPTED,
     BOUNCED,
-    CAPACITIES,
     DELETED,
     ENERGY_GAINED,
     HELD,
@@ -20,9 +20,7 @@ from kane.native.contacts.header import (
     SOLUTIONS,
     STUCK,
     SUBSTITUTION,
-    block_at,
 )
-from kane.native.header import HEADER
 
 G = 9.81
 
@@ -320,11 +318,10 @@ def test_a_rod_in_painleves_paradox_is_stopped_by_an_impulse_without_collision()
 
 def stages_of_the_ways(machine):
     """Stages in the mode of the machine: as it is, without compiled solutions, without any quick way."""
-    first = int(block_at(machine.functions.parts.expected[:HEADER]))
     by_islands, embedded = machine.stage.copy(), machine.stage.copy()
     for stage in (by_islands, embedded):
-        stage[first + SOLUTIONS : first + SOLUTIONS + 4 * len(CAPACITIES)] = 0.0
-    embedded[first + SUBSTITUTION] = 0.0
+        constants_of(stage).block.addresses[SOLUTIONS:] = 0
+    constants_of(embedded).block.addresses[SUBSTITUTION] = 0
     return machine.stage.copy(), by_islands, embedded
 
 

@@ -10,9 +10,10 @@ import pytest
 
 import kane
 from kane.native.arrays import AT_END, CLOCK, MODE, PASSED
-from kane.native.contacts.header import ALONG, BEGUN, CHANGING, block_at, changing_at
-from kane.native.header import HEADER, SPEEDS
-from kane.native.memory import recall, remember
+from kane.native.contacts.constants import constants_of
+from kane.native.memory.fill import filled
+from kane.native.memory.regions import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
+from kane.native.slip_directions import recall, remember
 
 SLIDES = {"q": {"f_z": 0.15}, "u": {"f_vx": 0.5, "f_vy": 0.2, "f_wz": 1.0}}
 
@@ -75,14 +76,18 @@ def test_in_lanes_boxes_slide_and_end_as_alone(box):
 def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_hardly_begun():
     """Two candidates behind the guard of a chart: the first slips, the second has hardly begun."""
     intermittents, guards = 2, 5
-    head = np.zeros(HEADER, np.int64)
-    head[SPEEDS] = 6
-    first = int(changing_at(head, intermittents))
-    assert first > block_at(head)
-    stages = np.zeros(first + CHANGING * intermittents)
-    headers = stages.view(np.int64)
-    headers[:HEADER] = head
-    along = [first + k * CHANGING + ALONG for k in range(intermittents)]
+    header = {a.name: np.zeros(int(a.length)) for a in CONSTRAINT_HEADER.arrays} | {"speeds": 6}
+    block = {a.name: np.zeros(int(a.length)) for a in CONTACT_BLOCK.arrays} | {"constraints": intermittents}
+    table = {a.name: np.zeros(intermittents) for a in CONTACT_TABLE.arrays}
+    state = {"status": [0, 0], "armed": [1, 1], "along": [[1.0, 0.0], [1.0, 0.1]], "begun": [1e-3, 1e-3]}
+    parts = [
+        filled(CONSTRAINT_HEADER, **header),
+        np.arange(6),
+        filled(CONTACT_BLOCK, **block),
+        filled(CONTACT_TABLE, **table),
+    ]
+    stages = np.concatenate([*parts, filled(CONTACT_STATE, **state)]).view(np.float64)
+    along = constants_of(stages).state.along
     clock, looks, least = (
         np.zeros(CLOCK + PASSED * (1 + guards) + 2 * intermittents + 3),
         np.zeros(7 * guards),
@@ -91,18 +96,14 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
     system = SimpleNamespace(
         mode=np.zeros(MODE, np.int64),
         stages=stages,
-        headers=headers,
+        headers=stages.view(np.int64),
         settling=SimpleNamespace(least=least),
         automaton=SimpleNamespace(guards=SimpleNamespace(out=np.zeros(guards))),
     )
-    for k, at in enumerate(along):
-        stages[at : at + 2], stages[at + BEGUN - ALONG] = (1.0, 0.1 * k), 1e-3
     remember(system, clock)
-    for at in along:
-        stages[at : at + 2] = 0.0, 1.0
+    along[:] = 0.0, 1.0
     least[:] = 0.5, 0.1, 0.2
     looks[AT_END * guards :] = -1.0, 1.0, 2e-3, 1.0, 5e-4  # of the chart, then normal and tangent of each
     recall(system, clock, looks)
-    assert stages[along[0] : along[0] + 2].tolist() == [1.0, 0.0]
-    assert stages[along[1] : along[1] + 2].tolist() == [0.0, 1.0]
+    assert along.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert least.tolist() == [1.0, 1.0, 1.0]

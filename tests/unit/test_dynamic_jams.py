@@ -5,6 +5,7 @@ the slip without normal velocity. Then the body flies.
 """
 
 import warnings
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 import kane
 from kane.native.contacts.forces import find_responses
-from kane.native.contacts.header import CANDIDATES, NORMAL, TABLE
+from kane.native.memory.views import contact_table_at, contact_table_size
 
 G = 9.81
 HALF, UNTIL = 0.5, 0.145
@@ -260,8 +261,8 @@ def test_a_jam_has_no_derivatives(rod):
 class _Contacts(NamedTuple):
     """What ``find_responses`` reads and writes."""
 
-    block: dict
-    table: np.ndarray
+    block: SimpleNamespace
+    table: tuple
     N: np.ndarray
     K: np.ndarray
     B: np.ndarray
@@ -270,9 +271,16 @@ class _Contacts(NamedTuple):
 
 def responses(K):
     n = len(K)
-    table = np.zeros(TABLE * n, np.int64)
-    table[NORMAL::TABLE] = 3 * np.arange(n)
-    c = _Contacts({CANDIDATES: n}, table, 3.0 * np.arange(n), np.array(K), np.full((n, n), np.nan), np.full(n, np.nan))
+    table = contact_table_at(np.zeros(contact_table_size(n), np.int64), 0, n)
+    table.normal[:] = 3 * np.arange(n)
+    c = _Contacts(
+        SimpleNamespace(constraints=n),
+        table,
+        3.0 * np.arange(n),
+        np.array(K),
+        np.full((n, n), np.nan),
+        np.full(n, np.nan),
+    )
     find_responses(c, n)
     assert np.array_equal(c.K, K)
     return c.response

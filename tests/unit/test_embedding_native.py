@@ -16,14 +16,17 @@ from oracles.multipliers import accelerations
 
 import kane
 from kane.formulation.constraints.embedding import NumericalEmbedding
-from kane.native import algebra, blocks, embedding, header
+from kane.native import algebra, embedding, header
 from kane.native import settle as settling
-from kane.native.header import HEADER, RANK
+from kane.native.memory.fill import filled
+from kane.native.memory.regions import CONSTRAINT_HEADER
+from kane.native.memory.views import FactorScratch, constraint_scratch_at
+from kane.simulation.projection import selection_in
 
 
 def factors(A):
     n = A.shape[1]
-    return algebra.Factors(A.copy(), np.arange(n), np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n))
+    return FactorScratch(A.copy(), np.arange(n), np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n), 0)
 
 
 def rows_of_rank(m, n, rank, seed):
@@ -63,9 +66,9 @@ def test_the_least_solution_of_equations_is_that_of_the_pseudoinverse(rank):
 def test_the_longest_column_is_that_of_numpy_whatever_stands_in_scratch_and_behind():
     for m, n in ((3, 5), (1, 1), (5, 2), (0, 3), (2, 0)):
         A = np.random.default_rng(m + n).normal(size=(m, n))
-        rows, scratch = np.concatenate([A.ravel(), np.full(m, 100.0)]), np.full(n, 7.0)
+        scratch = np.full(n, 7.0)
         expected = np.linalg.norm(A, axis=0).max(initial=0.0)
-        assert algebra.longest_column(rows, scratch) == pytest.approx(expected, rel=1e-14)
+        assert algebra.longest_column(A, scratch) == pytest.approx(expected, rel=1e-14)
 
 
 def test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_is_shorter_does_not():
@@ -129,9 +132,9 @@ def smallest(A, order, rank):
 def choosing(A, mode, rank, order):
     """What ``choose`` works with: these rows, this header, and what another state has left in scratch."""
     m, n = A.shape
-    head, f = np.zeros(HEADER, dtype=np.int64), factors(np.full((m, n), 7.0))
-    head[[header.MODE, RANK]] = mode, rank
-    return SimpleNamespace(head=head, f=f, rows=np.concatenate([A.ravel(), np.full(m, 100.0)]), kept=order.copy())
+    f = factors(np.full((m, n), 7.0))
+    head = SimpleNamespace(mode=mode, rank=np.array([rank]))
+    return SimpleNamespace(head=head, f=f, rows=SimpleNamespace(A=A), lists=SimpleNamespace(order=order.copy()))
 
 
 def drawn_choices(number):
@@ -175,8 +178,8 @@ def test_a_choice_in_force_stays_where_it_serves_or_its_pivots_do_and_else_that_
             np.testing.assert_array_equal(a.f.order[:true], used)
             assert sorted(a.f.order) == list(range(len(order)))
         adopted = mode == header.KEPT and not stays
-        np.testing.assert_array_equal(a.kept, a.f.order if adopted else order)
-        assert a.head[RANK] == (true if adopted else rank)
+        np.testing.assert_array_equal(a.lists.order, a.f.order if adopted else order)
+        assert a.head.rank[0] == (true if adopted else rank)
         b = random.normal(size=len(A))
         x = b.copy()
         algebra.to_q(a.f, true, x)
@@ -316,25 +319,23 @@ def test_cholesky_solves_and_a_singular_matrix_gives_nan():
 def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p):
     """Programs share what is before them, and as much is asked for as they take: none may reach into another."""
     before, n_own = 11, n + 2
-    work, stage = np.full(before + 1000, np.nan), np.zeros(HEADER + n + p)
-    head = stage[:HEADER].view(np.int64)
-    head[[header.ROWS, header.SPEEDS, header.COORDINATES]] = m, n, nq
-    head[[header.RESIDUALS, header.OWN_SPEEDS, header.WORK]] = p, n_own, before
-    state, at = np.arange(1.0 + nq + n), blocks.scratch_places(head)
+    work = np.full(before + 1000, np.nan)
+    sizes = {"rows": m, "speeds": n, "coordinates": nq, "residuals": p, "own_speeds": n_own, "work": before}
+    head = filled(CONSTRAINT_HEADER, **{a.name: np.zeros(int(a.length)) for a in CONSTRAINT_HEADER.arrays} | sizes)
+    stage = np.concatenate([head, np.zeros(n + p, np.int64)]).view(np.float64)
+    state = np.arange(1.0 + nq + n)
     with views():
         a = embedding.arrays_of(state.ctypes.data, stage.ctypes.data, work.ctypes.data)
-        c = settling._correction_of(a, stage.ctypes.data, work.ctypes.data, a.active, np.zeros(0))
+        c = settling._correction_of(a, work.ctypes.data, a.active, np.zeros(0))
+        at = constraint_scratch_at(work.ctypes.data, before, m, n, nq, p, 0, n_own)
     np.testing.assert_array_equal(a.state, state)
-    assert a.head.size == HEADER
-    assert (a.kept.ctypes.data, a.kept.size) == (stage.ctypes.data + 8 * HEADER, n)
-    free = n * (n + 1) // 2 + n + m + nq
-    shapes = [(1 + nq + n,), (m * n + m,), (free,), (m, n), *[(n,)] * 3, (2, n), (n,), (m,), *[(n, n)] * 3]
-    arrays = [a.state, a.rows, a.free, *a.f, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
-    assert [x.shape for x in arrays] == [*shapes, (n,), (n,), (n,)]
-    of_settling = [c.gram, c.y, c.whole, c.residual, c.s, c.q, c.slope]
-    assert [x.shape for x in of_settling] == [(p, p), *[(p,)] * 3, (n,), *[(nq,)] * 2]
-    assert lies([*arrays, *of_settling], work) == [*range(before, at.own_state)]
-    assert (at.own_found - at.own_state, at.fronts - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
+    assert (a.lists.order.ctypes.data, a.lists.order.size) == (stage.ctypes.data + 8 * len(head), n)
+    of_factors = [x for x in a.f if isinstance(x, np.ndarray)]
+    arrays = [a.state, a.rows.whole, a.free.whole, *of_factors, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
+    of_settling = [c.gram, c.y, c.diagonal, c.residual, c.s, c.q, c.slope]
+    first = (at.own_state.ctypes.data - work.ctypes.data) // 8
+    assert lies([*arrays, *of_settling], work) == [*range(before, first)]
+    assert (at.own_found - first, at.front_lists - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
 
 
 def lies(arrays, work):
@@ -360,7 +361,7 @@ def settle(dyn, x, stage=None):
 
 
 def rank_in(stage):
-    return int(stage[:HEADER].view(np.int64)[RANK])
+    return int(selection_in(stage)[0])
 
 
 @pytest.mark.parametrize("n", [1, 3, 6, pytest.param(40, marks=pytest.mark.slow)])
@@ -561,8 +562,7 @@ def test_independent_speeds_are_kept_to_the_last_bit():
     dyn = four_bar()
     stage = dyn.project.stage(dyn.parameters)
     found = settle(dyn, GUESS, stage)
-    head = stage[: HEADER + 3].view(np.int64)
-    independent = head[HEADER + rank_in(stage) :]
+    independent = selection_in(stage)[1 + rank_in(stage) :]
     assert len(independent) == 1
     assert found[3 + independent[0]] == GUESS[4 + independent[0]]
 
@@ -576,8 +576,7 @@ def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_bef
         x[1] = angle
         found = settle(dyn, x, stage)
         x[1:4], worst = found[:3], min(worst, found[-1])
-        head = stage[: HEADER + 3].view(np.int64)
-        choices.append(tuple(sorted(head[HEADER : HEADER + rank_in(stage)])))
+        choices.append(tuple(sorted(selection_in(stage)[1 : 1 + rank_in(stage)])))
     changes = sum(a != b for a, b in pairwise(choices))
     assert 0 < changes <= 16
     assert worst > 0.02
@@ -594,7 +593,7 @@ def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_
         best, found = settle(dyn, x, fresh), settle(dyn, x, stage)
         x[1:4] = found[:3]
         A = dyn.evaluate(dyn.function("constraints"), x[1:4], np.zeros(3), t=0.0)[:6].reshape(2, 3)
-        new, first = (s[HEADER : HEADER + 3].view(np.int64).copy() for s in (stage, fresh))
+        new, first = (selection_in(s)[1:] for s in (stage, fresh))
         if order is not None:
             share = smallest(A, order, 2) / smallest(A, first, 2)
             seen.append(share)
@@ -619,7 +618,7 @@ def test_a_choice_made_for_good_stays_however_bad_it_is():
     for angle in (0.2, 1.5, 1.6, 4.0):
         found = settle(dyn, np.array([0.0, angle, -angle - 0.3, 1.2, 1.0, 0.3, 0.2]), stage)
         A = dyn.evaluate(dyn.function("constraints"), found[:3], np.zeros(3), t=0.0)[:6].reshape(2, 3)
-        order = stage[HEADER : HEADER + 3].view(np.int64)
+        order = selection_in(stage)[1:]
         assert sorted(order[:2]) == [1, 2]
         assert found[3] == 1.0
         np.testing.assert_allclose(A @ found[3:6], 0.0, atol=1e-13)
@@ -760,7 +759,7 @@ def correction(rows, counted, held, entries):
     return SimpleNamespace(
         gram=np.zeros((n, n)),
         y=np.zeros(n),
-        whole=np.zeros(n),
+        diagonal=np.zeros(n),
         residual=np.zeros(n),
         s=np.zeros(np.shape(entries)[1]),
         rows=np.array(rows),
@@ -800,12 +799,12 @@ def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
         c = correction(rows, counted, np.zeros(3), A)
         c.residual[:] = residual
         kept = rows[:2] if counted else rows
-        settling._least(A.ravel(), c)
+        settling._least(A, c)
         expected = np.linalg.pinv(A[kept]) @ -residual[: len(kept)]
         np.testing.assert_allclose(c.s, expected, rtol=0, atol=1e-13)
     alone = correction([0], [0], [0.0], A)
     alone.residual[:] = 0.3
-    settling._least(A.ravel(), alone)
+    settling._least(A, alone)
     assert not alone.s.any()
 
 
@@ -817,5 +816,5 @@ def test_the_least_speeds_of_rows_of_ones_are_no_special_case():
     ):
         c = correction(range(len(A)), [], [], A)
         c.residual[:] = residual
-        settling._least(np.ravel(A), c)
+        settling._least(np.array(A), c)
         np.testing.assert_allclose(c.s, expected, rtol=1e-15)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -17,9 +15,9 @@ from kane.formulation.constraints.fronts import Front, fronts
 from kane.library.andrews_squeezer import ANDREWS_START
 from kane.native import embedding, loops
 from kane.native.algebra import RANK_TOLERANCE
-from kane.native.blocks import embedding_places, front_places
-from kane.native.fronts import PIVOTS, SIZES, Fronts, factor_fronts, particular
+from kane.native.fronts import factor_fronts, fronts_at, particular
 from kane.native.loops import solve_motion_by_fronts
+from kane.native.memory.views import embedding_at, front_scratch_size
 
 RODS = range(9)
 WINDOWS = {"q": {f"a{i}": 0.7 for i in RODS} | {f"b{i}": -0.7 for i in RODS[1:]}}
@@ -64,11 +62,8 @@ def test_fronts_hold_every_row_and_tie_and_leave_their_rest_to_their_parents(see
 
 
 def arrays_for(A, plan):
-    m, n = A.shape
-    at = front_places(0, plan.number, m, n)
-    integers = np.zeros(at.end, np.int64)
-    parts = [integers[a:b] for a, b in pairwise(at[:6])]
-    return Fronts(A, np.array(plan.numbers), plan.number, *parts, np.zeros(n), np.zeros(n))
+    work = np.zeros(front_scratch_size(plan.number, *A.shape))
+    return fronts_at(A, np.array(plan.numbers), work, 0, plan.number)
 
 
 @pytest.mark.parametrize("kind", ["regular", "weak", "redundant"])
@@ -113,12 +108,12 @@ def test_weak_pivots_are_left_to_later_fronts_and_not_taken():
         t.candidates[:] = 1
         assert factor_fronts(t, t.A) == 2
         assert smallest_pivot(t) > 0.5
-        assert t.sizes[PIVOTS] == chosen
+        assert t.pivots[0] == chosen
 
 
 def smallest_pivot(t):
     m, n = t.A.shape
-    chosen = [t.lists[f * (n + m) + k] for f in range(t.number) for k in range(t.sizes[SIZES * f + PIVOTS])]
+    chosen = [t.lists[f * (n + m) + k] for f in range(t.number) for k in range(t.pivots[f])]
     return np.abs(t.diag[chosen]).min(initial=1.0)
 
 
@@ -161,20 +156,20 @@ def test_the_motions_that_are_free_are_those_of_the_dense_route(mechanisms, name
     """Which speeds are independent may differ; what they span, the rank and the state that follows may not."""
     dyn, start = mechanisms[name]
     n, random = len(dyn.equations.u), np.random.default_rng(4)
-    function, at = dyn.function("embedding"), embedding_places(n)
+    function = dyn.function("embedding")
     stage = function.stage(dyn.parameters)
     state = np.concatenate([[0.0], start.q, start.u + random.normal(size=n)])
     found = [called(function, native.embedding(), state, stage) for native in (loops, embedding)]
     spans = []
     for values in found:
-        R, e_t = values[at.R :].reshape(n, n), values[at.e_t : at.R]
-        independent = values[at.independent : at.u]
+        of = embedding_at(values, 0, n)
+        R, e_t, independent = of.R, of.e_t, of.independent
         assert np.array_equal(np.diag(R), independent)
         assert not e_t[independent == 1.0].any()
-        assert 1e-3 < values[at.conditioning] <= 1.0
+        assert 1e-3 < of.conditioning[0] <= 1.0
         spans.append(R @ np.linalg.pinv(R))
         A = ConstraintTerms.of(dyn, start.q).A
-        assert np.abs(A @ R).max() < 1e-12 * np.abs(A).max() / values[at.conditioning]
+        assert np.abs(A @ R).max() < 1e-12 * np.abs(A).max() / of.conditioning[0]
     np.testing.assert_allclose(*spans, atol=1e-11)
 
 

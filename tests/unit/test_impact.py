@@ -8,30 +8,18 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from kane.native.contacts.header import NEWTON, POISSON
-from kane.native.contacts.impact import (
-    DONE,
-    IMMOVABLE,
-    IMPACT,
-    KINETIC_FRICTION,
-    STATIC_FRICTION,
-    G,
-    P,
-    V,
-    strike,
-)
+from kane.native.contacts.impact import DONE, IMMOVABLE, strike
+from kane.native.memory.views import impact_at, impact_size
 
 
 def impact(mobility, velocity, restitution, *, static=0.0, kinetic=None, law=POISSON, tangents=None):
     """Impulse and velocity after an impact; the mobility is (k, k), normal first."""
     k = len(velocity)
-    b = np.zeros(IMPACT)
-    W = np.zeros((3, 3))
-    W[:k, :k] = mobility
-    b[G : G + 9] = W.ravel()
-    b[V : V + k] = velocity
-    b[STATIC_FRICTION], b[KINETIC_FRICTION] = static, static if kinetic is None else kinetic
+    b = impact_at(np.zeros(impact_size()), 0)
+    b.G[:k, :k], b.v[:k] = mobility, velocity
+    b.static[0], b.kinetic[0] = static, static if kinetic is None else kinetic
     ended = strike(b, k - 1 if tangents is None else tangents, law, restitution)
-    return ended, b[P : P + k].copy(), b[V : V + k].copy()
+    return ended, b.p[:k].copy(), b.v[:k].copy()
 
 
 def in_the_impulse(mobility, velocity, restitution, mu):

@@ -16,7 +16,8 @@ from kane.errors import ModelError
 from kane.native.contacts import collisions
 from kane.native.contacts.collisions import settle_velocities
 from kane.native.contacts.complementarity import ADOPTABLE, solve_complementarity
-from kane.native.contacts.header import ADOPTED, BOUNCED, HALTED, NUMBERS, OPEN, RESTITUTION, TABLE
+from kane.native.contacts.header import ADOPTED, BOUNCED, HALTED, OPEN
+from kane.native.memory.views import Struck, contact_table_at, contact_table_size, gap_terms_at, gap_terms_size
 
 
 def together(G, w, rows, friction, least=None):
@@ -37,8 +38,8 @@ def broken(x):
     """By how much the laws are broken, impulses over the largest: each law by its definition."""
     v, worst, size = x.b + x.W @ x.f, 0.0, np.abs(x.f).max() + np.abs(x.b).max() / np.abs(x.W).max()
     unit = size / max(np.abs(v).max(), np.abs(x.b).max(), 1e-300)
-    for k, n in enumerate(x.blocks[::3]):
-        pushed, t = x.f[n] - x.least[k], slice(n + 1, n + 1 + x.blocks[3 * k + 2])
+    for k, n in enumerate(x.row):
+        pushed, t = x.f[n] - x.least[k], slice(n + 1, n + 1 + x.tangents[k])
         worst = max(worst, -pushed, -v[n] * unit, min(pushed, v[n] * unit))
         rub, slip = x.f[t], v[t] * unit
         worst = max(worst, np.linalg.norm(rub) - x.bound[k] * x.f[n])
@@ -208,9 +209,10 @@ def test_the_share_of_an_expansion_is_found_by_few_trials(monkeypatch):
         x = together(J @ np.diag([1, 1, rng.uniform(0.5, 20)]) @ J.T, w, [2, 2], rng.uniform(0.5, 1.5, 2))
         if not solve(x):
             continue
-        struck = collisions.Struck(np.arange(2), w, x.f.copy(), x.a.copy())
-        gaps, table = np.zeros(2 * NUMBERS), np.zeros(2 * TABLE, int)
-        gaps[RESTITUTION::NUMBERS] = rng.permutation([0.0, 1.0])
+        struck = Struck(np.arange(2), w, x.f.copy(), x.a.copy(), 0)
+        gaps = gap_terms_at(np.zeros(gap_terms_size(2)), 0, 2)
+        table = contact_table_at(np.zeros(contact_table_size(2), int), 0, 2)
+        gaps.restitution[:] = rng.permutation([0.0, 1.0])
         c = SimpleNamespace(gaps=gaps, table=table)
         made, size = original(c, x, struck, 1.0)
         if not collisions.ROUNDING * size < made < np.inf:

@@ -5,11 +5,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kane.native.contacts.blocks import ITEM, record_size
-from kane.native.contacts.header import CHANGING, COULOMB, FRICTION, HELD, MANY_SPEEDS, NUMBERS, SLIDING, STATIC, STATUS
-from kane.native.contacts.header import TABLE as CANDIDATE
+from kane.native.contacts.header import COULOMB, HELD, MANY_SPEEDS, SLIDING
 from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, note_group, share_friction, solve_islands
 from kane.native.contacts.quick import LIMITS
+from kane.native.memory.views import (
+    contact_state_at,
+    contact_state_size,
+    contact_table_at,
+    contact_table_size,
+    gap_terms_at,
+    gap_terms_size,
+    record_at,
+    record_size,
+    record_tail_at,
+)
 
 CORNERS = [(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)]
 STATIC_FRICTION = 0.5
@@ -56,35 +65,33 @@ class Boxes:
         self.Y, self.W = np.linalg.solve(L, self.A.T).T, np.linalg.solve(L, self.AF.T).T / D
         self.L, self.scaled = L, -np.linalg.solve(L, self.h) / D
         self.b = -self.Y @ self.scaled
-        integers = {"owner": n, "items": ITEM * G, "slot": G, "tail": m, "loose": m, "number": n, "column": n}
-        numbers = {"found": n + m, "pivot": m, "b": m, "square": m, "reach": m}
-        numbers["given"] = n + (m + 2 * G) * record_size(n)
-        vectors = {name: np.full(size, RUBBISH) for name, size in integers.items()}
-        vectors |= {name: np.full(size, np.nan) for name, size in numbers.items()}
-        table, changing = np.zeros(CANDIDATE * G, int), np.zeros(CHANGING * G, int)
+        groups_of = ("place", "rows", "width", "constraint", "root", "next")
+        integers = {"owner": n, "slot": G, "tail": m, "loose": m, "number": n, "column": n}
+        integers |= {f"group_{name}": G for name in groups_of}
+        numbers = {"force": m, "pivot": m, "b": m, "square": m, "reach": m}
         k = SimpleNamespace(
             n=n,
             S=np.full((m, m), np.nan),
             Y=np.full((m, n), np.nan),
             W=np.full((n, m), np.nan),
-            at=SimpleNamespace(scaled=0),
-            table=table,
-            changing=changing,
+            table=contact_table_at(np.zeros(contact_table_size(G), int), 0, G),
+            state=contact_state_at(np.zeros(contact_state_size(G)), 0, G),
+            given=SimpleNamespace(scaled=self.scaled.copy(), records=np.full((m + 2 * G) * record_size(n), np.nan)),
         )
-        vars(k).update(vectors)
-        k.given[:n] = self.scaled
-        table[FRICTION::CANDIDATE] = COULOMB
-        changing[STATUS::CHANGING] = [SLIDING if slip else HELD for _, _, slip in groups]
-        place, row = n, 0
+        vars(k).update({name: np.full(size, RUBBISH) for name, size in integers.items()})
+        vars(k).update({name: np.full(size, np.nan) for name, size in numbers.items()})
+        k.table.friction[:] = COULOMB
+        k.state.status[:] = [SLIDING if slip else HELD for _, _, slip in groups]
+        place, row = 0, 0
         for group, (own, count, _) in enumerate(groups):
             columns = np.arange(n)[own] if n > MANY_SPEEDS else np.arange(n)
             first, width = (place + len(columns) if n > MANY_SPEEDS else place), len(columns)
-            k.given[place : place + width] = columns
+            k.given.records[place : place + width] = columns
             for r in range(row, row + count):
-                y, w = self.Y[r, columns], self.W[r, columns]
-                record = [*y, *w, self.b[r], self.Y[r] ** 2 @ (1 / D), np.abs(self.W[r]).max(), 1.0]
-                at = first + (r - row) * record_size(width)
-                k.given[at : at + len(record)] = record
+                record = record_at(k.given.records, first + (r - row) * record_size(width), width)
+                record.y[:], record.w[:] = self.Y[r, columns], self.W[r, columns]
+                record.b[0], record.square[0] = self.b[r], self.Y[r] ** 2 @ (1 / D)
+                record.reach[0], record.remainder[0] = np.abs(self.W[r]).max(), 1.0
             place, row = note_group(k, group, group, place, count, width), row + count
         self.quick, self.groups = k, G
 
@@ -101,19 +108,19 @@ class Boxes:
 def test_forces_of_rows_that_repeat_others_are_the_shortest_and_hold_all_rows(slips, least_speeds):
     """Four corners of each box: 12 rows of rank 6 that stick, 4 of rank 3 that slip."""
     boxes = Boxes(np.random.default_rng(len(slips)), slips, least_speeds=least_speeds)
-    k, n = boxes.quick, len(boxes.h)
+    k = boxes.quick
     how, least = solve_islands(k, boxes.groups, True, LIMITS)
     assert how == REPEATING
     assert 1e-3 < least < 1
     expected = boxes.forces()
-    assert k.found[n:] == pytest.approx(expected, rel=1e-10, abs=1e-10)
-    accelerations = np.linalg.solve(boxes.L.T, k.given[:n])
+    assert k.force == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    accelerations = np.linalg.solve(boxes.L.T, k.given.scaled)
     assert accelerations == pytest.approx(np.linalg.solve(boxes.M, boxes.AF.T @ expected - boxes.h), abs=1e-10)
     assert boxes.A @ accelerations == pytest.approx(0, abs=1e-10)
     if not any(slips):
         again = Boxes(np.random.default_rng(len(slips)), slips, least_speeds=least_speeds).quick
         assert solve_islands(again, boxes.groups, False, LIMITS) == (how, least)
-        assert again.given[:n] == pytest.approx(k.given[:n], abs=1e-10)
+        assert again.given.scaled == pytest.approx(k.given.scaled, abs=1e-10)
 
 
 @pytest.mark.parametrize("slips", [[False], [True], [False, True]])
@@ -134,7 +141,7 @@ def test_thirty_feet_side_by_side_are_solved_as_well_as_three(slips):
 def assert_solved(boxes):
     """Forces of rows that repeat others are those of least norm, by NumPy's singular values."""
     assert solve_islands(boxes.quick, boxes.groups, True, LIMITS)[0] == REPEATING
-    assert boxes.quick.found[len(boxes.h) :] == pytest.approx(boxes.forces(), rel=1e-10, abs=1e-10)
+    assert boxes.quick.force == pytest.approx(boxes.forces(), rel=1e-10, abs=1e-10)
 
 
 def test_boxes_side_by_side_have_the_forces_that_each_has_alone_to_the_last_bit():
@@ -142,23 +149,23 @@ def test_boxes_side_by_side_have_the_forces_that_each_has_alone_to_the_last_bit(
     together = Boxes(rng, [False] * 6)
     assert len(together.h) > MANY_SPEEDS
     solve_islands(together.quick, together.groups, True, LIMITS)
-    first = together.quick.found[36:].reshape(6, 12)
+    first = together.quick.force.reshape(6, 12)
     for k in range(6):
         alone = Boxes(np.random.default_rng(0), [False] * 6)
         others = np.arange(36) // 6 != k
         alone.h[others] = 0.0
         alone._load([(slice(6 * (g // 4), 6 * (g // 4) + 6), 3, False) for g in range(24)])
         solve_islands(alone.quick, alone.groups, True, LIMITS)
-        assert alone.quick.found[36:].reshape(6, 12)[k].tobytes() == first[k].tobytes()
+        assert alone.quick.force.reshape(6, 12)[k].tobytes() == first[k].tobytes()
 
 
 def test_friction_that_is_redundant_is_shared_out_as_its_bounds():
     """The least sum of f^2 / (mu N) of what makes the same, by the pseudoinverse; normal forces stay."""
     boxes = Boxes(np.random.default_rng(4), [False, True, False])
-    k, n = boxes.quick, len(boxes.h)
+    k = boxes.quick
     solve_islands(k, boxes.groups, True, LIMITS)
-    before, gaps = k.found[n:].copy(), np.zeros(NUMBERS * boxes.groups)
-    gaps[STATIC::NUMBERS] = STATIC_FRICTION
+    before, gaps = k.force.copy(), gap_terms_at(np.zeros(gap_terms_size(boxes.groups)), 0, boxes.groups)
+    gaps.static[:] = STATIC_FRICTION
     assert share_friction(k, len(before), gaps, LIMITS)
     sticks, box = np.array(boxes.sticks), np.array(boxes.box)
     normal = np.repeat(before[~sticks], np.where([g < 4 or g > 7 for g in range(12)], 3, 1))
@@ -168,17 +175,17 @@ def test_friction_that_is_redundant_is_shared_out_as_its_bounds():
     expected = before.copy()
     expected[sticks] = weight * (np.linalg.pinv(B, rcond=1e-10) @ made)
     assert np.abs(expected - before).max() > 0.1
-    assert k.found[n:] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert k.force == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_three_corners_that_slip_have_forces_that_are_determined():
     boxes = Boxes(np.random.default_rng(2), [True, True], corners=CORNERS[:3])
     how, _ = solve_islands(boxes.quick, boxes.groups, True, LIMITS)
     assert how == DETERMINED
-    assert boxes.quick.found[12:] == pytest.approx(boxes.forces(), abs=1e-10)
+    assert boxes.quick.force == pytest.approx(boxes.forces(), abs=1e-10)
 
 
 def test_rows_that_contradict_those_they_repeat_are_not_solved():
     boxes = Boxes(np.random.default_rng(3), [False])
-    boxes.quick.given[boxes.quick.tail[-1]] += 1.0
+    record_tail_at(boxes.quick.given.records, boxes.quick.tail[-1]).b[0] += 1.0
     assert solve_islands(boxes.quick, boxes.groups, True, LIMITS) == (UNSOLVED, 0.0)

@@ -7,7 +7,8 @@ import pytest
 
 from kane.native import kinks
 from kane.native.arrays import MOTION, SETTLE
-from kane.native.header import COORDINATES
+from kane.native.memory.fill import filled
+from kane.native.memory.regions import CONSTRAINT_HEADER
 
 # Residual of a step with a row that turns by phi, as a share of the speed: Taylor's theorem.
 MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the residual is phi^power / divisor
@@ -16,12 +17,13 @@ MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the resi
 def misses(monkeypatch, residual, phi, order, aligned, speed=3.0):
     """Whether the measure notices; the row is at right angles to the speeds before the step, and then turns by phi."""
     row = np.array([np.sin(aligned + phi), -np.cos(aligned + phi)])
-    notes, aside, headers = np.zeros(4), np.zeros(4), np.zeros(COORDINATES + 1, dtype=np.int64)
-    notes[MOTION], headers[COORDINATES] = residual * speed, 1
+    notes, aside = np.zeros(4), np.zeros(4)
+    notes[MOTION] = residual * speed
+    sizes = {array.name: np.zeros(int(array.length)) for array in CONSTRAINT_HEADER.arrays} | {"coordinates": 1}
     system = SimpleNamespace(
         settling=SimpleNamespace(notes=notes),
         aside=SimpleNamespace(notes=aside),
-        headers=headers,
+        headers=filled(CONSTRAINT_HEADER, **sizes),
         mode=np.zeros(SETTLE + 2, dtype=np.int64),
     )
 

@@ -12,7 +12,6 @@ import pytest
 import kane
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import ImportFileError, ModelError
-from kane.native.contacts.header import GAP
 from kane.simulation.modes.rows_at import RowsAt
 
 mujoco = pytest.importorskip("mujoco")
@@ -59,7 +58,7 @@ def test_what_touches_is_as_far_from_the_floor_as_mujoco_has_it():
 def _gaps(dyn, q):
     """The gap of each candidate at coordinates."""
     state = np.array([[0.0, *q, *np.zeros(len(dyn.equations.u))]])
-    return RowsAt(contact_functions(dyn), state, dyn.parameters).numbers[0, :, GAP]
+    return RowsAt(contact_functions(dyn), state, dyn.parameters).gaps.gap[0]
 
 
 STOOL = """<mujoco model="stool"><option gravity="0 0 -9.81"/>

@@ -9,21 +9,15 @@ from scipy.optimize import linprog
 
 from kane.native import algebra
 from kane.native.contacts import shares
-from kane.native.contacts.header import (
-    BILATERAL,
-    BLOCK,
-    CANDIDATES,
-    CHANGING,
-    COULOMB,
-    FRICTION,
-    HELD,
-    NORMAL,
-    NUMBERS,
-    STATIC,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
+from kane.native.contacts.header import COULOMB, HELD
+from kane.native.memory.views import (
+    ConstraintRows,
+    contact_state_at,
+    contact_state_size,
+    contact_table_at,
+    contact_table_size,
+    gap_terms_at,
+    gap_terms_size,
 )
 
 FEET = [-0.3, 0.1, 0.4]
@@ -61,13 +55,17 @@ def balls_between_walls(lean):
 def held(A, load, static, tangents):
     """What the kernels read of contacts that are held, each with so many tangents behind its normal row."""
     (m, n), nc = A.shape, len(A) // (1 + tangents)
-    c = SimpleNamespace(forces=np.linalg.lstsq(A.T, load, rcond=None)[0], every=np.append(A.ravel(), np.zeros(m)))
-    c.block, c.table, c.changing = np.zeros(BLOCK, int), np.zeros(TABLE * nc, int), np.zeros(CHANGING * nc, int)
-    c.gaps, c.counted, c.l = np.zeros(NUMBERS * nc), np.ones(m, int), np.zeros(m)
+    c = SimpleNamespace(forces=np.linalg.lstsq(A.T, load, rcond=None)[0], every=ConstraintRows(A, np.zeros(m), None, 0))
+    c.block, c.table = SimpleNamespace(constraints=nc), contact_table_at(np.zeros(contact_table_size(nc), int), 0, nc)
+    c.state, c.gaps = (
+        contact_state_at(np.zeros(contact_state_size(nc)), 0, nc),
+        gap_terms_at(np.zeros(gap_terms_size(nc)), 0, nc),
+    )
+    c.counted, c.l = np.ones(m, int), np.zeros(m)
     c.E, c.B, c.H, c.path = np.zeros((n, m)), np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
-    c.block[CANDIDATES], c.changing[STATUS::CHANGING], c.gaps[STATIC::NUMBERS] = nc, HELD, static
-    c.table[NORMAL::TABLE], c.table[TANGENT::TABLE] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)
-    c.table[TANGENTS::TABLE], c.table[FRICTION::TABLE], c.table[BILATERAL::TABLE] = tangents, COULOMB, 0
+    c.state.status[:], c.gaps.static[:] = HELD, static
+    c.table.normal[:], c.table.tangent[:] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)
+    c.table.tangents[:], c.table.friction[:], c.table.bilateral[:] = tangents, COULOMB, 0
     return c
 
 

@@ -5,14 +5,14 @@ import pytest
 
 import kane
 from kane.formulation.quantities.responses import direction_of, left_of
-from kane.native.contacts.header import ALONG, BEGUN, CHANGING
 from kane.native.contacts.quick import LEAST_BEGUN, slip_direction, slip_left
+from kane.native.memory.views import contact_state_at, contact_state_size
 
 
 def turned(before, v, begun=LEAST_BEGUN):
-    changing = np.zeros(CHANGING)
-    changing[ALONG : ALONG + 2], changing[BEGUN] = before, begun
-    return np.array(slip_direction(changing, 0, 2, *map(float, v)))
+    state = contact_state_at(np.zeros(contact_state_size(1)), 0, 1)
+    state.along[0], state.begun[0] = before, begun
+    return np.array(slip_direction(state, 0, 2, *map(float, v)))
 
 
 def test_expressions_give_the_directions_of_native_code():

@@ -11,9 +11,10 @@ import kane
 from kane.analysis.certificate.contact_claims import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import SimulationError
-from kane.native.contacts.blocks import change_places
-from kane.native.contacts.header import ADOPTED, CHANGING, HELD, OPEN, SLIDING, STATUS
-from kane.native.contacts.impact import DONE, IMPACT, KINETIC_FRICTION, STATIC_FRICTION, G, P, V, strike
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import ADOPTED, HELD, OPEN, SLIDING
+from kane.native.contacts.impact import DONE, strike
+from kane.native.memory.views import impact_at, impact_size, transition_at
 from kane.simulation.integrator_state import Status
 
 HALF = 0.5
@@ -23,19 +24,20 @@ def departure(model, status):
     """What takes steps from states of a model whose candidates all have this status; None where there is none."""
     f = contact_functions(kane.build(kane.formulate(model)))
     eqs = f.equations
-    at = change_places(len(eqs.intermittents), len(eqs.constraints), len(eqs.u), len(eqs.q))
+    sizes = len(eqs.intermittents), len(eqs.constraints), len(eqs.u), len(eqs.q)
 
     def step(t, x, length):
         stage = f.project.stage(np.zeros(0))
-        stage.view(np.int64)[f.changing].reshape(-1, CHANGING)[:, STATUS] = status
+        constants_of(stage).state.status[:] = status
         out = f.step_over(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
-        if out[at.status] != ADOPTED:
+        found = transition_at(out, 0, *sizes)
+        if found.status[0] != ADOPTED:
             return None
         return SimpleNamespace(
-            x=out[: at.status],
-            energy_lost=out[at.energy_lost],
-            impulses=out[at.impulses : at.directions],
-            statuses=out[at.statuses : at.end].astype(int),
+            x=np.concatenate([found.q, found.u]),
+            energy_lost=found.energy_lost[0],
+            impulses=found.impulses,
+            statuses=found.statuses.astype(int),
         )
 
     return step
@@ -89,14 +91,13 @@ def test_a_short_step_of_painleves_rod_is_the_impact_without_collision():
     assert p < 0.0
     J = np.array([[0.0, 1.0, -HALF * cos(a)], [1.0, 0.0, HALF * sin(a)]])
     W = J @ np.diag([1.0, 1.0, 3.0 / HALF**2]) @ J.T
-    b = np.zeros(IMPACT)
-    b[G : G + 2], b[G + 3 : G + 5], b[V + 1] = W[0], W[1], speed
-    b[STATIC_FRICTION] = b[KINETIC_FRICTION] = mu
+    b = impact_at(np.zeros(impact_size()), 0)
+    b.G[:2, :2], b.v[1], b.static[0], b.kinetic[0] = W, speed, mu, mu
     assert strike(b, 1, 0, 0.0) == DONE
     steps = [departure(rod(mu), SLIDING)(0.0, state(a, speed), h) for h in (1e-5, 1e-7)]
     for step, h in zip(steps, (1e-5, 1e-7), strict=True):
         normal, rub = step.impulses[step.impulses != 0.0]
-        assert [normal, abs(rub)] == pytest.approx([b[P], abs(b[P + 1])], rel=20 * h)
+        assert [normal, abs(rub)] == pytest.approx([b.p[0], abs(b.p[1])], rel=20 * h)
         assert step.statuses.tolist() == [HELD]
 
 

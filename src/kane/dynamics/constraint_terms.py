@@ -15,7 +15,12 @@ from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.dynamics.embedded.embedded_quantity import symmetric
 from kane.dynamics.least_solution import least_of_motion
 from kane.formulation.equations import Equations
-from kane.native.blocks import UnconstrainedPlaces, constraint_places, unconstrained_places
+from kane.native.memory.views import (
+    ConstraintRows,
+    UnconstrainedTerms,
+    constraint_rows_at,
+    unconstrained_terms_at,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,28 +103,27 @@ class ConstraintTerms:
     @property
     def A(self) -> Array:
         """Constraint matrix, (..., m, n): the gradient with respect to u if a row is nonlinear in u."""
-        m, n = len(self.equations.constraints), len(self.equations.u)
-        return self._rows[..., : m * n].reshape(*self._rows.shape[:-1], m, n)
+        return self._rows.A
 
     @property
     def motion(self) -> Array:
         """Residual A u + b of each row, (..., m)."""
-        return self._rows[..., constraint_places(len(self.equations.constraints), len(self.equations.u)).motion :]
+        return self._rows.motion
 
     @property
     def M(self) -> Array:
         """Mass matrix without constraints, (..., n, n)."""
-        return symmetric(self._free[..., : self._places.h], len(self.equations.u))
+        return symmetric(self._free.M, len(self.equations.u))
 
     @property
     def h(self) -> Array:
         """Forces h of M udot + h = A^T lambda, (..., n)."""
-        return self._free[..., self._places.h : self._places.remainder]
+        return self._free.h
 
     @property
     def remainder(self) -> Array:
         """Remainder of A udot + remainder = 0, (..., m)."""
-        return self._free[..., self._places.remainder : self._places.rates]
+        return self._free.remainder
 
     @cached_property
     def Y(self) -> Array:
@@ -138,7 +142,7 @@ class ConstraintTerms:
             load: additional generalized forces, (..., n).
         """
         n, m = len(self.equations.u), len(self.equations.constraints)
-        given = -self._free[..., self._places.h : self._places.rates]
+        given = -np.concatenate([self.h, self.remainder], axis=-1)
         if load is not None:
             given[..., :n] += load
         whole = np.zeros((*given.shape[:-1], n + m, n + m))
@@ -163,21 +167,18 @@ class ConstraintTerms:
         return self._values(self.dyn.function(name))
 
     @cached_property
-    def _rows(self) -> Array:
-        return self._values(self.dyn.function("constraints"))
+    def _rows(self) -> ConstraintRows:
+        values, e = self._values(self.dyn.function("constraints")), self.equations
+        return constraint_rows_at(values, 0, len(e.constraints), len(e.u))
 
     @cached_property
     def _closure(self) -> Array:
         return self._values(self.dyn.function("closure"))
 
     @cached_property
-    def _free(self) -> Array:
-        return self._values(self.dyn.function("unconstrained"), self.inputs)
-
-    @property
-    def _places(self) -> UnconstrainedPlaces:
-        e = self.equations
-        return unconstrained_places(len(e.constraints), len(e.u), len(e.q))
+    def _free(self) -> UnconstrainedTerms:
+        values, e = self._values(self.dyn.function("unconstrained"), self.inputs), self.equations
+        return unconstrained_terms_at(values, 0, len(e.constraints), len(e.u), len(e.q))
 
     def _values(self, function: ArrayFunction, rest: Any = ()) -> Array:
         stage = function.stage(self.parameters)

@@ -26,7 +26,7 @@ from kane.expression.number_arguments import numbers, require
 from kane.formulation.equations import Equations
 from kane.model.body import Body
 from kane.model.named_vector import index_of_name
-from kane.native.blocks import constraint_places
+from kane.native.memory.views import constraint_rows_at
 
 if TYPE_CHECKING:
     from kane.dynamics.derivatives.derivatives import Derivatives
@@ -272,7 +272,7 @@ class Dynamics(Displayed):
         n, m = len(self._equations.u), len(self._equations.constraints)
         rows = self._call("constraints", (q, u), EMPTY_ARRAY, t, parameters)
         configuration = self._call("configuration", (q, u), EMPTY_ARRAY, t, parameters)
-        return Residuals(configuration, rows[..., constraint_places(m, n).motion :])
+        return Residuals(configuration, constraint_rows_at(rows, 0, m, n).motion)
 
     def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
         n, inputs = len(self._equations.u), np.zeros(len(self._equations.inputs))

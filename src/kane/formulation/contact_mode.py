@@ -34,7 +34,7 @@ from kane.formulation.tree.sparse import eliminated
 from kane.formulation.tree.sparse_vectors import SparseVector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
-from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, OPEN, SLIDING, STATIC
+from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.settle import ROUNDED
 
 # Value of a ratio whose pivot is not positive, in place of infinity.
@@ -233,13 +233,13 @@ class ContactMode:
         found = []
         for c, status in self._intermittent:
             pair = self._slip(c) if status == SLIDING and c.tangents else ()
-            bound = c.numbers[KINETIC] * (at[c.normal.name] if pair and c.normal is not None else 1.0)
+            bound = c.numbers.kinetic * (at[c.normal.name] if pair and c.normal is not None else 1.0)
             sliding = dict(zip((row.name for row in c.tangents), (-bound * x for x in pair), strict=False))
             found += [{**sliding, **at}.get(row.name, 0.0) for row in c.rows]
         return found
 
     def _normal_guard(self, c: IntermittentEquations, status: int, at: dict[str, Any]) -> Any:
-        gap, on, off = (c.numbers[k] for k in (GAP, ON, OFF))
+        gap, on, off = c.numbers.gap, c.numbers.on, c.numbers.off
         if status == OPEN and c.constraint.on is not None:
             return -on
         if status == OPEN and c.normal is not None:
@@ -258,7 +258,7 @@ class ContactMode:
             return left_of([row.motion for row in c.tangents], self.directions[c.name][:2])
         if c.constraint.friction is None:
             return 1.0
-        bound, transmitted = c.numbers[STATIC], [self._lift(at[row.name]) for row in c.tangents]
+        bound, transmitted = c.numbers.static, [self._lift(at[row.name]) for row in c.tangents]
         if c.normal is not None and isinstance(c.constraint.friction, Coulomb):
             bound = bound * build_maximum(self._lift(at[c.normal.name]), self._lift(0.0))
         return bound - (build_absolute(transmitted[0]) if len(transmitted) == 1 else _length(transmitted))
@@ -338,7 +338,7 @@ class ContactMode:
         x, y = self._slip(c)
         found: SparseVector = {}
         for ratio, row in zip((x, y), c.tangents, strict=False):
-            found = added(found, {i: -c.numbers[KINETIC] * ratio * a for i, a in self._response(row).items()})
+            found = added(found, {i: -c.numbers.kinetic * ratio * a for i, a in self._response(row).items()})
         return found
 
     def _slip(self, c: IntermittentEquations) -> Sequence[Any]:

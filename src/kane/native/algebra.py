@@ -11,10 +11,9 @@ Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 4.2 and 5.4.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-from kane.native.blocks import factor_places
-from kane.native.call import integers_at, matrix_at, native_inline, native_kernel, vector_at
+from kane.native.call import native_inline, native_kernel
 from kane.native.header import UNCHOSEN
 
 # A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
@@ -30,44 +29,12 @@ CANCELLED = 1e-3
 LONGER = 1.0 + 1e-10
 
 
-class Factors(NamedTuple):
-    """A matrix and what ``factor`` finds.
-
-    Attributes:
-        A: the matrix, (m, n).
-        order: which column of the matrix given column k is now, (n,).
-        diag: of R, (n,).
-        beta: 2 / v^T v of the reflectors, (n,).
-        norms: squared norms of the columns left, and when they were last summed, (2, n).
-        w: scratch, (n,).
-    """
-
-    A: Any
-    order: Any
-    diag: Any
-    beta: Any
-    norms: Any
-    w: Any
-
-
-native_inline(factor_places)
-
-
-@native_inline
-def factors_at(work: Any, start: int, m: int, n: int) -> Any:
-    """The Factors of a matrix (m, n) that lie from ``start`` on."""
-    at = factor_places(start, m, n)
-    order, norms = integers_at(work, at.order, n), matrix_at(work, at.norms, 2, n)
-    diag, beta, w = vector_at(work, at.diag, n), vector_at(work, at.beta, n), vector_at(work, at.w, n)
-    return Factors(matrix_at(work, at.A, m, n), order, diag, beta, norms, w)
-
-
 @native_kernel
 def factor(f: Any, rank: int) -> int:
     """QR of the first ``rank`` columns as they stand, or with UNCHOSEN of those chosen by pivoting.
 
     Args:
-        f: Factors, A and order filled.
+        f: FactorScratch, A and order filled.
         rank: how many columns, or UNCHOSEN.
 
     Returns:
@@ -206,19 +173,14 @@ def solve_lower(f: Any, rank: int, x: Any) -> None:
 
 
 @native_kernel
-def longest_column(rows: Any, squares: Any) -> float:
-    """The length of the longest column of A, with which what the program "constraints" gives begins.
-
-    Args:
-        rows: A (m, n), and m numbers more.
-        squares: scratch, (n,).
-    """
+def longest_column(A: Any, squares: Any) -> float:
+    """Return the length of the longest column of A, (m, n); ``squares`` is scratch, (n,)."""
     n, longest = squares.size, 0.0
     for j in range(n):
         squares[j] = 0.0
-    for i in range(rows.size // (n + 1)):
+    for i in range(A.shape[0]):
         for j in range(n):
-            squares[j] += rows[i * n + j] * rows[i * n + j]
+            squares[j] += A[i, j] * A[i, j]
     for j in range(n):
         longest = max(longest, squares[j])
     return math.sqrt(longest)

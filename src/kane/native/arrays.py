@@ -21,7 +21,7 @@ LANE_WIDTHS = (1, 4, 8)
 # Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
 # was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
 # Behind them, where there are guards, PASSED ends of steps in the order of time: the time of each, then the guards.
-# Last come directions of slip at the start of the step, see ``memory``.
+# Last come directions of slip at the start of the step, see ``slip_directions``.
 TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
 CLOCK = 5
 PASSED = 3
@@ -76,7 +76,7 @@ class Settling(NamedTuple):
         program: of the mode, SETTLE or ASIDE, with out = [q, u, residual of the configuration, residual of the motion,
             conditioning].
         out: its outputs.
-        kept: the choice of independent speeds as it was; the one in force lies in the stage, from RANK on.
+        kept: the choice of independent speeds as it was: its rank, and the order of the columns.
         notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
         least: the least conditioning of all states that were settled, then its [t, q, u]; empty where none is kept.
     """

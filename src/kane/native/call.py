@@ -158,18 +158,27 @@ def call_program(address: Any, state: Any, rest: Any, stage: Any, out: Any, work
 
 
 @native_instruction
-def vector_at(pointer: Any, offset: Any, n: Any) -> Any:
-    """n doubles as an array, from so many doubles after the pointer on."""
-    only_native(pointer, offset, n)
+def vector_at(memory: Any, offset: Any, n: Any) -> Any:
+    """n doubles as an array, from ``offset`` doubles behind the pointer, or the start of the array, ``memory``.
+
+    From Python ``memory`` is an array, whose last axis is meant.
+    """
+    return memory[..., offset : offset + n]
 
 
 @native_instruction
-def matrix_at(pointer: Any, offset: Any, rows: Any, columns: Any) -> Any:
-    """Rows of doubles as an array, from so many doubles after the pointer on."""
-    only_native(pointer, offset, rows, columns)
+def matrix_at(memory: Any, offset: Any, rows: Any, columns: Any) -> Any:
+    """Rows of doubles as an array, placed as by ``vector_at``."""
+    return memory[..., offset : offset + rows * columns].reshape(*memory.shape[:-1], rows, columns)
 
 
 @native_instruction
-def integers_at(pointer: Any, offset: Any, n: Any) -> Any:
-    """n 64-bit integers as an array, from so many doubles after the pointer on."""
-    only_native(pointer, offset, n)
+def integers_at(memory: Any, offset: Any, n: Any) -> Any:
+    """n 64-bit integers as an array, placed as by ``vector_at``."""
+    return memory[..., offset : offset + n].view("int64")
+
+
+@native_instruction
+def integer_at(memory: Any, offset: Any) -> Any:
+    """A 64-bit integer, placed as by ``vector_at``; of an array with further axes the first one."""
+    return int(memory[..., offset : offset + 1].view("int64").flat[0])

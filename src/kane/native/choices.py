@@ -4,10 +4,9 @@ The choice in force is made in numbers (``kane.native.settle``) wherever the one
 equations of its own, compiled programs take the place of the numeric ones until it does not serve any more. What serves
 is decided as there.
 
-A stage begins with 64-bit integers: places of its own where ``kane.native.header`` has those of programs, then sizes,
-the choice in force and the order of its columns where that has them, so that native loops find them there; where in q
-each unit quaternion starts; and a row for each compiled choice. Behind it lie the stage of the numeric programs and
-those of the programs of each choice.
+A stage begins with a SelectionHeader and ConstraintLists, so that native loops find the choice in force where a
+ConstraintHeader has it, and a SelectionRow for each compiled choice. Behind them lie the stage of the numeric programs
+and those of the programs of each choice.
 """
 
 from __future__ import annotations
@@ -15,18 +14,22 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.call import call_program, integers_at, native_inline, native_kernel, native_program, vector_at
-from kane.native.header import COORDINATES, HEADER, QUATERNIONS, RANK, SPEEDS, WORK
+from kane.native.call import call_program, native_inline, native_kernel, native_program, vector_at
 from kane.native.loops import WORSE
+from kane.native.memory.views import (
+    constraint_header_at,
+    constraint_lists_at,
+    selection_header_at,
+    selection_row_at,
+    selection_row_size,
+    selection_scratch_at,
+)
 from kane.native.settle import SMALL
 
-# Addresses of the numeric programs, and where their stage starts; how many choices are compiled, the number of the one
-# in force, or NONE.
-RHS, SETTLE, NUMERIC, CHOICES, CHOSEN = range(5)
 NONE = -1
-# A row: addresses and places of the stages of its right-hand side, of a step of Newton's method and of what follows
-# from it (``kane.formulation.projection_step``); how many speeds are dependent; then for each speed whether it is.
-OWN_RHS, STEP, CONSEQUENCES, DEPENDENT, MASK = 0, 2, 4, 6, 7
+# Programs of a choice, in the order of their addresses in SelectionRow: its right-hand side, a step of Newton's method,
+# and what follows from it (``kane.formulation.projection_step``).
+OWN_RHS, STEP, CONSEQUENCES = range(3)
 # What a step gives: the largest residuals of configuration and motion, then [t, q, u] with the q of the next step, so
 # that it is called there without a copy. What follows: that residual there, the conditioning, the largest entry of D,
 # what D leaves of the rows, then [q, u] with the dependent speeds that follow.
@@ -64,102 +67,79 @@ class Settled(NamedTuple):
     follows: Any
 
 
-class ChoicePlaces(NamedTuple):
-    """Scratch behind that of the programs: [t, q, u], outputs of a step, of the next one, and of what follows."""
-
-    state: int
-    found: int
-    next: int
-    follows: int
-    end: int
-
-
-def choice_places(head: Any) -> ChoicePlaces:
-    """The places for a model with this header."""
-    state, n = head[WORK], head[SPEEDS]
-    found = state + 1 + head[COORDINATES] + n
-    length = STEPPED + found - state
-    follows = found + 2 * length
-    return ChoicePlaces(state, found, found + length, follows, follows + FOLLOWING + head[COORDINATES] + n)
-
-
-native_inline(choice_places)
+@native_inline
+def lists_of(stage: Any, head: Any) -> Any:
+    """Return the ConstraintLists behind a SelectionHeader."""
+    return constraint_lists_at(stage, head.end, head.speeds, 0, head.quaternions)
 
 
 @native_inline
-def row_at(head: Any, k: int) -> Any:
-    """Where the row of choice k starts."""
-    return HEADER + head[SPEEDS] + head[QUATERNIONS] + k * (MASK + head[SPEEDS])
+def row_of(stage: Any, head: Any, k: int) -> Any:
+    """Return the SelectionRow of choice k."""
+    rows, n = lists_of(stage, head).end, head.speeds
+    return selection_row_at(stage, rows + k * selection_row_size(n), n)
 
 
 @native_program
 def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
-    head = integers_at(stage, 0, HEADER)
-    if head[CHOSEN] == NONE:
-        _call(head[RHS], head[NUMERIC], state, rest, stage, out, work)
+    head = selection_header_at(stage, 0)
+    if head.chosen[0] == NONE:
+        _call(head.rhs, head.numeric, state, rest, stage, out, work)
     else:
-        row = integers_at(stage, row_at(head, head[CHOSEN]), MASK)
-        _call(row[OWN_RHS], row[OWN_RHS + 1], state, rest, stage, out, work)
+        row = row_of(stage, head, head.chosen[0])
+        _call(row.addresses[OWN_RHS], row.places[OWN_RHS], state, rest, stage, out, work)
 
 
 @native_program
 def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """As ``kane.native.settle``: q, u, residuals of configuration and motion before, conditioning of the choice."""
-    head = integers_at(stage, 0, HEADER)
-    if head[CHOSEN] != NONE and _settle_by_choice(_settled_of(head, state, stage, work), rest, stage, out, work):
+    head = selection_header_at(stage, 0)
+    if head.chosen[0] != NONE and _settle_by_choice(_settled_of(head, state, stage, work), rest, stage, out, work):
         return
-    _call(head[SETTLE], head[NUMERIC], state, rest, stage, out, work)
-    n, nq = head[SPEEDS], head[COORDINATES]
-    _take_over(head, integers_at(stage, 0, HEADER + n), integers_at(stage, head[NUMERIC], HEADER + n), stage)
-    if head[CHOSEN] != NONE:
+    _call(head.settle, head.numeric, state, rest, stage, out, work)
+    n, nq = head.speeds, head.coordinates
+    _take_over(head, stage)
+    if head.chosen[0] != NONE:
         s, result = _settled_of(head, state, stage, work), vector_at(out, 0, nq + n)
         for i in range(nq + n):
             s.state[1 + i] = result[i]
         _call_own(s, CONSEQUENCES, s.state, rest, stage, s.follows, work)
         if not s.follows[LEFT] <= EXACT:
-            head[CHOSEN] = NONE
+            head.chosen[0] = NONE
 
 
 @native_inline
-def _take_over(head: Any, own: Any, numeric: Any, stage: Any) -> None:
+def _take_over(head: Any, stage: Any) -> None:
     """Make the choice that was made in numbers the one in force, and find its row."""
-    own[RANK] = numeric[RANK]
-    for k in range(head[SPEEDS]):
-        own[HEADER + k] = numeric[HEADER + k]
-    head[CHOSEN] = NONE
-    for k in range(head[CHOICES]):
-        if _is_choice(integers_at(stage, row_at(head, k), MASK + head[SPEEDS]), own):
-            head[CHOSEN] = k
+    numeric, order = constraint_header_at(stage, head.numeric), lists_of(stage, head).order
+    chosen = constraint_lists_at(stage, numeric.end, head.speeds, 0, 0).order
+    head.rank[0], head.chosen[0] = numeric.rank[0], NONE
+    for k in range(head.speeds):
+        order[k] = chosen[k]
+    for k in range(head.selections):
+        if _is_choice(row_of(stage, head, k), head.rank[0], order):
+            head.chosen[0] = k
 
 
-@native_kernel
-def _is_choice(row: Any, own: Any) -> bool:
+@native_inline
+def _is_choice(row: Any, rank: int, order: Any) -> bool:
     """Whether a row is of the choice in a header."""
-    found = row[DEPENDENT] == own[RANK]
-    for k in range(own[RANK]):
-        found = found and row[MASK + own[HEADER + k]] == 1
+    found = row.dependent == rank
+    for k in range(rank):
+        found = found and row.mask[order[k]] == 1
     return bool(found)
 
 
 @native_inline
 def _settled_of(head: Any, state: Any, stage: Any, work: Any) -> Any:
     """The Settled of a call, the state copied."""
-    n = head[SPEEDS]
-    row, quaternions = integers_at(stage, row_at(head, head[CHOSEN]), MASK + n), HEADER + n
-    at, length = choice_places(head), 1 + head[COORDINATES] + n
-    x, given = vector_at(work, at.state, length), vector_at(state, 0, length)
-    for i in range(length):
-        x[i] = given[i]
-    return Settled(
-        head,
-        integers_at(stage, quaternions, head[QUATERNIONS]),
-        row,
-        x,
-        vector_at(work, at.found, STEPPED + length),
-        vector_at(work, at.next, STEPPED + length),
-        vector_at(work, at.follows, FOLLOWING + length - 1),
-    )
+    s = selection_scratch_at(work, head.work, head.speeds, head.coordinates)
+    given = vector_at(state, 0, s.state.size)
+    for i in range(given.size):
+        s.state[i] = given[i]
+    row, quaternions = row_of(stage, head, head.chosen[0]), lists_of(stage, head).quaternions
+    return Settled(head, quaternions, row, s.state, s.found, s.next, s.follows)
 
 
 @native_inline
@@ -172,14 +152,14 @@ def _call(address: int, place: int, state: Any, rest: Any, stage: Any, out: Any,
 @native_inline
 def _call_own(s: Any, which: int, x: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """Call a program of the choice in force at [t, q, u]."""
-    place = vector_at(stage, s.row[which + 1], 0)
-    call_program(s.row[which], x, vector_at(rest, 0, 0), place, out, vector_at(work, 0, 0))
+    place = vector_at(stage, s.row.places[which], 0)
+    call_program(s.row.addresses[which], x, vector_at(rest, 0, 0), place, out, vector_at(work, 0, 0))
 
 
 @native_inline
 def _settle_by_choice(s: Any, rest: Any, stage: Any, out: Any, work: Any) -> bool:
     """Settle by the choice in force; whether that serves."""
-    n, nq = s.head[SPEEDS], s.head[COORDINATES]
+    n, nq = s.head.speeds, s.head.coordinates
     normalise(s.state, s.quaternions)
     _call_own(s, STEP, s.state, rest, stage, s.found, work)
     before, motion = s.found[OPEN], s.found[MOVING]

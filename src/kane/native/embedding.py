@@ -1,6 +1,6 @@
 """Constraints embedded in numbers at a state: u_d = D u_i + e, M~ = R^T M R, as native programs.
 
-A program's ``stage`` starts with the header of ``kane.native.header`` and holds the stages of the programs it calls.
+A program's ``stage`` begins with a ConstraintHeader and holds the stages of the programs that it calls.
 
 Source: Gillespie 2003, Eqs. 4-5, 43-45.
 """
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from kane.native.algebra import (
     factor,
-    factors_at,
     longest_column,
     smallest_pivot,
     solve_columns,
@@ -19,29 +18,23 @@ from kane.native.algebra import (
     solve_upper,
     to_q,
 )
-from kane.native.blocks import constraint_places, embedding_places, scratch_places, unconstrained_places
 from kane.native.call import (
     call_program,
     integers_at,
-    matrix_at,
     native_inline,
     native_kernel,
     native_program,
     vector_at,
 )
-from kane.native.header import (
-    AFRESH,
-    CONSTRAINTS,
-    COORDINATES,
-    HEADER,
-    LINEAR,
-    MODE,
-    RANK,
-    ROWS,
-    SPEEDS,
-    STAGES,
-    UNCHOSEN,
-    UNCONSTRAINED,
+from kane.native.header import AFRESH, CONSTRAINTS, UNCHOSEN, UNCONSTRAINED
+from kane.native.memory.views import (
+    constraint_header_at,
+    constraint_lists_at,
+    constraint_rows_at,
+    constraint_scratch_at,
+    embedding_at,
+    factor_scratch_at,
+    unconstrained_terms_at,
 )
 
 # Rows that are not linear in the speeds: Newton's method, until the change is rounding.
@@ -52,22 +45,18 @@ class Arrays(NamedTuple):
     """Scratch of a call, with what it knows of the model.
 
     Attributes:
-        head: the header and, behind it, ``kept``, the order of the columns.
+        head, lists: ConstraintHeader and ConstraintLists.
         state: [t, q, u].
-        every: what the program "constraints" gives.
-        rows: the same of the rows in force: ``every`` itself where all are.
-        active: which rows of all those are; empty where ``rows`` is ``every``.
-        free: what the program "unconstrained" gives.
-        f: Factors of A.
-        x: a vector as long as A has rows.
-        M: mass matrix, its columns in the order of the choice, (n, n).
-        W: M R, in its columns of independent speeds, (n, n).
-        reduced: M~, (n, n).
-        e, z, udot: in the order of the choice, (n,).
+        every: ConstraintRows of all rows.
+        rows: ConstraintRows of the active rows; ``every`` itself if all are active.
+        active: numbers of the active rows; empty if ``rows`` is ``every``.
+        free: UnconstrainedTerms.
+        f: FactorScratch of A.
+        x, M, W, reduced, e, z, udot: see ConstraintScratch; x has as many numbers as A has rows.
     """
 
     head: Any
-    kept: Any
+    lists: Any
     state: Any
     every: Any
     rows: Any
@@ -83,16 +72,25 @@ class Arrays(NamedTuple):
     udot: Any
 
 
-for places in (constraint_places, unconstrained_places, embedding_places, scratch_places):
-    native_inline(places)
+@native_inline
+def lists_of(stage: Any, head: Any) -> Any:
+    """Return the ConstraintLists behind a ConstraintHeader."""
+    return constraint_lists_at(stage, head.end, head.speeds, head.residuals, head.quaternions)
+
+
+@native_inline
+def scratch_of(head: Any, work: Any) -> Any:
+    """Return the ConstraintScratch of a model with this header."""
+    p, fronts, own = head.residuals, head.fronts, head.own_speeds
+    return constraint_scratch_at(work, head.work, head.rows, head.speeds, head.coordinates, p, fronts, own)
 
 
 @native_inline
 def arrays_of(state: Any, stage: Any, work: Any) -> Any:
     """The Arrays of a call, the state copied."""
-    head = integers_at(stage, 0, HEADER)
-    every = vector_at(work, scratch_places(head).rows, constraint_places(head[ROWS], head[SPEEDS]).end)
-    a = arrays_among(stage, work, every, integers_at(stage, 0, 0), head[ROWS])
+    head = constraint_header_at(stage, 0)
+    every = constraint_rows_at(work, scratch_of(head, work).rows, head.rows, head.speeds)
+    a = arrays_among(stage, work, every, integers_at(stage, 0, 0), head.rows)
     given = vector_at(state, 0, a.state.size)
     for i in range(given.size):
         a.state[i] = given[i]
@@ -102,50 +100,59 @@ def arrays_of(state: Any, stage: Any, work: Any) -> Any:
 @native_inline
 def arrays_among(stage: Any, work: Any, every: Any, active: Any, m: int) -> Any:
     """The Arrays of a call in which m rows are in force; what they hold stays."""
-    head = integers_at(stage, 0, HEADER)
-    n, nq = head[SPEEDS], head[COORDINATES]
-    at = scratch_places(head)
-    s = vector_at(work, at.state, 1 + nq + n)
-    rows = vector_at(work, at.rows, constraint_places(m, n).end)
-    free = vector_at(work, at.free, unconstrained_places(head[ROWS], n, nq).end)
-    f, x = factors_at(work, at.f, m, n), vector_at(work, at.x, m)
-    M, W, reduced = matrix_at(work, at.M, n, n), matrix_at(work, at.W, n, n), matrix_at(work, at.reduced, n, n)
-    e, z, udot = vector_at(work, at.e, n), vector_at(work, at.z, n), vector_at(work, at.udot, n)
-    return Arrays(head, integers_at(stage, HEADER, n), s, every, rows, active, free, f, x, M, W, reduced, e, z, udot)
+    head = constraint_header_at(stage, 0)
+    n, s = head.speeds, scratch_of(head, work)
+    return Arrays(
+        head,
+        lists_of(stage, head),
+        s.state,
+        every,
+        constraint_rows_at(work, s.rows, m, n),
+        active,
+        unconstrained_terms_at(work, s.free, head.rows, n, head.coordinates),
+        factor_scratch_at(work, s.factors, m, n),
+        vector_at(s.x, 0, m),
+        s.M,
+        s.W,
+        s.reduced,
+        s.e,
+        s.z,
+        s.udot,
+    )
 
 
 @native_inline
 def call(a: Any, which: int, rest: Any, stage: Any, work: Any, out: Any) -> None:
     """Call a program of the header at the state of the arrays."""
-    part = vector_at(stage, a.head[STAGES + which], 0)
-    call_program(a.head[which], a.state, vector_at(rest, 0, 0), part, out, vector_at(work, 0, 0))
+    part = vector_at(stage, a.head.places[which], 0)
+    call_program(a.head.addresses[which], a.state, vector_at(rest, 0, 0), part, out, vector_at(work, 0, 0))
 
 
 @native_inline
 def find_rows(a: Any, rest: Any, stage: Any, work: Any) -> None:
     """A and A u + b of the rows in force, at the state of the arrays."""
-    call(a, CONSTRAINTS, rest, stage, work, a.every)
-    gather_rows(a.every, a.active, a.head[ROWS], a.f.order.size, a.rows)
+    call(a, CONSTRAINTS, rest, stage, work, a.every.whole)
+    gather_rows(a.every, a.active, a.rows)
 
 
 @native_kernel
-def gather_rows(every: Any, active: Any, m: int, n: int, rows: Any) -> None:
-    """The rows ``active`` of m, as the program "constraints" would give them if there were no others."""
+def gather_rows(every: Any, active: Any, rows: Any) -> None:
+    """Copy the rows ``active`` of ``every`` into ``rows``, both ConstraintRows."""
     for k in range(active.size):
-        for j in range(n):
-            rows[k * n + j] = every[active[k] * n + j]
-        rows[active.size * n + k] = every[m * n + active[k]]
+        for j in range(every.A.shape[1]):
+            rows.A[k, j] = every.A[active[k], j]
+        rows.motion[k] = every.motion[active[k]]
 
 
 @native_inline
-def load_columns(rows: Any, f: Any, kept: Any, rank: int) -> None:
-    """A into the Factors, its columns in the order kept where there is one."""
+def load_columns(A: Any, f: Any, kept: Any, rank: int) -> None:
+    """Copy A into the FactorScratch, its columns in the order kept unless the rank is UNCHOSEN."""
     m, n = f.A.shape
     for k in range(n):
         f.order[k] = kept[k] if rank != UNCHOSEN else k
     for i in range(m):
         for k in range(n):
-            f.A[i, k] = rows[i * n + f.order[k]]
+            f.A[i, k] = A[i, f.order[k]]
 
 
 @native_inline
@@ -166,18 +173,17 @@ def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
 @native_inline
 def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
     """u_d from u_i, where A and its Factors stand for the state; rows that are not linear are solved by iteration."""
-    m, n = a.f.A.shape
-    u, motion = a.state[a.state.size - n :], a.rows[constraint_places(m, n).motion :]
-    change = _change(a.f, rank, motion, a.x, u)
-    if a.head[LINEAR] == 1:
+    u = a.state[a.state.size - a.f.order.size :]
+    change = _change(a.f, rank, a.rows.motion, a.x, u)
+    if a.head.linear == 1:
         return
     for _ in range(ITERATIONS):
         if not change > CONVERGED:
             return
         find_rows(a, rest, stage, work)
-        load_columns(a.rows, a.f, a.f.order, rank)
+        load_columns(a.rows.A, a.f, a.f.order, rank)
         factor(a.f, rank)
-        change = _change(a.f, rank, motion, a.x, u)
+        change = _change(a.f, rank, a.rows.motion, a.x, u)
 
 
 @native_inline
@@ -190,8 +196,8 @@ def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
         How many speeds are dependent.
     """
     find_rows(a, rest, stage, work)
-    chosen = a.head[RANK] if a.head[MODE] != AFRESH else UNCHOSEN
-    load_columns(a.rows, a.f, a.kept, chosen)
+    chosen = a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN
+    load_columns(a.rows.A, a.f, a.lists.order, chosen)
     rank = factor(a.f, chosen)
     correct_speeds(a, rank, rest, stage, work)
     solve_columns(a.f, rank)
@@ -266,13 +272,10 @@ def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any
 
 
 @native_inline
-def _accelerated(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> Any:
-    """e_t into the arrays; the places of the terms of M udot + h = A^T lambda, which are then in ``free``."""
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    m, n = a.f.A.shape
-    at = unconstrained_places(m, n, a.head[COORDINATES])
-    remainders(a.f, rank, a.free[at.remainder : at.rates], a.x, a.e)
-    return at
+def _accelerated(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
+    """Compute the terms of M udot + h = A^T lambda, and e_t."""
+    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
+    remainders(a.f, rank, a.free.remainder, a.x, a.e)
 
 
 @native_program
@@ -280,10 +283,10 @@ def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
     a = arrays_of(state, stage, work)
     rank = embed(a, rest, stage, work)
-    at = _accelerated(a, rank, rest, stage, work)
-    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
-    solve_motion(a.f, rank, a.free[at.h : at.remainder], a.M, a.reduced, a.e, a.z, a.udot)
-    rates, n = a.free[at.rates :], a.f.order.size
+    _accelerated(a, rank, rest, stage, work)
+    reduce_mass(a.f, rank, a.free.M, a.M, a.W, a.reduced)
+    solve_motion(a.f, rank, a.free.h, a.M, a.reduced, a.e, a.z, a.udot)
+    rates, n = a.free.rates, a.f.order.size
     result = vector_at(out, 0, rates.size + n)
     for i in range(rates.size):
         result[i] = rates[i]
@@ -298,17 +301,16 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     rank = embed(a, rest, stage, work)
     _accelerated(a, rank, rest, stage, work)
     order, D, n = a.f.order, a.f.A, a.f.order.size
-    at = embedding_places(n)
-    result, R = vector_at(out, 0, at.R), matrix_at(out, at.R, n, n)
-    result[at.conditioning] = conditioning(a.f, rank, longest_column(a.rows, a.f.w))
+    result = embedding_at(out, 0, n)
+    result.conditioning[0] = conditioning(a.f, rank, longest_column(a.rows.A, a.f.w))
     for k in range(n):
         j = order[k]
-        result[at.independent + j] = 1.0 if k >= rank else 0.0
-        result[at.u + j] = a.state[a.state.size - n + j]
-        result[at.e_t + j] = a.e[k]
+        result.independent[j] = 1.0 if k >= rank else 0.0
+        result.u[j] = a.state[a.state.size - n + j]
+        result.e_t[j] = a.e[k]
         for i in range(n):
-            R[i, j] = 0.0
+            result.R[i, j] = 0.0
         if k >= rank:
-            R[j, j] = 1.0
+            result.R[j, j] = 1.0
             for l in range(rank):
-                R[order[l], j] = D[l, k]
+                result.R[order[l], j] = D[l, k]

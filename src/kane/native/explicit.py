@@ -30,8 +30,8 @@ from kane.native.arrays import (
 )
 from kane.native.call import native_inline, native_loop
 from kane.native.kinks import double_step, halve_step, misses_turn
-from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, forget, has_guards, is_full, land
+from kane.native.slip_directions import recall, remember
 from kane.native.state import is_finite, slope, wants_rows_within
 from kane.native.step import begin_step, end_step, settle_end
 

@@ -16,16 +16,13 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.algebra import RANK_TOLERANCE, ROUNDING
-from kane.native.blocks import front_places
-from kane.native.call import integers_at, native_inline, native_kernel, vector_at
+from kane.native.call import native_inline, native_kernel
+from kane.native.memory.views import front_scratch_at
 
 # A pivot under this share of the longest that a column beyond the front has leaves row and column to the next front.
 WEAK = 0.125
 # What is left of a column or row under this share of the longest is rounding, and is not left to the next front.
 NOTHING = 64.0 * ROUNDING
-# Numbers that say what a front has become: columns, those of them its own, rows, dependent speeds, independent ones.
-COLUMNS, OWN, ROWS_HERE, PIVOTS, FREE = range(5)
-SIZES = 5
 # In the plan: the front that takes what is left, or -1; numbers of own columns, columns beyond and rows; three lists.
 PARENT, OWN_HERE, BEYOND, ROWS_OWN, LISTS = range(5)
 
@@ -37,45 +34,49 @@ class Fronts(NamedTuple):
         A: where the program "constraints" has left it; it is factored there.
         plan: how many pairs of columns M couples, where each front begins, the pairs, the fronts.
         number: how many fronts there are.
-        lists: of each front its columns (n) and its rows (m): dependent ones first, then independent ones.
-        sizes: SIZES numbers of each front.
-        first: the first column and the first row that were left to each front, or -1.
-        after: the column left there after each column, the row after each row, or -1.
-        candidates: 1 for each column that may be dependent.
-        diag, beta: of R and of the reflectors, by columns.
+        lists, columns, own, rows, pivots, free, first_column, first_row, next_column, next_row, candidates, diag, beta:
+            see FrontScratch.
     """
 
     A: Any
     plan: Any
     number: int
     lists: Any
-    sizes: Any
-    first: Any
-    after: Any
+    columns: Any
+    own: Any
+    rows: Any
+    pivots: Any
+    free: Any
+    first_column: Any
+    first_row: Any
+    next_column: Any
+    next_row: Any
     candidates: Any
     diag: Any
     beta: Any
 
 
-native_inline(front_places)
-
-
 @native_inline
-def fronts_at(A: Any, plan: Any, work: Any, at: int, number: int) -> Any:
-    """The Fronts of A whose scratch lies from ``at`` on."""
-    m, n = A.shape
-    place = front_places(at, number, m, n)
+def fronts_at(A: Any, plan: Any, work: Any, start: int, number: int) -> Any:
+    """Return the Fronts of A whose FrontScratch begins at ``start``."""
+    s = front_scratch_at(work, start, number, A.shape[0], A.shape[1])
     return Fronts(
         A,
         plan,
         number,
-        integers_at(work, place.lists, number * (n + m)),
-        integers_at(work, place.sizes, SIZES * number),
-        integers_at(work, place.first, 2 * number),
-        integers_at(work, place.after, n + m),
-        integers_at(work, place.candidates, n),
-        vector_at(work, place.diag, n),
-        vector_at(work, place.beta, n),
+        s.lists,
+        s.columns,
+        s.own,
+        s.rows,
+        s.pivots,
+        s.free,
+        s.first_column,
+        s.first_row,
+        s.next_column,
+        s.next_row,
+        s.candidates,
+        s.diag,
+        s.beta,
     )
 
 
@@ -87,14 +88,14 @@ def factor_fronts(t: Any, A: Any) -> int:
         The rank.
     """
     rank, longest = 0, 0.0
-    for k in range(t.first.size):
-        t.first[k] = -1
+    for f in range(t.number):
+        t.first_column[f] = t.first_row[f] = -1
     for f in range(t.number):
         _gather(t, A, f)
         longest = _pivot(t, A, f, longest)
         _pass_on(t, A, f, NOTHING * longest)
         _solve_columns(t, A, f)
-        rank += t.sizes[SIZES * f + PIVOTS]
+        rank += t.pivots[f]
     return rank
 
 
@@ -106,34 +107,34 @@ def _gather(t: Any, A: Any, f: int) -> None:
     for i in range(t.plan[at + OWN_HERE]):
         t.lists[base + k] = t.plan[at + LISTS + i]
         k += 1
-    column = t.first[2 * f]
+    column = t.first_column[f]
     while column >= 0:
         t.lists[base + k] = column
-        column = t.after[column]
+        column = t.next_column[column]
         k += 1
-    t.sizes[SIZES * f + OWN] = k
+    t.own[f] = k
     start = at + LISTS + t.plan[at + OWN_HERE]
     for i in range(t.plan[at + BEYOND]):
         t.lists[base + k] = t.plan[start + i]
         k += 1
-    t.sizes[SIZES * f + COLUMNS], k = k, 0
+    t.columns[f], k = k, 0
     start += t.plan[at + BEYOND]
     for i in range(t.plan[at + ROWS_OWN]):
         t.lists[base + n + k] = t.plan[start + i]
         k += 1
-    row = t.first[2 * f + 1]
+    row = t.first_row[f]
     while row >= 0:
         t.lists[base + n + k] = row
-        row = t.after[n + row]
+        row = t.next_row[row]
         k += 1
-    t.sizes[SIZES * f + ROWS_HERE] = k
+    t.rows[f] = k
 
 
 @native_kernel
 def _square(t: Any, A: Any, f: int, column: int, done: int) -> float:
     """The squared norm of a column in the rows of a front, from one on."""
     base, total = f * (A.shape[0] + A.shape[1]) + A.shape[1], 0.0
-    for i in range(done, t.sizes[SIZES * f + ROWS_HERE]):
+    for i in range(done, t.rows[f]):
         x = A[t.lists[base + i], column]
         total += x * x
     return total
@@ -143,7 +144,7 @@ def _square(t: Any, A: Any, f: int, column: int, done: int) -> float:
 def _pivot(t: Any, A: Any, f: int, longest: float) -> float:
     """Choose pivots of a front and reflect its columns; the longest column of this front and of those before."""
     m, n = A.shape
-    base, own, columns = f * (n + m), t.sizes[SIZES * f + OWN], t.sizes[SIZES * f + COLUMNS]
+    base, own, columns = f * (n + m), t.own[f], t.columns[f]
     done = 0
     while True:
         best, chosen, other = 0.0, -1, 0.0
@@ -162,7 +163,7 @@ def _pivot(t: Any, A: Any, f: int, longest: float) -> float:
         t.lists[base + done], t.lists[base + chosen] = t.lists[base + chosen], t.lists[base + done]
         _reflect_columns(t, A, f, done)
         done += 1
-    t.sizes[SIZES * f + PIVOTS] = done
+    t.pivots[f] = done
     return longest
 
 
@@ -170,14 +171,14 @@ def _pivot(t: Any, A: Any, f: int, longest: float) -> float:
 def _reflect_columns(t: Any, A: Any, f: int, k: int) -> None:
     """The reflector of column k of a front, in place, and the columns behind it reflected."""
     m, n = A.shape
-    base, rows = f * (n + m), t.sizes[SIZES * f + ROWS_HERE]
+    base, rows = f * (n + m), t.rows[f]
     column, top = t.lists[base + k], t.lists[base + n + k]
     size = _square(t, A, f, column, k)
     norm = math.sqrt(size)
     t.beta[column] = beta = 1.0 / (size + norm * abs(A[top, column]))
     t.diag[column] = -math.copysign(norm, A[top, column])
     A[top, column] -= t.diag[column]
-    for l in range(k + 1, t.sizes[SIZES * f + COLUMNS]):
+    for l in range(k + 1, t.columns[f]):
         j, total = t.lists[base + l], 0.0
         for i in range(k, rows):
             row = t.lists[base + n + i]
@@ -192,31 +193,31 @@ def _reflect_columns(t: Any, A: Any, f: int, k: int) -> None:
 def _pass_on(t: Any, A: Any, f: int, zero: float) -> None:
     """Leave rows and columns that are not done with to the parent of a front."""
     m, n = A.shape
-    base, s = f * (n + m), SIZES * f
-    parent, done, own = t.plan[t.plan[1 + f] + PARENT], t.sizes[s + PIVOTS], t.sizes[s + OWN]
+    base = f * (n + m)
+    parent, done, own = t.plan[t.plan[1 + f] + PARENT], t.pivots[f], t.own[f]
     free = done
     for k in range(done, own):
         column = t.lists[base + k]
         if parent >= 0 and math.sqrt(_square(t, A, f, column, done)) > zero:
-            t.after[column], t.first[2 * parent] = t.first[2 * parent], column
+            t.next_column[column], t.first_column[parent] = t.first_column[parent], column
         else:
             t.lists[base + k], t.lists[base + free] = t.lists[base + free], column
             free += 1
-    t.sizes[s + FREE] = free - done
-    for i in range(done, t.sizes[s + ROWS_HERE]):
+    t.free[f] = free - done
+    for i in range(done, t.rows[f]):
         row, largest = t.lists[base + n + i], 0.0
-        for k in range(free, t.sizes[s + COLUMNS]):
+        for k in range(free, t.columns[f]):
             largest = max(largest, abs(A[row, t.lists[base + k]]))
         if parent >= 0 and largest > zero:
-            t.after[n + row], t.first[2 * parent + 1] = t.first[2 * parent + 1], row
+            t.next_row[row], t.first_row[parent] = t.first_row[parent], row
 
 
 @native_kernel
 def _solve_columns(t: Any, A: Any, f: int) -> None:
     """D = -R^-1 of the columns that are not dependent, in place."""
     m, n = A.shape
-    base, done = f * (n + m), t.sizes[SIZES * f + PIVOTS]
-    for l in range(done, t.sizes[SIZES * f + COLUMNS]):
+    base, done = f * (n + m), t.pivots[f]
+    for l in range(done, t.columns[f]):
         j = t.lists[base + l]
         for k in range(done - 1, -1, -1):
             column, row = t.lists[base + k], t.lists[base + n + k]
@@ -233,8 +234,8 @@ def particular(t: Any, A: Any, x: Any, e: Any) -> None:
     for k in range(n):
         e[k] = 0.0
     for f in range(t.number):
-        base, s = f * (n + m), SIZES * f
-        done, rows = t.sizes[s + PIVOTS], t.sizes[s + ROWS_HERE]
+        base = f * (n + m)
+        done, rows = t.pivots[f], t.rows[f]
         for k in range(done):
             column, total = t.lists[base + k], 0.0
             for i in range(k, rows):
@@ -268,8 +269,8 @@ def reduce_fronts(t: Any, A: Any, M: Any, h: Any, e: Any, whole: Any) -> bool:
     m, n = A.shape
     positive = True
     for f in range(t.number):
-        base, s = f * (n + m), SIZES * f
-        done, free, columns = t.sizes[s + PIVOTS], t.sizes[s + FREE], t.sizes[s + COLUMNS]
+        base = f * (n + m)
+        done, free, columns = t.pivots[f], t.free[f], t.columns[f]
         _reduce_front(t, A, M, h, e, f)
         for k in range(done, done + free):
             i = t.lists[base + k]
@@ -289,7 +290,7 @@ def reduce_fronts(t: Any, A: Any, M: Any, h: Any, e: Any, whole: Any) -> bool:
 @native_kernel
 def _reduce_front(t: Any, A: Any, M: Any, h: Any, e: Any, f: int) -> None:
     m, n = A.shape
-    base, done, columns = f * (n + m), t.sizes[SIZES * f + PIVOTS], t.sizes[SIZES * f + COLUMNS]
+    base, done, columns = f * (n + m), t.pivots[f], t.columns[f]
     for o in range(columns):
         i = t.lists[base + o]
         for k in range(done):
@@ -317,11 +318,11 @@ def back(t: Any, A: Any, e: Any, v: Any) -> None:
     """v_d = D v_i + e, from the last front to the first; v_i stands in v."""
     m, n = A.shape
     for f in range(t.number - 1, -1, -1):
-        base, done = f * (n + m), t.sizes[SIZES * f + PIVOTS]
+        base, done = f * (n + m), t.pivots[f]
         for k in range(done):
             column, row = t.lists[base + k], t.lists[base + n + k]
             v[column] = e[column]
-            for l in range(done, t.sizes[SIZES * f + COLUMNS]):
+            for l in range(done, t.columns[f]):
                 j = t.lists[base + l]
                 v[column] += A[row, j] * v[j]
 
@@ -331,8 +332,8 @@ def accelerations(t: Any, A: Any, M: Any, h: Any, e: Any, udot: Any) -> None:
     """M~ udot_i = -h~ and udot_d = D udot_i + e, by columns, from what ``reduce_fronts`` leaves."""
     m, n = A.shape
     for f in range(t.number - 1, -1, -1):
-        base, s = f * (n + m), SIZES * f
-        done, free, columns = t.sizes[s + PIVOTS], t.sizes[s + FREE], t.sizes[s + COLUMNS]
+        base = f * (n + m)
+        done, free, columns = t.pivots[f], t.free[f], t.columns[f]
         for k in range(done + free - 1, done - 1, -1):
             i = t.lists[base + k]
             total = h[i]

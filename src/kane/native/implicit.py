@@ -20,8 +20,8 @@ from kane.native.arrays import (
 from kane.native.call import native_inline, native_loop
 from kane.native.explicit import divide_step, fixed_step
 from kane.native.kinks import double_step, halve_step, misses_turn
-from kane.native.memory import recall, remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, land
+from kane.native.slip_directions import recall, remember
 from kane.native.state import is_finite, slope
 from kane.native.step import begin_step, end_step, settle_end
 

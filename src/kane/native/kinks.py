@@ -14,8 +14,8 @@ from typing import Any
 from kane.native.arrays import CUT_STEP, CUTS, MOTION, NEXT_STEP, SETTLE
 from kane.native.call import native_inline
 from kane.native.creeping import shortest_cut
-from kane.native.header import COORDINATES
-from kane.native.memory import recall
+from kane.native.memory.views import constraint_header_at
+from kane.native.slip_directions import recall
 from kane.native.state import look_aside
 
 # Residuals of velocities up to this are no impact: slip begins there [m/s].
@@ -42,7 +42,7 @@ def misses_turn(system: Any, store: Any, t1: float, order: int) -> bool:
     """
     if system.settling.notes.size == 0 or not system.settling.notes[MOTION] > STILL:
         return False
-    nq, nx = system.headers[system.mode[SETTLE + 1] + COORDINATES], store.x.size
+    nq, nx = constraint_header_at(system.headers, system.mode[SETTLE + 1]).coordinates, store.x.size
     allowed = system.settling.notes[MOTION] / (TURN ** float(order + 1) / 24.0)
     if _residual_of(system, store, t1, nq, nx) >= allowed:
         return False
@@ -57,7 +57,7 @@ def _residual_of(system: Any, store: Any, t1: float, first: int, last: int) -> f
     """Return the largest residual of the rows at the end with these speeds of the start, and no others."""
     for i in range(store.x.size):
         store.z[i] = store.x[i] if first <= i < last else 0.0
-    for i in range(system.headers[system.mode[SETTLE + 1] + COORDINATES]):
+    for i in range(constraint_header_at(system.headers, system.mode[SETTLE + 1]).coordinates):
         store.z[i] = store.y[i]
     look_aside(system, t1, store.z)
     return float(system.aside.notes[MOTION])

@@ -7,7 +7,7 @@ from typing import Any
 from kane.native.arrays import AT_END, IDLE, SETTLE
 from kane.native.call import native_inline
 from kane.native.contacts.ahead import goes_on, keeps_digits
-from kane.native.contacts.header import block_at, changing_at, table_at
+from kane.native.contacts.constants import constants_of
 from kane.native.modes import is_steady, land
 from kane.native.settled_lanes import (
     NONE,
@@ -106,9 +106,8 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
     seen = own.looks[lane, look * n : (look + 1) * n]
     for i in range(n):
         seen[i] = own.seen[i * lanes + lane]
-    head = system.headers[own.modes[lane, SETTLE + 1] :]
-    candidates, changing = head[block_at(head) :], head[changing_at(head, n // 2) :]
-    goes = goes_on(candidates, head[table_at(head) :], changing, seen)
+    of = constants_of(system.headers[own.modes[lane, SETTLE + 1] :])
+    goes = goes_on(of.table, of.state, seen)
     return bool(is_finite(seen) and goes and keeps_digits(own.seen, (n + own.f.size) * lanes + lane, lanes))
 
 

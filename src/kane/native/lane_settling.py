@@ -9,9 +9,9 @@ from kane.native.arrays import CONDITIONING, CONFIGURATION, IDLE, MOTION
 from kane.native.call import call_program, native_inline
 from kane.native.choices import CLOSED, ENTRY, FOLLOWING, ITERATIONS, LEFT, MOVING, OPEN, OPEN_THEN, STEPPED, serves
 from kane.native.choices import CONDITIONING as REGULARITY
-from kane.native.memory import remember
 from kane.native.settle import SMALL
 from kane.native.settled_lanes import chosen_in, lane_system, normalise_in_lanes
+from kane.native.slip_directions import remember
 from kane.native.state import settle
 
 # Rows of ``LaneSettling.sizes``.

@@ -9,15 +9,10 @@ import math
 from typing import Any
 
 from kane.native.algebra import RANK_TOLERANCE, longest_column
-from kane.native.blocks import constraint_places, embedding_places, scratch_places, unconstrained_places
-from kane.native.call import integers_at, matrix_at, native_inline, native_kernel, native_program, vector_at
-from kane.native.embedding import CONVERGED, ITERATIONS, arrays_of, call
+from kane.native.call import integers_at, native_inline, native_kernel, native_program, vector_at
+from kane.native.embedding import CONVERGED, ITERATIONS, arrays_of, call, scratch_of
 from kane.native.fronts import (
-    COLUMNS,
     PARENT,
-    PIVOTS,
-    ROWS_HERE,
-    SIZES,
     accelerations,
     back,
     factor_fronts,
@@ -25,21 +20,8 @@ from kane.native.fronts import (
     particular,
     reduce_fronts,
 )
-from kane.native.header import (
-    AFRESH,
-    CONSTRAINTS,
-    COORDINATES,
-    FRONTS,
-    HEADER,
-    KEPT,
-    LINEAR,
-    MODE,
-    QUATERNIONS,
-    RANK,
-    RESIDUALS,
-    UNCHOSEN,
-    UNCONSTRAINED,
-)
+from kane.native.header import AFRESH, CONSTRAINTS, KEPT, UNCHOSEN, UNCONSTRAINED
+from kane.native.memory.views import embedding_at
 
 # A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
 # and the equations in speeds that are nearly dependent are hard to integrate.
@@ -50,9 +32,8 @@ PLAN = 2**24
 
 @native_inline
 def _fronts_of(a: Any, stage: Any, work: Any) -> Any:
-    m, n, at = a.x.size, a.f.order.size, scratch_places(a.head)
-    plan = integers_at(stage, HEADER + n + a.head[RESIDUALS] + a.head[QUATERNIONS], PLAN)
-    return fronts_at(matrix_at(work, at.rows, m, n), plan, work, at.fronts, a.head[FRONTS])
+    plan = integers_at(stage, a.lists.end, PLAN)
+    return fronts_at(a.rows.A, plan, work, scratch_of(a.head, work).front_lists, a.head.fronts)
 
 
 @native_kernel
@@ -69,7 +50,7 @@ def keep(t: Any, m: int) -> None:
     for k in range(n):
         t.candidates[k] = 0
     for f in range(t.number):
-        for k in range(t.sizes[SIZES * f + PIVOTS]):
+        for k in range(t.pivots[f]):
             t.candidates[t.lists[f * (n + m) + k]] = 1
 
 
@@ -94,39 +75,36 @@ def _change(t: Any, motion: Any, x: Any, e: Any, v: Any, u: Any) -> float:
 def correct_speeds_by_fronts(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> None:
     """u_d from u_i; rows that are not linear are solved by iteration."""
     m, n = t.A.shape
-    u, motion = a.state[a.state.size - n :], a.rows[constraint_places(m, n).motion :]
-    change = _change(t, motion, a.x, a.e, a.z, u)
-    if a.head[LINEAR] == 1:
+    u = a.state[a.state.size - n :]
+    change = _change(t, a.rows.motion, a.x, a.e, a.z, u)
+    if a.head.linear == 1:
         return
     keep(t, m)
     for _ in range(ITERATIONS):
         if not change > CONVERGED:
             return
-        call(a, CONSTRAINTS, rest, stage, work, a.rows)
+        call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
         factor_fronts(t, t.A)
-        change = _change(t, motion, a.x, a.e, a.z, u)
+        change = _change(t, a.rows.motion, a.x, a.e, a.z, u)
 
 
 @native_inline
 def _embed(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> int:
     """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into A; the rank."""
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    propose(t, a.kept, a.head[RANK] if a.head[MODE] != AFRESH else UNCHOSEN)
+    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    propose(t, a.lists.order, a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN)
     rank = factor_fronts(t, t.A)
     correct_speeds_by_fronts(a, t, rest, stage, work)
     return rank
 
 
 @native_inline
-def _remainders(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> Any:
-    """e_t by columns into the arrays; the places of the terms of M udot + h = A^T lambda, then in ``free``."""
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    m, n = t.A.shape
-    at = unconstrained_places(m, n, a.head[COORDINATES])
-    for i in range(m):
-        a.x[i] = a.free[at.remainder + i]
+def _remainders(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> None:
+    """Compute the terms of M udot + h = A^T lambda, and e_t by columns."""
+    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
+    for i in range(a.x.size):
+        a.x[i] = a.free.remainder[i]
     particular(t, t.A, a.x, a.e)
-    return at
 
 
 @native_kernel
@@ -161,13 +139,13 @@ def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     a = arrays_of(state, stage, work)
     t = _fronts_of(a, stage, work)
     _embed(a, t, rest, stage, work)
-    at = _remainders(a, t, rest, stage, work)
-    fill_mass(t, a.free, a.M)
-    rates, n = a.free[at.rates :], a.f.order.size
+    _remainders(a, t, rest, stage, work)
+    fill_mass(t, a.free.M, a.M)
+    rates, n = a.free.rates, a.f.order.size
     result = vector_at(out, 0, rates.size + n)
     for i in range(rates.size):
         result[i] = rates[i]
-    solve_motion_by_fronts(t, a.M, a.free[at.h : at.remainder], a.e, a.z, result[rates.size :])
+    solve_motion_by_fronts(t, a.M, a.free.h, a.e, a.z, result[rates.size :])
 
 
 @native_kernel
@@ -175,7 +153,7 @@ def conditioning_of_fronts(t: Any, m: int, longest: float) -> float:
     """The smallest pivot of the choice over the longest column of A."""
     n, smallest = t.diag.size, math.inf
     for f in range(t.number):
-        for k in range(t.sizes[SIZES * f + PIVOTS]):
+        for k in range(t.pivots[f]):
             smallest = min(smallest, abs(t.diag[t.lists[f * (n + m) + k]]))
     return min(1.0, smallest / longest) if smallest < math.inf else 1.0
 
@@ -189,11 +167,11 @@ def _fill_embedding(t: Any, R: Any, independent: Any) -> None:
             R[i, j] = 0.0
         R[i, i] = independent[i] = 1.0
     for f in range(t.number - 1, -1, -1):
-        base, done = f * (n + m), t.sizes[SIZES * f + PIVOTS]
+        base, done = f * (n + m), t.pivots[f]
         for k in range(done):
             d, row = t.lists[base + k], t.lists[base + n + k]
             R[d, d] = independent[d] = 0.0
-            for l in range(done, t.sizes[SIZES * f]):
+            for l in range(done, t.columns[f]):
                 c = t.lists[base + l]
                 for j in range(n):
                     R[d, j] += t.A[row, c] * R[c, j]
@@ -204,20 +182,19 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
     a = arrays_of(state, stage, work)
     t = _fronts_of(a, stage, work)
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    longest, n = longest_column(a.rows, t.beta), a.f.order.size
+    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    longest, n = longest_column(a.rows.A, t.beta), a.f.order.size
     _embed(a, t, rest, stage, work)
     _remainders(a, t, rest, stage, work)
-    at = embedding_places(n)
-    result = vector_at(out, 0, at.R)
-    result[at.conditioning] = conditioning_of_fronts(t, t.A.shape[0], longest)
-    _fill_embedding(t, matrix_at(out, at.R, n, n), result[at.independent : at.u])
+    result = embedding_at(out, 0, n)
+    result.conditioning[0] = conditioning_of_fronts(t, t.A.shape[0], longest)
+    _fill_embedding(t, result.R, result.independent)
     for k in range(n):
-        result[at.u + k] = a.state[a.state.size - n + k]
+        result.u[k] = a.state[a.state.size - n + k]
         a.z[k] = 0.0
     back(t, t.A, a.e, a.z)  # e of a front holds while the dependent speeds beyond it are given
     for k in range(n):
-        result[at.e_t + k] = a.z[k]
+        result.e_t[k] = a.z[k]
 
 
 @native_inline
@@ -225,7 +202,7 @@ def least_by_fronts(a: Any, rows: Any, residual: Any, s: Any, stage: Any, work: 
     """The least s with A s = -residual, for the rows listed: the motion of a unit mass in every speed."""
     t = _fronts_of(a, stage, work)
     _only(t, rows, residual, a.x)
-    propose(t, a.kept, UNCHOSEN)
+    propose(t, a.lists.order, UNCHOSEN)
     factor_fronts(t, t.A)
     particular(t, t.A, a.x, a.e)
     _unit_mass(a.M, a.udot)
@@ -262,9 +239,9 @@ def _serves(t: Any, m: int, longest: float) -> bool:
     """
     n, largest, left = t.diag.size, 0.0, 0.0
     for f in range(t.number):
-        base, s = f * (n + m), SIZES * f
-        done, columns, last = t.sizes[s + PIVOTS], t.sizes[s + COLUMNS], t.plan[t.plan[1 + f] + PARENT] < 0
-        for k in range(t.sizes[s + ROWS_HERE] if last else done):
+        base = f * (n + m)
+        done, columns, last = t.pivots[f], t.columns[f], t.plan[t.plan[1 + f] + PARENT] < 0
+        for k in range(t.rows[f] if last else done):
             row = t.lists[base + n + k]
             for l in range(done, columns):
                 entry = abs(t.A[row, t.lists[base + l]])
@@ -282,12 +259,12 @@ def choose_by_fronts(a: Any, rest: Any, stage: Any, work: Any) -> float:
     Returns:
         The conditioning of the choice.
     """
-    t, rank = _fronts_of(a, stage, work), a.head[RANK]
-    m, longest = t.A.shape[0], longest_column(a.rows, t.beta)
-    kept = a.head[MODE] != AFRESH and rank != UNCHOSEN
-    propose(t, a.kept, rank if kept else UNCHOSEN)
+    t, rank = _fronts_of(a, stage, work), a.head.rank[0]
+    m, longest = t.A.shape[0], longest_column(a.rows.A, t.beta)
+    kept = a.head.mode != AFRESH and rank != UNCHOSEN
+    propose(t, a.lists.order, rank if kept else UNCHOSEN)
     found = factor_fronts(t, t.A)
-    if a.head[MODE] == KEPT and not (kept and found == rank and _serves(t, m, longest)):
+    if a.head.mode == KEPT and not (kept and found == rank and _serves(t, m, longest)):
         _look_for_better(a, t, longest, rest, stage, work)
     conditioning = conditioning_of_fronts(t, m, longest)
     correct_speeds_by_fronts(a, t, rest, stage, work)
@@ -298,24 +275,24 @@ def choose_by_fronts(a: Any, rest: Any, stage: Any, work: Any) -> float:
 def _look_for_better(a: Any, t: Any, longest: float, rest: Any, stage: Any, work: Any) -> None:
     """Leave A factored by the best choice, where it is better by much or of another rank, else by the one in force."""
     m = t.A.shape[0]
-    call(a, CONSTRAINTS, rest, stage, work, a.rows)
-    propose(t, a.kept, UNCHOSEN)
+    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    propose(t, a.lists.order, UNCHOSEN)
     rank = factor_fronts(t, t.A)
-    best, adopted = conditioning_of_fronts(t, m, longest), a.head[RANK] != rank
+    best, adopted = conditioning_of_fronts(t, m, longest), a.head.rank[0] != rank
     if not adopted:
-        call(a, CONSTRAINTS, rest, stage, work, a.rows)
-        propose(t, a.kept, rank)
+        call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+        propose(t, a.lists.order, rank)
         adopted = factor_fronts(t, t.A) != rank or conditioning_of_fronts(t, m, longest) < WORSE * best
         if adopted:
-            call(a, CONSTRAINTS, rest, stage, work, a.rows)
-            propose(t, a.kept, UNCHOSEN)
+            call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+            propose(t, a.lists.order, UNCHOSEN)
             factor_fronts(t, t.A)
     if adopted:
-        _adopt(t, a.head, a.kept, rank)
+        _adopt(t, a.head.rank, a.lists.order, rank)
 
 
 @native_kernel
-def _adopt(t: Any, head: Any, kept: Any, rank: int) -> None:
+def _adopt(t: Any, rank_kept: Any, kept: Any, rank: int) -> None:
     """The choice found becomes the one kept, dependent speeds first."""
     keep(t, t.A.shape[0])
     first, last = 0, rank
@@ -326,4 +303,4 @@ def _adopt(t: Any, head: Any, kept: Any, rank: int) -> None:
         else:
             kept[last] = j
             last += 1
-    head[RANK] = rank
+    rank_kept[0] = rank

@@ -43,7 +43,7 @@ from kane.native.arrays import (
 from kane.native.call import native_inline
 from kane.native.creeping import creeps, shortest_cut
 from kane.native.events import NONE, locate, look_at, probe_at, watched
-from kane.native.memory import recall
+from kane.native.slip_directions import recall
 from kane.native.state import call_mode, interpolate, is_finite, keep_choice, settle, slope
 
 # A step is cut again until it ends at a zero of a guard as closely as times are told apart. It takes two or three; more

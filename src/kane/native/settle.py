@@ -19,36 +19,25 @@ from kane.native.algebra import (
     solve_columns,
     solve_semidefinite,
 )
-from kane.native.blocks import constraint_places, scratch_places, settled_places
 from kane.native.call import (
     call_program,
-    integers_at,
-    matrix_at,
     native_inline,
     native_kernel,
     native_program,
     vector_at,
 )
-from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, find_rows, load_columns
-from kane.native.header import (
-    AFRESH,
-    CONFIGURATION,
-    CONSTRAINTS,
-    COORDINATES,
-    FIXED,
-    FRONTS,
-    HEADER,
-    KINEMATICS,
-    MODE,
-    OWN,
-    OWN_SPEEDS,
-    QUATERNIONS,
-    RANK,
-    RESIDUALS,
-    STAGES,
-    UNCHOSEN,
+from kane.native.embedding import (
+    arrays_of,
+    call,
+    conditioning,
+    correct_speeds,
+    find_rows,
+    load_columns,
+    scratch_of,
 )
+from kane.native.header import AFRESH, CONFIGURATION, CONSTRAINTS, FIXED, KINEMATICS, OWN, UNCHOSEN
 from kane.native.loops import WORSE, choose_by_fronts, least_by_fronts
+from kane.native.memory.views import projected_state_at
 
 # Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
 SMALL = 1e-14
@@ -61,11 +50,7 @@ class Correction(NamedTuple):
     """Scratch of the correction of coordinates.
 
     Attributes:
-        gram: A A^T of the rows that belong to the configuration, (rows, rows).
-        y, whole: what s is made of by these rows, and the diagonal of A A^T, (rows,).
-        residual: of the configuration, (rows,).
-        s: the change of the speeds, (n,).
-        q, slope: coordinates before the change, and their rates with s, (nq,).
+        gram, y, diagonal, residual, s, q, slope: see ConstraintScratch.
         rows: the row of A of each residual.
         counted: of every row of A whether it is in force; empty where all are.
         held: where rows are counted, what each residual is held at; NaN where it is not.
@@ -73,7 +58,7 @@ class Correction(NamedTuple):
 
     gram: Any
     y: Any
-    whole: Any
+    diagonal: Any
     residual: Any
     s: Any
     q: Any
@@ -83,17 +68,10 @@ class Correction(NamedTuple):
     held: Any
 
 
-native_inline(settled_places)
-
-
 @native_inline
-def _correction_of(a: Any, stage: Any, work: Any, counted: Any, held: Any) -> Any:
-    n, p, nq = a.f.order.size, a.head[RESIDUALS], a.head[COORDINATES]
-    at = scratch_places(a.head)
-    residual, s, q = vector_at(work, at.residual, p), vector_at(work, at.s, n), vector_at(work, at.q, nq)
-    gram, y, whole = matrix_at(work, at.gram, p, p), vector_at(work, at.y, p), vector_at(work, at.y + p, p)
-    rows = integers_at(stage, HEADER + n, p)
-    return Correction(gram, y, whole, residual, s, q, vector_at(work, at.slope, nq), rows, counted, held)
+def _correction_of(a: Any, work: Any, counted: Any, held: Any) -> Any:
+    s, rows = scratch_of(a.head, work), a.lists.rows_of_residuals
+    return Correction(s.gram, s.y, s.diagonal, s.residual, s.s, s.q, s.slope, rows, counted, held)
 
 
 @native_kernel
@@ -136,17 +114,17 @@ def _direction(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> None:
     Speeds are the joints' own here: rates of coordinates are linear in them, and vanish with them.
     """
     n, first = c.s.size, 1 + c.q.size
-    if a.head[FRONTS] > 0:
+    if a.head.fronts > 0:
         least_by_fronts(a, c.rows, c.residual, c.s, stage, work)
     else:
-        _least(a.every, c)
+        _least(a.every.A, c)
     for j in range(n):
         a.state[first + j] = c.s[j]
     call(a, KINEMATICS, rest, stage, work, c.slope)
 
 
 @native_kernel
-def _least(entries: Any, c: Any) -> None:
+def _least(A: Any, c: Any) -> None:
     """The least s with A s = -residual, for the rows in force that restrict the configuration.
 
     s = A^T y with A A^T y = -residual by Cholesky, a third of the work of an orthogonal factorization. It loses twice
@@ -160,18 +138,18 @@ def _least(entries: Any, c: Any) -> None:
         if c.counted.size > 0 and c.counted[c.rows[k]] == 0:
             continue
         for j in range(n):
-            share = entries[c.rows[k] * n + j]
+            share = A[c.rows[k], j]
             if share != 0.0:
                 for l in range(k, c.rows.size):
-                    G[k, l] += share * entries[c.rows[l] * n + j]
-    factor_semidefinite(G, c.whole)
+                    G[k, l] += share * A[c.rows[l], j]
+    factor_semidefinite(G, c.diagonal)
     solve_semidefinite(G, y)
     for j in range(n):
         c.s[j] = 0.0
     for k in range(c.rows.size):
         if y[k] != 0.0:
             for j in range(n):
-                c.s[j] += y[k] * entries[c.rows[k] * n + j]
+                c.s[j] += y[k] * A[c.rows[k], j]
 
 
 @native_inline
@@ -186,7 +164,7 @@ def _correct_coordinates(a: Any, c: Any, quaternions: Any, rest: Any, stage: Any
         if not size > SMALL:
             break
         if k > 0:
-            call(a, CONSTRAINTS, rest, stage, work, a.every)
+            call(a, CONSTRAINTS, rest, stage, work, a.every.whole)
         _direction(a, c, rest, stage, work)
         q, share, found = a.state[1 : 1 + c.q.size], 1.0, size
         for i in range(q.size):
@@ -210,16 +188,15 @@ def _correct_coordinates(a: Any, c: Any, quaternions: Any, rest: Any, stage: Any
 @native_inline
 def _correct_by_own_speeds(a: Any, rest: Any, stage: Any, work: Any) -> float:
     """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
-    n, nq, at = a.head[OWN_SPEEDS], a.head[COORDINATES], scratch_places(a.head)
-    given = settled_places(n, nq)
-    state, found = vector_at(work, at.own_state, 1 + nq + n), vector_at(work, at.own_found, given.end)
+    n, nq, s = a.head.own_speeds, a.head.coordinates, scratch_of(a.head, work)
+    state, found = s.own_state, projected_state_at(work, s.own_found, n, nq)
     for i in range(1 + nq + n):
         state[i] = a.state[i] if i <= nq else 0.0
-    part = vector_at(stage, a.head[STAGES + OWN], 0)
-    call_program(a.head[OWN], state, vector_at(rest, 0, 0), part, found, vector_at(work, 0, 0))
+    part = vector_at(stage, a.head.places[OWN], 0)
+    call_program(a.head.addresses[OWN], state, vector_at(rest, 0, 0), part, found.whole, vector_at(work, 0, 0))
     for i in range(nq):
-        a.state[1 + i] = found[given.q + i]
-    return float(found[given.configuration])
+        a.state[1 + i] = found.q[i]
+    return float(found.configuration[0])
 
 
 @native_inline
@@ -254,65 +231,63 @@ def choose(a: Any) -> Any:
     Returns:
         The rank, and the length of the longest column of A.
     """
-    n, rank = a.f.order.size, a.head[RANK]
+    n, rank, order = a.f.order.size, a.head.rank[0], a.lists.order
     if a.f.A.shape[0] == 0 and rank == 0:
         return 0, 0.0
-    longest = longest_column(a.rows, a.f.w)
-    if a.head[MODE] != AFRESH and rank != UNCHOSEN:
-        load_columns(a.rows, a.f, a.kept, rank)
+    longest = longest_column(a.rows.A, a.f.w)
+    if a.head.mode != AFRESH and rank != UNCHOSEN:
+        load_columns(a.rows.A, a.f, order, rank)
         factor(a.f, rank)
-        if a.head[MODE] == FIXED or _serves(a.f, rank, longest):
+        if a.head.mode == FIXED or _serves(a.f, rank, longest):
             return rank, longest
-    load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+    load_columns(a.rows.A, a.f, order, UNCHOSEN)
     rank = factor(a.f, UNCHOSEN)
-    if a.head[MODE] == AFRESH:
+    if a.head.mode == AFRESH:
         return rank, longest
     best = smallest_pivot(a.f, rank)
-    if a.head[RANK] == rank:
-        load_columns(a.rows, a.f, a.kept, rank)
+    if a.head.rank[0] == rank:
+        load_columns(a.rows.A, a.f, order, rank)
         factor(a.f, rank)
         if smallest_pivot(a.f, rank) >= WORSE * best:
             return rank, longest
-        load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+        load_columns(a.rows.A, a.f, order, UNCHOSEN)
         factor(a.f, UNCHOSEN)
-    a.head[RANK] = rank
+    a.head.rank[0] = rank
     for k in range(n):
-        a.kept[k] = a.f.order[k]
+        order[k] = a.f.order[k]
     return rank, longest
 
 
 @native_inline
 def settle_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: Any, held: Any) -> None:
     """What ``settle`` gives, of the rows in force."""
-    c = _correction_of(a, stage, work, counted, held)
-    n, nq = c.s.size, c.q.size
-    quaternions = integers_at(stage, HEADER + n + a.head[RESIDUALS], a.head[QUATERNIONS])
-    at = settled_places(n, nq)
-    result = vector_at(out, 0, at.end)
+    c = _correction_of(a, work, counted, held)
+    n, nq, quaternions = c.s.size, c.q.size, a.lists.quaternions
+    result = projected_state_at(out, 0, n, nq)
     _normalise(a, quaternions)
     find_rows(a, rest, stage, work)
-    result[at.motion] = _largest(a.rows[constraint_places(a.f.A.shape[0], n).motion :])
+    result.motion[0] = _largest(a.rows.motion)
     for j in range(n):
-        result[at.u + j] = a.state[1 + nq + j]
-    if a.head[OWN] != 0:
-        result[at.configuration] = _correct_by_own_speeds(a, rest, stage, work)
+        result.u[j] = a.state[1 + nq + j]
+    if a.head.addresses[OWN] != 0:
+        result.configuration[0] = _correct_by_own_speeds(a, rest, stage, work)
     else:
-        result[at.configuration] = _correct_coordinates(a, c, quaternions, rest, stage, work)
-    if not result[at.configuration] <= SMALL:  # else q stands as it did
+        result.configuration[0] = _correct_coordinates(a, c, quaternions, rest, stage, work)
+    if not result.configuration[0] <= SMALL:  # else q is as it was
         for j in range(n):
-            a.state[1 + nq + j] = result[at.u + j]
+            a.state[1 + nq + j] = result.u[j]
         find_rows(a, rest, stage, work)
-    if a.head[FRONTS] > 0:
-        result[at.conditioning] = choose_by_fronts(a, rest, stage, work)
+    if a.head.fronts > 0:
+        result.conditioning[0] = choose_by_fronts(a, rest, stage, work)
     else:
         rank, longest = choose(a)
         correct_speeds(a, rank, rest, stage, work)
-        result[at.conditioning] = conditioning(a.f, rank, longest)
+        result.conditioning[0] = conditioning(a.f, rank, longest)
     for i in range(nq):
-        result[at.q + i] = a.state[1 + i]
+        result.q[i] = a.state[1 + i]
     for j in range(n):
-        given, left = result[at.u + j], a.state[1 + nq + j]
-        result[at.u + j] = left if abs(left) > ROUNDED * abs(given) else 0.0
+        given, left = result.u[j], a.state[1 + nq + j]
+        result.u[j] = left if abs(left) > ROUNDED * abs(given) else 0.0
 
 
 @native_program

@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.native.arrays import CONDITIONING, CUT_STEP, DONE, ENDED, RHS, ROWS, SWITCHES
 from kane.native.call import call_program, native_inline
-from kane.native.header import RANK
+from kane.native.memory.views import constraint_header_at, constraint_lists_at
 
 
 @native_inline
@@ -96,12 +96,16 @@ def settle(settling: Any, system: Any, t: float, x: Any) -> None:
 @native_inline
 def keep_choice(settling: Any, system: Any) -> bool:
     """Take note of the choice of independent speeds in force; whether it is another one than before."""
-    choice = system.headers[system.mode[settling.program + 1] + RANK :]
-    changed = False
-    for i in range(settling.kept.size):
-        changed = changed or settling.kept[i] != choice[i]
-        settling.kept[i] = choice[i]
-    return changed
+    if settling.kept.size == 0:
+        return False
+    head = constraint_header_at(system.headers, system.mode[settling.program + 1])
+    order, kept = constraint_lists_at(system.headers, head.end, head.speeds, 0, 0).order, settling.kept
+    changed = kept[0] != head.rank[0]
+    kept[0] = head.rank[0]
+    for j in range(order.size):
+        changed = changed or kept[1 + j] != order[j]
+        kept[1 + j] = order[j]
+    return bool(changed)
 
 
 @native_inline

@@ -63,7 +63,7 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
 
 @native_inline
 def settle_end(system: Any, t1: float, y: Any) -> None:
-    """The end of a step with quaternions of unit length and on the constraints; see ``memory`` for its retaking."""
+    """The end of a step with quaternions of unit length and on the constraints; see ``slip_directions``."""
     normalise(y, system.quaternions)
     settle(system.settling, system, t1, y)
 

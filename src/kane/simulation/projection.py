@@ -14,7 +14,8 @@ from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.errors import ModelError
 from kane.native.algebra import RANK_TOLERANCE, ROUNDING
 from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
-from kane.native.header import HEADER, KEPT, RANK
+from kane.native.header import KEPT
+from kane.native.memory.views import constraint_header_at, constraint_lists_at
 from kane.simulation.mode_table import stage_in_force
 
 # Residuals below this come from rounding, for example in a file; such a state is projected without a message.
@@ -32,11 +33,23 @@ def new_settling(program: int, project: ArrayFunction | None, speeds: int) -> Se
     """Allocate the projection arrays of a run; the diagnostics are empty if there is no projection."""
     if project is None:
         return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
-    choice = np.zeros(HEADER + speeds - RANK, dtype=np.int64)
+    choice = np.zeros(1 + speeds, dtype=np.int64)
     notes = np.zeros(SWITCHES + 1)
     notes[CONDITIONING] = 1.0  # value before the first speed selection
     least = np.ones(1 + project.n_state) if program == SETTLE else NO_NOTES
     return Settling(program, np.zeros(project.n_out), choice, notes, least)
+
+
+def selection_in(stage: Vector) -> NDArray[np.int64]:
+    """Return the rank and the order of the speeds of the selection in a stage array, (1 + n,)."""
+    head = constraint_header_at(stage, 0)
+    return np.concatenate([head.rank, constraint_lists_at(stage, head.end, head.speeds, 0, 0).order])
+
+
+def put_selection(stage: Vector, selection: NDArray[np.int64]) -> None:
+    """Write the rank and the order of the speeds into a stage array."""
+    head = constraint_header_at(stage, 0)
+    head.rank[:], constraint_lists_at(stage, head.end, head.speeds, 0, 0).order[:] = selection[:1], selection[1:]
 
 
 def project_once(project: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
@@ -44,7 +57,7 @@ def project_once(project: ArrayFunction, system: StateEquation, state: Vector) -
     stage, settling = stage_in_force(system, SETTLE, project), system.settling
     found = project(state, system.inputs, stage)
     settling.notes[:SWITCHES] = found[len(state) - 1 :]
-    settling.kept[:] = stage.view(np.int64)[RANK : RANK + len(settling.kept)]
+    settling.kept[:] = selection_in(stage)
     return np.array(found[: len(state) - 1])
 
 
@@ -80,7 +93,7 @@ class Constraints:
         for state in states[np.diff(switches, prepend=-1.0) != 0.0]:
             stage = fresh.copy()
             project(state, np.zeros(len(eqs.inputs)), stage)
-            rank, *order = stage.view(np.int64)[[RANK, *range(HEADER, HEADER + len(eqs.u))]].tolist()
+            rank, *order = selection_in(stage).tolist()
             named.append(in_words([eqs.u[j].name for j in sorted(order[:rank])]))
         return tuple(dict.fromkeys(named))
 

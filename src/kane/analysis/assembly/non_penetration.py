@@ -77,13 +77,13 @@ def require_apart(at: SmallMotions, found: str, cure: str) -> None:
     Raises:
         ModelError: a gap is negative; the message names the deepest one and its depth.
     """
-    names, gaps = gaps_at(at.dyn, at.q, at.t, at.parameters)
+    names, gaps = gap_terms_at(at.dyn, at.q, at.t, at.parameters)
     if gaps.min(initial=0.0) < -SEARCH_GAP_TOLERANCE:
         deepest = int(np.argmin(gaps))
         raise ModelError(f"{found} {-gaps[deepest]:.6g} beyond {names[deepest]!r}: {cure}")
 
 
-def gaps_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str], Array]:
+def gap_terms_at(dyn: Dynamics, q: Array, t: Any, parameters: Any) -> tuple[list[str], Array]:
     """Return the names of contacts, stops and latches, and their gaps at configurations q, (..., gaps) [m or rad].
 
     Args:

@@ -28,7 +28,8 @@ from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
-from kane.native.contacts.header import GAP, HELD, KINETIC, NUMBERS, OPEN, SLIDING, STATIC
+from kane.native.contacts.header import HELD, OPEN, SLIDING
+from kane.native.memory.views import gap_terms_at
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.results.trajectory import Trajectory
@@ -270,7 +271,7 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     worst, active = 16.0, 0
     for r in runs.runs:
         terms, forces = runs.forces(r.run)
-        numbers = terms.values("gaps").reshape(len(r.run), -1, NUMBERS)
+        gaps = gap_terms_at(terms.values("gaps"), 0, len(runs.whole.equations.intermittents))
         statuses, row = r.run.to_xarray()["status"].to_numpy(), 0
         first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
         directed = np.arange(len(r.run)) > 0  # the first record precedes the first transition
@@ -282,28 +283,29 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
         for k, c in enumerate(runs.whole.equations.intermittents):
             end = row + len(c.rows)
             slip = terms.motion[:, first + row : first + end]
-            off = _broken(c, statuses[:, k], numbers[:, k], forces[:, row:end], slip)
+            off = _broken(c, statuses[:, k], (gaps.static[:, k], gaps.kinetic[:, k]), forces[:, row:end], slip)
             worst, row = min(worst, _digits(off[directed], size)), end
             if c.normal is not None:
-                worst = min(worst, _digits(np.minimum(numbers[:, k, GAP], 0.0), 1.0))
+                worst = min(worst, _digits(np.minimum(gaps.gap[:, k], 0.0), 1.0))
         active += int((statuses > 0).sum())
     if not active:
         return None, f"no constraint was active: {runs.remark}"
     return worst, f"active {active} times at {sum(len(r.run) for r in runs.runs)} records"
 
 
-def _broken(c: IntermittentEquations, status: Array, numbers: Array, force: Array, slip: Array) -> Array:
+def _broken(c: IntermittentEquations, status: Array, friction: tuple[Array, Array], force: Array, slip: Array) -> Array:
     """Return by how much the force of an intermittent constraint violates the contact laws, (states,) [N or N m]."""
     if c.constraint.bilateral:
         return np.zeros(len(status))
     along = int(c.normal is not None)
+    static, kinetic = friction
     push = force[:, 0] if along else np.ones(len(status))
     f, v = force[:, along:], slip[:, along:]
     speed = np.linalg.norm(v, axis=1)
     held = (status == HELD) & (c.constraint.friction is not None)
     slides = (status == SLIDING) & (speed > LEAST_DIRECTED_SLIP)
-    against = f + (numbers[:, KINETIC] * push / np.where(slides, speed, 1.0))[:, None] * v
-    off = np.where(held, np.linalg.norm(f, axis=1) - numbers[:, STATIC] * push, 0.0)
+    against = f + (kinetic * push / np.where(slides, speed, 1.0))[:, None] * v
+    off = np.where(held, np.linalg.norm(f, axis=1) - static * push, 0.0)
     off = np.where(slides, np.linalg.norm(against, axis=1), off)
     return np.where(status == OPEN, 0.0, np.maximum(off, np.maximum(-push, 0.0)))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.assembly.non_penetration import SEARCH_GAP_TOLERANCE, gaps_at
+from kane.analysis.assembly.non_penetration import SEARCH_GAP_TOLERANCE, gap_terms_at
 from kane.analysis.identification.base_parameters import (
     BaseParameters,
     base_parameters_of,
@@ -116,7 +116,7 @@ def _require_open(dyn: Dynamics, data: Measurements, start: Mapping[str, float] 
                 f"{c.name!r} is a stick, which is inactive when forces are compared; leave it out of the model, and "
                 "use a load instead, such as kane.Motor(joint, -friction * kane.tanh(joint.qdot / 0.01))"
             )
-    names, gaps = gaps_at(dyn, data.q, data.time, start)
+    names, gaps = gap_terms_at(dyn, data.q, data.time, start)
     closed = gaps <= SEARCH_GAP_TOLERANCE
     rows, columns = np.flatnonzero(closed.any(axis=1)), np.flatnonzero(closed.any(axis=0))
     if len(rows):

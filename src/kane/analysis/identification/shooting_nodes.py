@@ -15,7 +15,6 @@ from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import GAP
 
 # A gap is open, or its rate is nonzero, beyond this multiple of the noise, which one of two million rows exceeds.
 CLEAR = 5.0
@@ -47,7 +46,7 @@ class ShootingNodes(NamedTuple):
         closed = {row.name for own in self.closed for row in own}
         for c in dyn.equations.intermittents:
             rows = [row for row in c.rows if row.name in closed]
-            there = {leaf.name for leaf in leaves([c.numbers[GAP], *_motions(rows)])} if rows else set()
+            there = {leaf.name for leaf in leaves([c.numbers.gap, *_motions(rows)])} if rows else set()
             for name in sorted(there & set(names)):
                 raise ModelError(
                     f"{name!r} occurs in {c.name!r}, which is closed at a shooting node of this motion; closed "
@@ -135,7 +134,7 @@ def _looks(dyn: Dynamics, parameters: Array, time: Array, x: Array) -> Iterator[
         normal = () if c.normal is None else (c.normal,)
         closed: NDArray[np.bool_] = np.ones(len(x), bool)
         if normal:
-            small, large = _sizes(dyn, [c.numbers[GAP], *_motions(normal)], parameters, time, x)
+            small, large = _sizes(dyn, [c.numbers.gap, *_motions(normal)], parameters, time, x)
             closed = small[:, 0] & small[:, 1]
             yield _Sighted(c, normal, closed, closed | large[:, 0])
         if c.tangents and c.constraint.friction is not None:

@@ -16,7 +16,7 @@ from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, words
 from kane.model.checks import near
 from kane.model.named_vector import named_vector
-from kane.native.blocks import constraint_places
+from kane.native.memory.views import constraint_rows_at
 from kane.simulation.state_layout import Layout
 
 MAX_TRIM_ITERATIONS = 100
@@ -166,9 +166,8 @@ class _TrimPlace:
         at, n, m = self.motion, len(self.motion.u), self.m
         F, J = at.accelerations, at.terms.own.J
         none_u, none_i = np.zeros((len(J), n)), np.zeros((len(J) + m, len(at.inputs)))
-        places = constraint_places(m, n)
-        A = self._rows[: places.motion].reshape(m, n)
-        rows = np.vstack([np.hstack([J, none_u]), np.hstack([self._turned[places.motion :], A])])
+        A, turned = constraint_rows_at(self._rows, 0, m, n).A, constraint_rows_at(self._turned.T, 0, m, n).motion.T
+        rows = np.vstack([np.hstack([J, none_u]), np.hstack([turned, A])])
         return np.vstack([np.hstack([rows, none_i]), np.hstack([F["q"], F["u"], F["inputs"]]), self._jerk_slopes])
 
     @property

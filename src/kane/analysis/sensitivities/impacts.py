@@ -29,7 +29,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import GAP, HELD, KINETIC, OFF, ON, RESTITUTION
+from kane.native.contacts.header import HELD
 
 # Derivatives in two orders are the same but for this share: rounding leaves 1e-12.
 COMMUTES = 1e-8
@@ -48,8 +48,8 @@ class Strike:
     def guard(self) -> Expr | None:
         """What vanishes; None where a reaction does, at which the accelerations go on as they were."""
         if self.kind == "deleted":
-            return None if self.c.constraint.off is None else self.c.numbers[OFF]
-        return self.c.numbers[ON] if self.c.normal is None else self.c.numbers[GAP]
+            return None if self.c.constraint.off is None else self.c.numbers.off
+        return self.c.numbers.on if self.c.normal is None else self.c.numbers.gap
 
     def rows(self, closed: Sequence[Equation], tangents: Sequence[Equation]) -> list[tuple[Equation, Expr | float]]:
         """On what the impact acts, and the restitution of each: what is closed, tangents and normal of the contact."""
@@ -57,7 +57,7 @@ class Strike:
             return []
         found: list[tuple[Equation, Expr | float]] = [(row, 0.0) for row in (*closed, *tangents)]
         if self.c.normal is not None:
-            found.append((self.c.normal, self.c.numbers[RESTITUTION] if self.kind == "bounces" else 0.0))
+            found.append((self.c.normal, self.c.numbers.restitution if self.kind == "bounces" else 0.0))
         return found
 
     def change(
@@ -75,9 +75,9 @@ class Strike:
         if self.kind == "deleted" or jump.lawful or c.normal is None or len(c.tangents) != 1:
             return jump
         rows = self.rows(closed, ())
-        bounds = [c.numbers[KINETIC]]
+        bounds = [c.numbers.kinetic]
         if self.kind == "imposed":  # the last of a series rubs as one that bounces, and its rebound is taken away
-            bounds.append(c.numbers[KINETIC] * (1.0 + c.numbers[RESTITUTION]))
+            bounds.append(c.numbers.kinetic * (1.0 + c.numbers.restitution))
         laws = [(c.tangents[0], sign * bound, len(rows) - 1) for bound in bounds for sign in (-1.0, 1.0)]
         slipping = (replace(jump, rows=rows, drags=[law]) for law in laws)
         return next((other for other in slipping if other.lawful), jump)

@@ -25,7 +25,7 @@ from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import HELD, KINETIC, SLIDING, STATIC
+from kane.native.contacts.header import HELD, SLIDING
 from kane.simulation import integrators
 from kane.simulation.driver import Outcome, advance_to_end
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -278,7 +278,7 @@ class Cutter:
                 rows += c.rows
             elif status == SLIDING:
                 rows += [] if c.normal is None else [c.normal]
-                drags += [Drag(c.normal, c.tangents, c.numbers[KINETIC])] if c.tangents else []
+                drags += [Drag(c.normal, c.tangents, c.numbers.kinetic)] if c.tangents else []
         motion = self._motion(rows)
         return sliding(motion, drags) if drags else motion
 
@@ -325,7 +325,7 @@ class Cutter:
                 "one in space; such changes are not derived: end the run before that time"
             )
         if kind == "slips":
-            bounds = tuple(StaticBound(other.normal, other.tangents, other.numbers[STATIC]) for other in causes)
+            bounds = tuple(StaticBound(other.normal, other.tangents, other.numbers.static) for other in causes)
             return BeginOfSlip(*motions, t, x, x_after, None, (), c.name, bounds=bounds)
         if len(c.tangents) == 1:
             return Saltation(*motions, t, x, x_after, c.tangents[0].motion, (), c.name)

@@ -9,7 +9,8 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.native.contacts import ahead, excursion, programs
-from kane.native.contacts.charted import CARRY, CHANGE, CHARTED, CHARTS, GUARDS, KEY, NEAR
+from kane.native.memory.fill import filled
+from kane.native.memory.regions import CHART_BLOCK
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,18 @@ class ChartPrograms:
         return self.near, self.carry
 
     def block(self, starts: Sequence[int], compiled: bool) -> np.ndarray:
-        """What native code reads, int64.
+        """Return the ChartBlock, int64.
 
         Args:
             starts: the places of the stages.
             compiled: whether candidates may have modes with equations of their own.
         """
-        block = np.zeros(CHARTED, np.int64)
-        block[GUARDS] = (ahead if compiled else programs).guards()
-        block[CHANGE], block[CHARTS], block[KEY] = excursion.change(), self.near.n_out, self.key
-        for place, function, start in zip((NEAR, CARRY), self.called, starts, strict=True):
-            block[place : place + 2] = function.address, start
-        return block
+        return filled(
+            CHART_BLOCK,
+            guards=(ahead if compiled else programs).guards(),
+            change=excursion.change(),
+            addresses=[function.address for function in self.called],
+            places=starts,
+            charts=self.near.n_out,
+            key=self.key,
+        )

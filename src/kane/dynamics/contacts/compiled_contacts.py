@@ -14,30 +14,21 @@ from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import scheduled
-from kane.native.contacts import ahead, programs
-from kane.native.contacts.ahead import (
-    AHEAD,
-    CHOSEN,
-    GUARDS,
-    INPUTS,
-    MODES,
-    NONE,
-    OWN_GUARDS,
-    OWN_MISSED,
-    OWN_RHS,
-    OWN_SETTLED,
-    OWN_STEP,
-    REACTIONS,
-    RHS,
-    SETTLE,
-    STATUSES,
-    row_length,
+from kane.native.contacts import programs
+from kane.native.contacts.ahead import NONE
+from kane.native.contacts.constants import ContactConstants
+from kane.native.contacts.header import SLIDING
+from kane.native.contacts.quick import response_scratch_of
+from kane.native.memory.fill import NO_MEMORY, filled
+from kane.native.memory.regions import COMPILED_MODE_ROW, COMPILED_MODES
+from kane.native.memory.views import (
+    ContactState,
+    compiled_mode_row_at,
+    compiled_mode_row_size,
+    compiled_modes_at,
+    compiled_modes_size,
+    mode_scratch_at,
 )
-from kane.native.contacts.blocks import quick_places
-from kane.native.contacts.header import ALONG, BEGUN, CHANGING, SLIDING
-
-# What programs read of what slides: the direction of slip, and from which speed on that is one of its own.
-READ = (ALONG, ALONG + 1, BEGUN)
 
 
 @dataclass(frozen=True)
@@ -62,14 +53,11 @@ class CompiledMode:
         return cls(mode.statuses, tuple(code_of(scheduled(mode.open, name, x)) for name, x in found.items()))
 
     def row(self, starts: Iterator[int]) -> np.ndarray:
-        """As native code reads it, the stages of the programs at these places."""
-        nc = len(self.statuses)
-        row = np.zeros(row_length(nc), np.int64)
-        row[STATUSES : STATUSES + nc] = self.statuses
-        places = (OWN_RHS, OWN_GUARDS, OWN_MISSED, OWN_STEP, OWN_SETTLED)
-        for place, compiled in zip(places, self.programs, strict=False):
-            row[place : place + 2] = compiled.address, next(starts)
-        return row
+        """Return the CompiledModeRow, int64, the stages of the programs at these places."""
+        addresses, places = np.zeros((2, 5), np.int64)
+        for k, compiled in enumerate(self.programs):
+            addresses[k], places[k] = compiled.address, next(starts)
+        return filled(COMPILED_MODE_ROW, addresses=addresses, places=places, statuses=self.statuses)
 
 
 @dataclass(frozen=True)
@@ -106,36 +94,41 @@ class ContactModes:
     @property
     def length(self) -> int:
         """Of the block that native code reads."""
-        return AHEAD + len(self.modes) * int(row_length(self.intermittents)) if self.expected else 0
+        rows = len(self.modes) * compiled_mode_row_size(self.intermittents)
+        return int(compiled_modes_size() + rows) if self.expected else 0
 
     def block(self, starts: Iterable[int]) -> np.ndarray:
         """What native code reads, int64, none of the modes in force; the stages of the programs at these places."""
         if not self.expected:
             return np.zeros(0, np.int64)
-        own, places = np.zeros(AHEAD, np.int64), iter(starts)
-        each = {RHS: programs.rhs, SETTLE: programs.settle, GUARDS: programs.guards, REACTIONS: programs.reactions}
-        numeric = {which: program() for which, program in each.items()}
-        for which, value in {**numeric, MODES: len(self.modes), CHOSEN: NONE, INPUTS: self.inputs}.items():
-            own[which] = value
+        places, numeric = iter(starts), (programs.rhs, programs.settle, programs.guards, programs.reactions)
+        addresses = [program() for program in numeric]
+        own = filled(COMPILED_MODES, numeric=addresses, modes=len(self.modes), chosen=NONE, inputs=self.inputs)
         return np.concatenate([own, *(mode.row(places) for mode in self.modes)])
 
-    def in_lanes(self, header: np.ndarray, changing: int) -> LaneModes:
-        """What trajectories side by side call, from the header of a stage and where in it begins what changes."""
-        first = len(header) - self.length
-        rows = header[first + AHEAD :].reshape(-1, int(row_length(self.intermittents)))
-        places = (rows[:, OWN_RHS + 1].tolist(), rows[:, OWN_GUARDS + 1].tolist())
-        along = [
-            [changing + k * CHANGING + i for k, status in enumerate(mode) if status == SLIDING for i in READ]
+    def in_lanes(self, header: np.ndarray, state: ContactState) -> LaneModes:
+        """What trajectories side by side call, from the header of a stage and the indices of the ContactState."""
+        first, nc = len(header) - self.length, self.intermittents
+        chosen = compiled_modes_at(np.arange(first + compiled_modes_size()), first).chosen[0]
+        rows = header[first + compiled_modes_size() :].reshape(-1, compiled_mode_row_size(nc))
+        places = compiled_mode_row_at(rows, 0, nc).places
+        read = [
+            [int(i) for k, status in enumerate(mode) if status == SLIDING for i in (*state.along[k], state.begun[k])]
             for mode in self.statuses
         ]
         slopes, guards = ([mode.programs[k] for mode in self.modes] for k in (0, 1))
-        return LaneModes(first + CHOSEN, (slopes, guards, [], []), (*places, [], []), along)
+        return LaneModes(
+            int(chosen), (slopes, guards, [], []), (places[:, 0].tolist(), places[:, 1].tolist(), [], []), read
+        )
 
-    def owns(self, block: np.ndarray) -> bool:
+    def knows(self, chosen: int) -> bool:
         """Whether a block may name this mode as the one in force."""
-        return not self.expected or NONE <= int(block[CHOSEN]) < len(self.modes)
+        return NONE <= chosen < len(self.modes)
 
-    def scratch(self, head: np.ndarray, block: np.ndarray) -> int:
-        """How many doubles native code needs in all, with this header and block."""
-        places = ahead.ahead_places(head, block, self.inputs) if self.expected else quick_places(head, block)
-        return int(places.end)
+    def scratch(self, c: ContactConstants) -> int:
+        """How many doubles native code needs in all, with these constants."""
+        end, head = response_scratch_of(c, NO_MEMORY).end, c.head
+        if self.expected:
+            sizes = head.rows, head.speeds, head.coordinates, c.block.constraints, self.inputs
+            end = mode_scratch_at(NO_MEMORY, end, *sizes).end
+        return int(end)

@@ -27,49 +27,36 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.responses import Responses
-from kane.native.blocks import settled_places
 from kane.native.contacts import ahead, charted, passing
 from kane.native.contacts import programs as native
-from kane.native.contacts.ahead import CHOSEN
-from kane.native.contacts.blocks import change_places, contact_places, record_size
-from kane.native.contacts.charted import CHARTED
+from kane.native.contacts.constants import constants_of, contact_scratch_of
 from kane.native.contacts.excursion import change
 from kane.native.contacts.header import (
     ALWAYS,
-    ANSWER,
-    ARMED,
-    BEGUN,
-    BLOCK,
-    CANDIDATES,
     CAPACITIES,
-    CHANGING,
-    CLOSINGS,
-    COLUMNS,
-    ENTRIES,
     FACTOR,
     FREE,
     GAPS,
     HELD,
-    IN_TURN,
     MANY_SPEEDS,
     MOST,
-    MOVES,
     MOVING,
     OPEN,
-    PERMANENT,
-    ROOM,
-    SCRATCH,
-    SHARED,
-    SLIDE,
     SOLUTIONS,
-    STATUS,
     SUBSTITUTION,
-    TABLE,
-    block_at,
-    changing_at,
 )
 from kane.native.contacts.quick import LEAST_BEGUN
-from kane.native.header import HEADER, KEPT
+from kane.native.header import KEPT
+from kane.native.memory.fill import NO_MEMORY, filled
+from kane.native.memory.regions import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
+from kane.native.memory.views import (
+    ContactState,
+    compiled_modes_at,
+    contact_state_at,
+    projected_state_size,
+    record_size,
+    transition_size,
+)
 
 
 @dataclass(frozen=True)
@@ -78,8 +65,9 @@ class ContactParts(Parts):
 
     Attributes:
         gaps: the program "gaps".
-        quick: what ``kane.native.contacts.quick`` calls besides, by the place of its address in the block and the
-            table behind it; none where coordinates alone are settled.
+        quick: what ``kane.native.contacts.quick`` calls besides, by the numbers of programs in the block; none where
+            coordinates alone are settled.
+        own_programs: the programs of each candidate, by the name of the array of their addresses and its number.
         shared: how many numbers rows share with the factor of M.
         entries: how many entries L of that factor has below its diagonal.
         widths: how many columns the records of the rows of each candidate have, and last those of the permanent rows.
@@ -89,6 +77,7 @@ class ContactParts(Parts):
 
     gaps: CompiledFunction
     quick: Mapping[int, CompiledFunction]
+    own_programs: Mapping[tuple[str, int], CompiledFunction]
     shared: int
     entries: int
     widths: Sequence[int]
@@ -98,47 +87,70 @@ class ContactParts(Parts):
     @property
     def called(self) -> tuple[ArrayFunction, ...]:
         charts = self.charts.called if self.charts else ()
-        return (*self.listed, self.gaps, *self.quick.values(), *self.modes.programs, *charts)
+        rows = self.own_programs.values()
+        return (*self.listed, self.gaps, *self.quick.values(), *rows, *self.modes.programs, *charts)
 
     def block(self) -> np.ndarray:
-        intermittents = self.equations.intermittents
-        first = len(self.equations.constraints) - sum(len(c.rows) for c in intermittents)
-        block, changing = np.zeros(BLOCK, np.int64), np.zeros((len(intermittents), CHANGING), np.int64)
-        block[CANDIDATES], block[PERMANENT] = len(intermittents), first
-        block[IN_TURN] = self.equations.model.impacts == "in turn"
-        block[SHARED], block[COLUMNS], block[ROOM], block[ENTRIES] = (
-            self.shared,
-            self.widths[-1],
-            self.room,
-            self.entries,
-        )
-        closing, held = len(self.equations.closing), len(self.equations.held)
-        block[CLOSINGS] = closing + held
-        found = np.concatenate([np.zeros(closing), np.full(held, np.nan), np.zeros(closing + held)])
-        changing[:, STATUS] = [HELD if sticks(c) else OPEN for c in intermittents]
-        changing[:, ARMED] = 1
-        changing.view(np.float64)[:, BEGUN] = LEAST_BEGUN
-        parts = [block, contact_table(self.equations, self.widths).ravel(), changing.ravel(), found.view(np.int64)]
-        return np.concatenate([*parts, np.zeros(self.modes.length + self._charted, np.int64)])
+        return self._block([0] * len(self.called), 0)
 
     def header(self, mode: int) -> np.ndarray:
         head = super().header(mode)
         starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
-        head[block_at(head) + SCRATCH] = contact_places(head, len(self.equations.intermittents)).end
-        first = len(self.listed)
-        for k, (place, found) in enumerate({GAPS: self.gaps, **self.quick}.items()):
-            at = block_at(head) + place
-            head[at : at + 2] = found.address, starts[first + k]
-        own, end = starts[first + 1 + len(self.quick) :].tolist(), len(head) - self._charted
-        head[end - self.modes.length : end] = self.modes.block(own)
-        if self.charts:
-            head[end:] = self.charts.block(own[len(self.modes.programs) : -1], self.modes.expected)
+        nc = len(self.equations.intermittents)
+        scratch = contact_scratch_of(constants_of(head).head, nc, NO_MEMORY).end
+        block = self._block(starts.tolist(), scratch)
+        head[len(head) - len(block) :] = block
         return head
 
-    @property
-    def _charted(self) -> int:
-        """How many integers charts have in a stage."""
-        return CHARTED if self.charts else 0
+    def _block(self, starts: Sequence[int], scratch: int) -> np.ndarray:
+        """Return all that lies behind the lists of the header, int64.
+
+        Args:
+            starts: where the constants of the programs called begin.
+            scratch: where in the scratch memory ResponseScratch begins.
+        """
+        eqs, places = self.equations, iter(starts[len(self.listed) :])
+        intermittents, nc = eqs.intermittents, len(eqs.intermittents)
+        addresses, found = np.zeros(SOLUTIONS + 2 * len(CAPACITIES), np.int64), np.zeros((2, nc), np.int64)
+        stages = addresses.copy()
+        for which, program in {GAPS: self.gaps, **self.quick}.items():
+            addresses[which], stages[which] = program.address, next(places)
+        programs = {name: found.copy() for name in ("answer", "slide", "moves")}
+        for (name, k), program in self.own_programs.items():
+            programs[name][:, k] = program.address, next(places)
+        columns = {**{k: v[0] for k, v in programs.items()}, **{f"{k}_place": v[1] for k, v in programs.items()}}
+        closing, held = len(eqs.closing), len(eqs.held)
+        block = filled(
+            CONTACT_BLOCK,
+            addresses=addresses,
+            places=stages,
+            constraints=nc,
+            permanent=len(eqs.constraints) - sum(len(c.rows) for c in intermittents),
+            closings=closing + held,
+            in_turn=eqs.model.impacts == "in turn",
+            shared=self.shared,
+            columns=self.widths[-1],
+            room=self.room,
+            entries=self.entries,
+            scratch=scratch,
+        )
+        state = filled(
+            CONTACT_STATE,
+            status=[HELD if sticks(c) else OPEN for c in intermittents],
+            armed=np.ones(nc, np.int64),
+            along=np.zeros((nc, 2)),
+            begun=np.full(nc, LEAST_BEGUN),
+        )
+        value = np.concatenate([np.zeros(closing), np.full(held, np.nan)])
+        residuals = filled(HELD_RESIDUALS, value=value, found=np.zeros(closing + held))
+        modes = self.modes.block([next(places) for _ in self.modes.programs])
+        charts = (
+            self.charts.block([next(places) for _ in self.charts.called], self.modes.expected)
+            if self.charts
+            else np.zeros(0, np.int64)
+        )
+        parts = [block, contact_table(eqs, self.widths, columns), state, residuals, modes, charts]
+        return np.concatenate(parts).astype(np.int64)
 
     @property
     def room(self) -> int:
@@ -150,43 +162,38 @@ class ContactParts(Parts):
         rows.append(len(self.equations.constraints) - sum(rows))
         return int(sum(width + count * record_size(width) for width, count in zip(self.widths, rows, strict=True)))
 
+    @cached_property
+    def state_places(self) -> ContactState:
+        """The indices of the ContactState in a stage."""
+        c = constants_of(self.expected)
+        return contact_state_at(np.arange(len(self.expected)), c.table.end, c.block.constraints)
+
     def owns(self, stage: np.ndarray) -> bool:
         given, changes = stage.copy(), self.moving
         given[changes] = self.expected.view(np.float64)[changes]
-        compiled = given.view(np.int64)[changes.stop : changes.stop + self.modes.length]
-        if not self.modes.owns(compiled):
-            return False
-        compiled[CHOSEN : CHOSEN + 1] = self.expected[changes.stop :][CHOSEN : CHOSEN + 1]
+        if self.modes.expected:
+            chosen = compiled_modes_at(given, changes.stop).chosen
+            if not self.modes.knows(int(chosen[0])):
+                return False
+            chosen[:] = compiled_modes_at(self.expected, changes.stop).chosen
         return super().owns(given)
 
     @property
     def in_lanes(self) -> LaneModes:
         """What trajectories side by side call of the compiled modes."""
-        return self.modes.in_lanes(self.expected, self.changing.start)
-
-    @cached_property
-    def held(self) -> slice:
-        """The places in a stage of what residuals of the configuration are held at, and of what they were last."""
-        closings = len(self.equations.closing) + len(self.equations.held)
-        return slice(self.changing.stop, self.changing.stop + 2 * closings)
+        return self.modes.in_lanes(self.expected, self.state_places)
 
     @property
     def moving(self) -> slice:
         """The places in a stage of all that belongs to a mode of the candidates."""
-        return slice(self.changing.start, self.held.stop)
+        c = constants_of(self.expected)
+        return slice(c.table.end, c.held.end)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         """See ``Parts``: what is held as it was found is a residual too, behind those of the configuration."""
         order, rows, quaternions = super()._lists()
         held = [] if self.own else [i for i, row in enumerate(self.equations.constraints) if row.integral is not None]
         return order, [*rows, *held], quaternions
-
-    @cached_property
-    def changing(self) -> slice:
-        """The places in a stage of what changes in a run."""
-        nc = len(self.equations.intermittents)
-        start = int(changing_at(self.expected[:HEADER], nc))
-        return slice(start, start + CHANGING * nc)
 
 
 @dataclass(frozen=True)
@@ -203,7 +210,7 @@ class ContactFunctions:
         project_step_end: the same for the end of a step of a run, whose last slope it may make use of.
         guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
             gives.
-        change: an excursion, see ``kane.native.contacts.blocks.ChangePlaces``.
+        change: an excursion, see the region Transition.
         tree: how the equations respond to forces.
         modes: which are to be compiled.
         code_of: makes code.
@@ -245,10 +252,10 @@ class ContactFunctions:
             eqs,
             parts,
             _function("rhs", programs.rhs, parts, nq + n),
-            _function("settle", programs.settle, parts, settled_places(n, nq).end),
-            _function("settle", ends, parts, settled_places(n, nq).end),
+            _function("settle", programs.settle, parts, projected_state_size(n, nq)),
+            _function("settle", ends, parts, projected_state_size(n, nq)),
             _function("guards", guards, parts, numbers + nq + n),
-            _function("change", changes, parts, change_places(nc, m, n, nq).end),
+            _function("change", changes, parts, transition_size(nc, m, n, nq)),
             tree,
             modes,
             code_of,
@@ -293,11 +300,6 @@ class ContactFunctions:
             "step over", passing.step_over, self.parts, self.change.n_out, mode=KEPT, rest=eqs.inputs, threads=1
         )
 
-    @property
-    def changing(self) -> slice:
-        """The places in the stage of what changes in a run: statuses, directions of slip, what counts as a change."""
-        return self.parts.changing
-
 
 class ContactFunction(ConstrainedFunction):
     """A function over the stage of candidates."""
@@ -305,7 +307,7 @@ class ContactFunction(ConstrainedFunction):
     parts: ContactParts
 
     def scratch(self, head: np.ndarray) -> int:
-        return self.parts.modes.scratch(head, head[block_at(head) :])
+        return self.parts.modes.scratch(constants_of(head))
 
 
 class StepOver(ContactFunction):
@@ -334,17 +336,18 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool =
     own = None
     if eqs.system.own is not None:
         inner = programs.of("own")
-        length = settled_places(len(inner.equations.u), len(inner.equations.q)).end
+        length = projected_state_size(len(inner.equations.u), len(inner.equations.q))
         own = _function("settle", native.settle, _parts(inner, ContactModes(), settled_only=True), length)
     first = eqs, tuple(listed), own, FrontPlan(0, []), programs.code("gaps")
     if settled_only:
-        return ContactParts(*first, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes)
+        return ContactParts(*first, {}, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes)
     responses = Responses(eqs)
     factor, sizes = programs.code_with_notes("factor", responses.factor, lambda: _sizes(eqs, responses))
     shared, entries, widths = sizes
-    others = {place: programs.code(name, make) for place, (name, make) in _quick_programs(eqs, responses).items()}
+    others = {which: programs.code(name, make) for which, (name, make) in _quick_programs(eqs, responses).items()}
+    own_programs = {key: programs.code(name, make) for key, (name, make) in _own_programs(eqs, responses).items()}
     quick = {FACTOR: factor, FREE: programs.of("unconstrained").code("rhs"), **others}
-    return ContactParts(*first, quick, shared, entries, widths, modes)
+    return ContactParts(*first, quick, own_programs, shared, entries, widths, modes)
 
 
 def _sizes(eqs: Equations, responses: Responses) -> tuple[int, int, list[int]]:
@@ -371,13 +374,18 @@ def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str
             if below[k] < m:
                 for slides in (False, True):
                     make = partial(responses.solution, capacity, slides=slides)
-                    found[SOLUTIONS + 4 * k + 2 * slides] = f"solution {capacity} {slides}", make
+                    found[SOLUTIONS + 2 * k + slides] = f"solution {capacity} {slides}", make
+    return found
+
+
+def _own_programs(eqs: Equations, responses: Responses) -> dict[tuple[str, int], tuple[str, Callable[[], Program]]]:
+    """Return the programs of ``ContactParts.own_programs``: their names, and functions that derive them."""
+    found = {}
     for k, c in enumerate(eqs.intermittents):
-        at = BLOCK + TABLE * k
-        found[at + ANSWER] = _derived(responses.held, f"rows of {c.name}", c.rows)
-        found[at + MOVES] = _derived(responses.velocities, f"velocities of {c.name}", c.rows)
+        found["answer", k] = _derived(responses.held, f"rows of {c.name}", c.rows)
+        found["moves", k] = _derived(responses.velocities, f"velocities of {c.name}", c.rows)
         if c.constraint.friction is not None and c.tangents:
-            found[at + SLIDE] = _derived(responses.sliding, f"friction of {c.name}", c)
+            found["slide", k] = _derived(responses.sliding, f"friction of {c.name}", c)
     return found
 
 

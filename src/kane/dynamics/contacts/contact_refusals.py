@@ -8,7 +8,6 @@ import numpy as np
 
 from kane.errors import list_names
 from kane.formulation.equations import Equations
-from kane.native.contacts.blocks import change_places
 from kane.native.contacts.header import (
     CONTRADICTED,
     ENDLESS,
@@ -19,6 +18,7 @@ from kane.native.contacts.header import (
     OPEN,
     OPPOSED,
 )
+from kane.native.memory.views import transition_at
 
 
 def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str:
@@ -30,16 +30,16 @@ def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str
         active: names of the candidates that touch or are in force.
     """
     rows = equations.constraints
-    at = change_places(len(equations.intermittents), len(rows), len(equations.u), len(equations.q))
+    found = transition_at(out, 0, len(equations.intermittents), len(rows), len(equations.u), len(equations.q))
     names = [repr(c.name) for c in equations.intermittents]
-    touching, status = list_names([repr(name) for name in active]), int(out[at.status])
-    cause = int(out[at.cause])
+    touching, status = list_names([repr(name) for name in active]), int(found.status[0])
+    cause = int(found.cause[0])
     who = names[cause] if cause >= 0 else touching
     if status == OPPOSED:
-        left = np.abs(out[at.impulses : at.impulses + len(rows)])
+        left = np.abs(found.impulses)
         shares = [(row.name, x) for row, x in zip(rows, left, strict=True) if x > OPPOSING * left.max()]
         who = ", ".join(f"{name!r} (off by {x:.6g})" for name, x in shares)
-    in_force = out[at.statuses : at.end] != OPEN
+    in_force = found.statuses != OPEN
     both_ways = [c.constraint.bilateral and k != cause for k, c in enumerate(equations.intermittents)]
     held = [name for name, on, both in zip(names, in_force, both_ways, strict=True) if on and both]
     holding = ", ".join([*(repr(c.name) for c in equations.model.constraints), *held])

@@ -1,33 +1,53 @@
-"""The table of candidates, as native code reads it: ``kane.native.contacts.header`` has its columns."""
+"""The ContactTable of equations with intermittent constraints, as native code reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.model.contacts import Coulomb, Newton
-from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, TABLE, THRESHOLDS, UNBOUNDED
+from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
+from kane.native.memory.fill import filled
+from kane.native.memory.regions import CONTACT_TABLE
 
 
-def contact_table(equations: Equations, widths: Sequence[int]) -> np.ndarray:
-    """A row for each candidate of equations, whose records have these widths; programs have no addresses yet."""
+def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping[str, Sequence[int]]) -> np.ndarray:
+    """Return the ContactTable of equations, int64.
+
+    Args:
+        equations: with the rows of all candidates.
+        widths: columns in the records of each candidate.
+        programs: addresses and places of the programs of each candidate, by the names of their arrays.
+    """
     rows, place, intermittents = [], len(equations.closing), equations.intermittents
     first = len(equations.constraints) - sum(len(c.rows) for c in intermittents)
     for c, own, width in zip(intermittents, equations.own.intermittents, widths[: len(intermittents)], strict=True):
+        of, columns = c.constraint, [j for row in c.rows for j in row.coefficients]
         holding = sum(row.integral is not None for row in own.rows)
-        of, tangent = c.constraint, first + (c.normal is not None)
-        law = NEWTON if isinstance(of.restitution, Newton) else POISSON
-        normal = NONE if c.normal is None else first
-        own_laws = [bounds_of(c), law, of.bilateral, of.on is not None, of.off is not None]
-        columns = [j for row in c.rows for j in row.coefficients]
-        ends = min(columns, default=0), max(columns, default=-1) + 1
-        rows.append([normal, tangent, len(c.tangents), *own_laws, 0, 0, place, holding, 0, 0, width, 0, 0, *ends])
+        rows.append(
+            {
+                "normal": NONE if c.normal is None else first,
+                "tangent": first + (c.normal is not None),
+                "tangents": len(c.tangents),
+                "friction": bounds_of(c),
+                "law": NEWTON if isinstance(of.restitution, Newton) else POISSON,
+                "bilateral": of.bilateral,
+                "timed": of.on is not None,
+                "ended": of.off is not None,
+                "holds": place,
+                "holding": holding,
+                "width": width,
+                "first_column": min(columns, default=0),
+                "last_column": max(columns, default=-1) + 1,
+            }
+        )
         first += len(c.rows)
         place += holding
-    return np.array(rows, np.int64).reshape(-1, TABLE)
+    names = [array.name for array in CONTACT_TABLE.arrays if array.name not in programs]
+    return filled(CONTACT_TABLE, **{name: [row[name] for row in rows] for name in names}, **programs)
 
 
 def sticks(c: IntermittentEquations) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.native.contacts.header import GAP
 
 
 def gap_function(dyn: Dynamics) -> tuple[list[str], ArrayFunction]:
@@ -14,7 +13,7 @@ def gap_function(dyn: Dynamics) -> tuple[list[str], ArrayFunction]:
     closing = [c for c in e.intermittents if c.normal is not None]
 
     def program() -> Program:
-        gaps = e.unconstrained.baked_in([c.numbers[GAP] for c in closing])
+        gaps = e.unconstrained.baked_in([c.numbers.gap for c in closing])
         return Program("gaps", gaps, state=(e.t, *e.q, *e.u), rest=e.inputs, parameters=e.parameters)
 
     return [c.name for c in closing], dyn.derived(("gaps",), lambda: dyn.named.code("gaps at the start", program))

@@ -21,7 +21,7 @@ from kane.dynamics.least_solution import solve_minimum_norm
 from kane.errors import ModelError
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, DRIVEN, ConstrainedTerms
 from kane.formulation.derivatives.program_derivative import REACTIONS, derivative_program
-from kane.native.blocks import constraint_places, unconstrained_places
+from kane.native.memory.views import constraint_rows_at, unconstrained_terms_at
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
@@ -129,10 +129,9 @@ class ConstrainedColumns:
         at = Embedded.of(dyn.evaluate(dyn.function("embedding"), q, u, inputs, **given), n)
         free = dyn.evaluate(dyn.function("unconstrained"), q, at.u, inputs, **given)
         rows = dyn.evaluate(dyn.function("constraints"), q, at.u, **given)
-        places = unconstrained_places(m, n, len(e.q))
-        A = rows[..., : constraint_places(m, n).motion].reshape(*rows.shape[:-1], m, n)
-        A_d = np.where(at.independent[..., None, :], 0.0, A)
-        return _State(at, symmetric(free[..., : places.h], n), A_d, free[..., places.h : places.remainder])
+        terms = unconstrained_terms_at(free, 0, m, n, len(e.q))
+        A_d = np.where(at.independent[..., None, :], 0.0, constraint_rows_at(rows, 0, m, n).A)
+        return _State(at, symmetric(terms.M, n), A_d, terms.h)
 
     def _followed(self, state: _State, needed: Array, read: Array, found: tuple[Array, Array]) -> Solved:
         """Compute the derivatives of speeds and accelerations from ``found``, the values and entries of the terms."""

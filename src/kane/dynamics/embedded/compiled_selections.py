@@ -12,28 +12,24 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import in_words
-from kane.dynamics.embedded.constrained_function import ConstrainedFunction
+from kane.dynamics.embedded.constrained_function import ConstrainedFunction, selection_places
 from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.equations import Equations
 from kane.formulation.projection_step import ProjectedSelection
 from kane.formulation.quantities.programs import program, scheduled
 from kane.model.speed_choice import Near
 from kane.native import choices as native
-from kane.native.choices import (
-    CHOICES,
-    CHOSEN,
-    CONSEQUENCES,
-    DEPENDENT,
-    MASK,
-    NONE,
-    NUMERIC,
-    OWN_RHS,
-    RHS,
-    SETTLE,
-    STEP,
-    choice_places,
+from kane.native.choices import NONE
+from kane.native.header import UNCHOSEN
+from kane.native.memory.fill import NO_MEMORY, filled
+from kane.native.memory.regions import SELECTION_HEADER, SELECTION_ROW
+from kane.native.memory.views import (
+    selection_header_at,
+    selection_header_size,
+    selection_row_at,
+    selection_row_size,
+    selection_scratch_at,
 )
-from kane.native.header import COORDINATES, HEADER, QUATERNIONS, RANK, SPEEDS, UNCHOSEN, WORK
 
 
 @dataclass(frozen=True)
@@ -93,33 +89,50 @@ class SelectionParts:
         return max(p.n_work for p in (self.numeric[0], *self.called))
 
     def header(self, mode: int) -> np.ndarray:
-        """Return the header, (n,) int64, as ``kane.native.choices`` describes it, with no active selection."""
+        """Return the SelectionHeader, the lists and the rows, (n,) int64, with no active selection."""
         eqs, (rhs, project) = self.equations, self.numeric
-        n, quaternions = len(eqs.u), list(eqs.quaternions)
-        table = np.zeros((len(self.choices), MASK + n), np.int64)
-        head = np.zeros(HEADER, np.int64)
-        sizes = {SPEEDS: n, COORDINATES: len(eqs.q)}
-        own = {RHS: rhs.address, SETTLE: project.address, CHOICES: len(self.choices), CHOSEN: NONE, RANK: UNCHOSEN}
-        start = HEADER + n + len(quaternions) + table.size
-        for place, value in {**sizes, **own, QUATERNIONS: len(quaternions), WORK: self.n_work, NUMERIC: start}.items():
-            head[place] = value
-        start += project.n_stage
-        for row, choice in zip(table, self.choices, strict=True):
-            for place, compiled in zip((OWN_RHS, STEP, CONSEQUENCES), choice.programs, strict=True):
-                row[place : place + 2] = compiled.address, start
-                start += compiled.n_stage
-            row[DEPENDENT] = len(choice.dependent)
-            row[[MASK + j for j in choice.dependent]] = 1
-        return np.concatenate([head, np.arange(n), np.array(quaternions, np.int64), table.ravel()])
+        n, quaternions = len(eqs.u), np.array(eqs.quaternions, np.int64)
+        start = int(selection_header_size() + n + len(quaternions) + len(self.choices) * selection_row_size(n))
+        head = filled(
+            SELECTION_HEADER,
+            rhs=rhs.address,
+            settle=project.address,
+            numeric=start,
+            selections=len(self.choices),
+            chosen=NONE,
+            unused=np.zeros(5, np.int64),
+            mode=0,
+            linear=0,
+            rows=0,
+            speeds=n,
+            coordinates=len(eqs.q),
+            residuals=0,
+            quaternions=len(quaternions),
+            own_speeds=0,
+            rank=UNCHOSEN,
+            work=self.n_work,
+            fronts=0,
+        )
+        rows, start = [], start + project.n_stage
+        for choice in self.choices:
+            starts = start + np.cumsum([0, *(compiled.n_stage for compiled in choice.programs)])
+            addresses, mask = [compiled.address for compiled in choice.programs], np.zeros(n, np.int64)
+            mask[list(choice.dependent)] = 1
+            sizes = {"dependent": len(choice.dependent), "mask": mask}
+            rows.append(filled(SELECTION_ROW, addresses=addresses, places=starts[:-1], **sizes))
+            start = starts[-1]
+        return np.concatenate([head, np.arange(n), quaternions, *rows])
 
     @property
     def in_lanes(self) -> LaneModes:
         """Programs of the selections for trajectories in SIMD lanes."""
-        n = len(self.equations.u)
-        rows = self._expected[HEADER + n + len(self.equations.quaternions) :].reshape(-1, MASK + n)
+        n, expected = len(self.equations.u), self._expected
+        first = selection_header_size() + n + len(self.equations.quaternions)
+        rows = expected[first:].reshape(-1, selection_row_size(n))
         slopes, steps, behind = ([choice.programs[k] for choice in self.choices] for k in range(3))
-        places = [rows[:, place + 1].tolist() for place in (OWN_RHS, STEP, CONSEQUENCES)]
-        return LaneModes(CHOSEN, (slopes, [], steps, behind), (places[0], [], *places[1:]), [[]] * len(slopes))
+        places = selection_row_at(rows, 0, n).places.T.tolist()
+        chosen = selection_header_at(np.arange(len(expected)), 0).chosen[0]
+        return LaneModes(int(chosen), (slopes, [], steps, behind), (places[0], [], *places[1:]), [[]] * len(slopes))
 
     @cached_property
     def headers(self) -> tuple[slice, ...]:
@@ -142,7 +155,7 @@ class SelectionParts:
         """Check the headers in a stage array, because native code calls the addresses in them."""
         head, n = self._expected, len(self.equations.u)
         given = stage[: len(head)].view(np.int64).copy()
-        places = [CHOSEN, RANK, *range(HEADER, HEADER + n)]
+        places = [int(selection_header_at(np.arange(len(head)), 0).chosen[0]), *selection_places(given, n)[1:]]
         chosen, rank, *order = given[places].tolist()
         given[places] = head[places]
         valid = NONE <= chosen < len(self.choices) and UNCHOSEN <= rank <= n and sorted(order) == [*range(n)]
@@ -205,7 +218,8 @@ class SelectionFunction(ConstrainedFunction):
     parts: SelectionParts
 
     def scratch(self, head: np.ndarray) -> int:
-        return int(choice_places(head).end)
+        h = selection_header_at(head, 0)
+        return int(selection_scratch_at(NO_MEMORY, h.work, h.speeds, h.coordinates).end)
 
 
 def with_selections(

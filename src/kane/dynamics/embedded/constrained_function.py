@@ -17,8 +17,11 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.native.batches import each_state
-from kane.native.blocks import scratch_places
-from kane.native.header import HEADER, MODE, OWN, RANK, ROWS, SPEEDS, STAGES, UNCHOSEN
+from kane.native.embedding import scratch_of
+from kane.native.header import OWN, UNCHOSEN
+from kane.native.memory.fill import NO_MEMORY, filled
+from kane.native.memory.regions import CONSTRAINT_HEADER
+from kane.native.memory.views import constraint_header_at, constraint_header_size
 
 # States in a chunk, about 0.2 ms of work.
 _CONSTRAINED_CHUNK_STATES = 64
@@ -89,16 +92,28 @@ class Parts:
         return np.array(self.plan.numbers, np.int64)
 
     def header(self, mode: int) -> np.ndarray:
-        """Return the header, (n,) int64, as ``kane.native.header`` describes it."""
+        """Return the ConstraintHeader, the lists and the block, (n,) int64."""
         eqs = self.equations
         lists, block = self._lists(), self.block()
-        starts = np.cumsum([HEADER + sum(map(len, lists)) + len(block), *(p.n_stage for p in self.called)])
-        head = np.zeros(HEADER, np.int64)
-        for k, compiled in enumerate(self.listed):
-            head[k], head[STAGES + k] = compiled.address, starts[k]
-        sizes = (len(eqs.constraints), len(eqs.u), len(eqs.q), len(lists[1]), len(eqs.quaternions), len(eqs.own.u))
-        linear, rank = all(row.linear for row in eqs.constraints), eqs.embedding.choice.rank
-        head[2 * STAGES :] = (mode, linear, *sizes, rank, self.n_work, self.plan.number)
+        first = constraint_header_size() + sum(map(len, lists)) + len(block)
+        starts = np.cumsum([first, *(p.n_stage for p in self.called)])
+        unused = [0] * (OWN + 1 - len(self.listed))
+        head = filled(
+            CONSTRAINT_HEADER,
+            addresses=[*(p.address for p in self.listed), *unused],
+            places=[*starts[: len(self.listed)], *unused],
+            mode=mode,
+            linear=all(row.linear for row in eqs.constraints),
+            rows=len(eqs.constraints),
+            speeds=len(eqs.u),
+            coordinates=len(eqs.q),
+            residuals=len(lists[1]),
+            quaternions=len(eqs.quaternions),
+            own_speeds=len(eqs.own.u),
+            rank=eqs.embedding.choice.rank,
+            work=self.n_work,
+            fronts=self.plan.number,
+        )
         return np.concatenate([head, *lists, block]).astype(np.int64)
 
     @cached_property
@@ -111,22 +126,22 @@ class Parts:
         """Slices of the headers in the stage array, including the header for the joints' own speeds."""
         first = slice(0, len(self.expected))
         inner = () if self.own is None else self.own.parts.headers
-        start = int(self.expected[STAGES + OWN])
+        start = int(constraint_header_at(self.expected, 0).places[OWN])
         return (first, *(slice(start + x.start, start + x.stop) for x in inner))
 
     def owns(self, stage: np.ndarray) -> bool:
         """Check the headers in a stage array, because native code calls the addresses in them."""
-        head, (m, n) = self.expected, self.expected[[ROWS, SPEEDS]].tolist()
-        given = stage[: len(head)].view(np.int64).copy()
-        places = [MODE, RANK, *range(HEADER, HEADER + n)]
+        head = constraint_header_at(self.expected, 0)
+        given, m, n = stage[: len(self.expected)].view(np.int64).copy(), int(head.rows), int(head.speeds)
+        places = selection_places(given, n)
         mode, rank, *order = given[places].tolist()
-        given[places] = head[places]
+        given[places] = self.expected[places]
         choice = self.equations.embedding.choice
         valid = (
             mode in (choice.alone, choice.in_runs) and UNCHOSEN <= rank <= min(m, n) and sorted(order) == [*range(n)]
         )
-        inner = self.own is None or self.own.parts.owns(stage[head[STAGES + OWN] :])
-        return valid and inner and np.array_equal(given, head)
+        inner = self.own is None or self.own.parts.owns(stage[head.places[OWN] :])
+        return valid and inner and np.array_equal(given, self.expected)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
         eqs = self.equations
@@ -139,10 +154,17 @@ class Parts:
     def stage(self, parameters: np.ndarray, mode: int) -> np.ndarray:
         """Return the header and the constants of the programs, (..., n_stage)."""
         given = self.expected.copy()
-        given[MODE] = mode
+        given[selection_places(given, len(self.equations.u))[0]] = mode
         head, batch = given.view(np.float64), parameters.shape[:-1]
         stages = [p.stage(parameters) for p in self.called if p.n_stage > 0]
         return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
+
+
+def selection_places(stage: np.ndarray, n: int) -> list[int]:
+    """Return the indices in a stage array of the mode, the rank and the order of n speeds of its speed selection."""
+    numbers = np.arange(len(stage))
+    head = constraint_header_at(numbers, 0)
+    return [int(head.mode), *head.rank.tolist(), *range(int(head.end), int(head.end) + n)]
 
 
 class ConstrainedFunction(ArrayFunction):
@@ -195,7 +217,7 @@ class ConstrainedFunction(ArrayFunction):
 
     def scratch(self, head: np.ndarray) -> int:
         """Return the number of doubles of scratch memory that the code needs."""
-        return int(scratch_places(head).end)
+        return int(scratch_of(constraint_header_at(head, 0), NO_MEMORY).end)
 
     @property
     def roots(self) -> tuple[Expr, ...]:

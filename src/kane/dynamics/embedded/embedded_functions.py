@@ -14,7 +14,7 @@ from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
 from kane.dynamics.embedded.front_plan import FrontPlan, front_plan
 from kane.dynamics.named_programs import NamedPrograms
 from kane.native import embedding, loops
-from kane.native.blocks import embedding_places, settled_places
+from kane.native.memory.views import embedding_size, projected_state_size
 from kane.native.settle import settle as native_projection
 
 
@@ -52,7 +52,7 @@ class EmbeddedFunctions:
         """Right-hand side and projection for runs, with compiled speed selections if there are any."""
         eqs = self._equations
         nq, n, mode = len(eqs.q), len(eqs.u), eqs.embedding.choice.in_runs
-        length = settled_places(n, nq).end
+        length = projected_state_size(n, nq)
         projections = ConstrainedFunction(
             "settle", native_projection, self._parts, length, mode=mode, rest=eqs.inputs, threads=1
         )
@@ -78,7 +78,7 @@ class EmbeddedFunctions:
     def _embedding(self) -> ConstrainedFunction:
         # The program "unconstrained" adds only remainders; they depend on the same symbols as A u + b, or fewer.
         return self._constrained(
-            "embedding", self._native.embedding, embedding_places(len(self._equations.u)).end, decisive=1
+            "embedding", self._native.embedding, embedding_size(len(self._equations.u)), decisive=1
         )
 
     def _constrained(

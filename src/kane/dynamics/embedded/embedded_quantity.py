@@ -12,7 +12,7 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_call import Single
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
-from kane.native.blocks import embedding_places
+from kane.native.memory.views import embedding_at
 
 
 class Embedded(NamedTuple):
@@ -35,10 +35,8 @@ class Embedded(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, n: int) -> Embedded:
         """Unpack the outputs of the program "embedding"."""
-        at = embedding_places(n)
-        independent, u, e_t = values[..., at.independent : at.u], values[..., at.u : at.e_t], values[..., at.e_t : at.R]
-        R = values[..., at.R :].reshape(*values.shape[:-1], n, n)
-        return cls(values[..., at.conditioning], independent == 1.0, u, e_t, R)
+        found = embedding_at(values, 0, n)
+        return cls(found.conditioning[..., 0], found.independent == 1.0, found.u, found.e_t, found.R)
 
     def accelerations(self, udot: np.ndarray) -> np.ndarray:
         """Return all accelerations, computed from those of the independent speeds."""

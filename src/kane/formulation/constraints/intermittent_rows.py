@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,24 @@ from kane.model.contacts import IntermittentConstraint
 from kane.progress import stage
 
 
+class ContactNumbers(NamedTuple):
+    """Expressions of an intermittent constraint; zero for undeclared quantities.
+
+    Attributes:
+        gap: signed distance [m or rad].
+        on, off: positive if the constraint is to be imposed, or deleted.
+        static, kinetic: friction, as a coefficient or as a force.
+        restitution: coefficient.
+    """
+
+    gap: Expr
+    on: Expr
+    off: Expr
+    static: Expr
+    kinetic: Expr
+    restitution: Expr
+
+
 @dataclass(frozen=True)
 class IntermittentEquations:
     """An intermittent constraint, which may be imposed and deleted, in the speeds u.
@@ -29,13 +48,13 @@ class IntermittentEquations:
         constraint: the declared constraint.
         normal: row along the gap, whose configuration is the gap; None without a gap.
         tangents: the other rows, such as slip velocities.
-        numbers: gap, on, off, static and kinetic friction, restitution; zero for undeclared quantities.
+        numbers: gap, signs and coefficients.
     """
 
     constraint: IntermittentConstraint
     normal: Equation | None
     tangents: tuple[Equation, ...]
-    numbers: tuple[Expr, ...]
+    numbers: ContactNumbers
 
     @property
     def name(self) -> str:
@@ -103,7 +122,7 @@ def _equations(c: IntermittentConstraint, rows: PointRows, probe: Probe) -> Inte
     friction = (0.0, 0.0) if c.friction is None else (c.friction.static, c.friction.kinetic)
     lift = system.arena.lift
     given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]
-    numbers = tuple(substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
+    numbers = ContactNumbers(*substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
     return IntermittentEquations(c, normal, moving, numbers)
 
 

@@ -19,8 +19,9 @@ from kane.formulation.tree.speeds import Speeds
 from kane.model.model import Model
 from kane.model.named_vector import named_vector
 from kane.model.speed_choice import Near, SpeedChoice
-from kane.native.algebra import Factors, factor
+from kane.native.algebra import factor
 from kane.native.header import UNCHOSEN
+from kane.native.memory.views import FactorScratch
 
 # Residual [m or rad] below which a state satisfies the constraints. At this residual, pivots of redundant rows are far
 # smaller than pivots of independent rows.
@@ -180,5 +181,6 @@ def pivot_columns(A: Array) -> list[int]:
     """Return the columns that the numerical embedding selects, as many as the rank of A, the largest pivot first."""
     n = A.shape[1]
     order = np.arange(n)
-    rank = factor(Factors(A.copy(), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n)), UNCHOSEN)
+    scratch = FactorScratch(A.copy(), order, np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros(n), 0)
+    rank = factor(scratch, UNCHOSEN)
     return [int(j) for j in order[:rank]]

@@ -14,7 +14,7 @@ from kane.expression.derivative import linear_coefficients, total_time_derivativ
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
-from kane.formulation.constraints.intermittent_rows import IntermittentEquations
+from kane.formulation.constraints.intermittent_rows import ContactNumbers, IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
@@ -219,9 +219,9 @@ def _unconstrained(eqs: Derived) -> Quantity:
 
 def _gaps(eqs: Derived) -> Quantity:
     """Return gap, on, off, static and kinetic friction and restitution of each intermittent constraint."""
-    words = ("gap", "on", "off", "static", "kinetic", "restitution")
-    names = [f"{c.name} {word}" for c in eqs.intermittents for word in words]
-    return Quantity(names, eqs.unconstrained.baked_in([x for c in eqs.intermittents for x in c.numbers]))
+    names = [f"{c.name} {word}" for word in ContactNumbers._fields for c in eqs.intermittents]
+    columns = zip(*(c.numbers for c in eqs.intermittents), strict=True)
+    return Quantity(names, eqs.unconstrained.baked_in([x for column in columns for x in column]))
 
 
 PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {

@@ -37,9 +37,9 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import Derived, Quantity, scheduled
 from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangular_factor
 from kane.geometry.scalars import is_zero
-from kane.native.contacts.blocks import record_size
-from kane.native.contacts.header import KINETIC, MANY_SPEEDS
+from kane.native.contacts.header import MANY_SPEEDS
 from kane.native.contacts.quick import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
+from kane.native.memory.views import record_size
 
 
 class Responses:
@@ -82,7 +82,7 @@ class Responses:
         """
         eqs = self._equations
         own = [
-            [x for row in c.rows for x in _entries(row)] + [c.numbers[KINETIC], *(row.motion for row in c.tangents)]
+            [x for row in c.rows for x in _entries(row)] + [c.numbers.kinetic, *(row.motion for row in c.tangents)]
             for c in eqs.intermittents
         ]
         first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
@@ -114,7 +114,7 @@ class Responses:
         depend on a normal force, z / D with this friction replaces the record.
         """
         with collector_paused():
-            (mu, *slip) = self._cut([c.numbers[KINETIC], *(row.motion for row in c.tangents)])
+            (mu, *slip) = self._cut([c.numbers.kinetic, *(row.motion for row in c.tangents)])
             direction = direction_of(slip, self._along, self._given[-1])
             push: dict[int, Any] = {}
             for d, row in zip(direction, c.tangents, strict=True):

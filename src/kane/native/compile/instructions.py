@@ -16,6 +16,7 @@ from numba.np.arrayobj import make_array, populate_array
 from kane.native import call
 
 POINTER = types.CPointer(types.float64)
+DOUBLE_POINTER = ir.DoubleType().as_pointer()
 
 
 def instruction(name: Any) -> Callable[[Callable[..., Any]], None]:
@@ -61,30 +62,50 @@ def array_over(context: Any, builder: Any, kind: Any, data: Any, lengths: Any) -
     return array._getvalue()
 
 
-def _view(element: Any, dimensions: int) -> tuple[Any, Callable[..., Any]]:
-    """What emits an array over the memory from so many doubles after a pointer on; the lengths come after these two.
+def _view(element: Any, dimensions: int, memory: Any) -> tuple[Any, Callable[..., Any]]:
+    """What emits an array over memory, from so many doubles after its start on; the lengths come after these two.
 
     An intrinsic and no function: those return no new arrays without numba's memory runtime.
+
+    Args:
+        element: type of the numbers.
+        dimensions: of the array.
+        memory: POINTER, or the type of a contiguous vector.
     """
-    kind = types.Array(element, dimensions, "C")
+    kind, is_array = types.Array(element, dimensions, "C"), isinstance(memory, types.Array)
+    if is_array and not (memory.ndim == 1 and memory.layout == "C"):
+        raise TypingError(f"memory is a pointer or a contiguous vector, not {memory}")
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, offset, *lengths = arguments
-        return array_over(context, builder, kind, builder.gep(pointer, [offset]), lengths)
+        start, offset, *lengths = arguments
+        if is_array:
+            start = builder.bitcast(context.make_array(memory)(context, builder, start).data, DOUBLE_POINTER)
+        return array_over(context, builder, kind, builder.gep(start, [offset]), lengths)
 
-    return kind(POINTER, *[types.int64] * (1 + dimensions)), emit
+    return kind(memory if is_array else POINTER, *[types.int64] * (1 + dimensions)), emit
 
 
 @instruction(call.vector_at)
-def _vector_at(typingctx: Any, pointer: Any, offset: Any, n: Any) -> Any:
-    return _view(types.float64, 1)
+def _vector_at(typingctx: Any, memory: Any, offset: Any, n: Any) -> Any:
+    return _view(types.float64, 1, memory)
 
 
 @instruction(call.matrix_at)
-def _matrix_at(typingctx: Any, pointer: Any, offset: Any, rows: Any, columns: Any) -> Any:
-    return _view(types.float64, 2)
+def _matrix_at(typingctx: Any, memory: Any, offset: Any, rows: Any, columns: Any) -> Any:
+    return _view(types.float64, 2, memory)
 
 
 @instruction(call.integers_at)
-def _integers_at(typingctx: Any, pointer: Any, offset: Any, n: Any) -> Any:
-    return _view(types.int64, 1)
+def _integers_at(typingctx: Any, memory: Any, offset: Any, n: Any) -> Any:
+    return _view(types.int64, 1, memory)
+
+
+@instruction(call.integer_at)
+def _integer_at(typingctx: Any, memory: Any, offset: Any) -> Any:
+    kind, emit_view = _view(types.int64, 1, memory)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = emit_view(context, builder, signature, [*arguments, ir.Constant(ir.IntType(64), 1)])
+        return builder.load(context.make_array(kind.return_type)(context, builder, view).data)
+
+    return types.int64(kind.args[0], types.int64), emit

@@ -8,7 +8,7 @@ state is settled, where the mode is looked for again.
 
 States are settled as in ``settling``, by the factor of M. Newton's method has that of each of its states.
 
-A block of 64-bit integers lies behind that of ``kane.native.contacts.header``: its own, then a row for each mode.
+CompiledModes and a CompiledModeRow for each mode lie behind HeldResiduals.
 """
 
 from __future__ import annotations
@@ -16,75 +16,50 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.blocks import settled_places
-from kane.native.call import call_program, integers_at, native_inline, native_program, vector_at
+from kane.native.call import call_program, native_inline, native_program, vector_at
 from kane.native.choices import normalise
-from kane.native.contacts.blocks import quick_places
-from kane.native.contacts.header import (
-    ALONG,
-    ARMED,
-    BEGUN,
-    BILATERAL,
-    BLOCK,
-    CANDIDATES,
-    CHANGING,
-    CLOSINGS,
-    ENDED,
-    OPEN,
-    SLIDING,
-    STATUS,
-    TABLE,
-    TANGENTS,
-    TIMED,
-    block_at,
-    changing_at,
-    held_at,
-    table_at,
-)
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import OPEN, SLIDING
 from kane.native.contacts.impulses import TOUCHING
-from kane.native.contacts.quick import AMPLIFIED, INDEPENDENT, slip_direction
+from kane.native.contacts.quick import AMPLIFIED, INDEPENDENT, response_scratch_of, slip_direction
 from kane.native.contacts.settling import ROUNDING, TURNS
-from kane.native.header import COORDINATES, HEADER, QUATERNIONS, RESIDUALS, ROWS, SPEEDS
+from kane.native.memory.views import (
+    compiled_mode_row_at,
+    compiled_mode_row_size,
+    compiled_modes_at,
+    mode_guards_at,
+    mode_projected_at,
+    mode_residuals_at,
+    mode_scratch_at,
+    mode_step_at,
+    projected_state_at,
+)
 from kane.native.settle import SMALL
 
-# The block's own: addresses of the numeric programs; how many modes are compiled, the number of the one in force, or
-# NONE; how many inputs there are.
-RHS, SETTLE, GUARDS, REACTIONS, MODES, CHOSEN, INPUTS = range(7)
-AHEAD = 7
+# Numeric programs, in the order of their addresses in CompiledModes.
+RHS, SETTLE, GUARDS, REACTIONS = range(4)
 NONE = -1
-# A row: addresses and places of the stages of its programs, of which the last three settle, and are zero where that is
-# left to numbers; then the status of each candidate.
-OWN_RHS, OWN_GUARDS, OWN_MISSED, OWN_STEP, OWN_SETTLED, STATUSES = 0, 2, 4, 6, 8, 10
-# What guards and slopes have behind them, then the forces of all rows: the largest square of a row over its pivot; what
-# forces make by themselves, and what there is without them or with all.
+# Programs of a mode, in the order of their addresses in CompiledModeRow. The last three settle, and their addresses are
+# zero where that is left to numbers.
+OWN_RHS, OWN_GUARDS, OWN_MISSED, OWN_STEP, OWN_SETTLED = range(5)
+# Digits that guards have behind the slopes: the largest square of a row over its pivot; what forces make by themselves,
+# and what there is without them or with all.
 DEPENDENCE, PUSHED, OTHERS, DIGITS = range(4)
-# What a state misses: the largest residuals of configuration and motion. What a step and a settled state begin with is
-# DEPENDENCE.
-OPEN_BY, MOVING = range(2)
-MOVED = 1
 
 
 class Ahead(NamedTuple):
     """What is known of the compiled modes in a call.
 
     Attributes:
-        head: the header.
-        block, own: of the candidates, and of the compiled modes.
-        table, changing: of the candidates.
-        along: ``changing`` read as doubles.
-        row: of the mode in force; of no meaning without one.
-        given: what programs read besides t, q and u.
-        found: what a program gives.
-        state: [t, q, u].
-        before: q as it was.
+        of: ContactConstants.
+        own: CompiledModes.
+        row: CompiledModeRow of the mode in force; of no meaning without one.
+        given, state, before: see ModeScratch.
+        found: ModeGuards.
     """
 
-    head: Any
-    block: Any
+    of: Any
     own: Any
-    table: Any
-    changing: Any
-    along: Any
     row: Any
     given: Any
     found: Any
@@ -92,73 +67,28 @@ class Ahead(NamedTuple):
     before: Any
 
 
-for places in (block_at, table_at, changing_at, held_at, quick_places):
-    native_inline(places)
-
-
-def ahead_at(head: Any, block: Any) -> Any:
-    """Where the block of compiled modes starts."""
-    return held_at(head, block[CANDIDATES]) + 2 * block[CLOSINGS]
-
-
-def row_length(candidates: Any) -> Any:
-    """Integers of a row."""
-    return STATUSES + candidates
-
-
-class AheadPlaces(NamedTuple):
-    """Scratch of compiled modes, behind that of ``QuickPlaces``: see ``Ahead``."""
-
-    given: int
-    found: int
-    state: int
-    before: int
-    end: int
-
-
-def ahead_places(head: Any, block: Any, inputs: Any) -> AheadPlaces:
-    """The places for a model with this header, block, and so many inputs."""
-    given, nc, nq, n = quick_places(head, block).end, block[CANDIDATES], head[COORDINATES], head[SPEEDS]
-    found = given + inputs + 3 * nc
-    state = found + 2 * nc + nq + n + DIGITS + head[ROWS]
-    before = state + 1 + nq + n
-    return AheadPlaces(given, found, state, before, before + nq)
-
-
-native_inline(ahead_at)
-native_inline(row_length)
-native_inline(ahead_places)
-
-
 @native_inline
 def ahead_of(stage: Any, work: Any) -> Any:
     """The Ahead of a call."""
-    head = integers_at(stage, 0, HEADER)
-    block = integers_at(stage, block_at(head), BLOCK)
-    nc = block[CANDIDATES]
-    first, changing = ahead_at(head, block), changing_at(head, nc)
-    own = integers_at(stage, first, AHEAD)
-    at = ahead_places(head, block, own[INPUTS])
-    return Ahead(
-        head,
-        block,
-        own,
-        integers_at(stage, table_at(head), TABLE * nc),
-        integers_at(stage, changing, CHANGING * nc),
-        vector_at(stage, changing, CHANGING * nc),
-        integers_at(stage, first + AHEAD + max(own[CHOSEN], 0) * row_length(nc), STATUSES + nc),
-        vector_at(work, at.given, at.found - at.given),
-        vector_at(work, at.found, at.state - at.found),
-        vector_at(work, at.state, at.before - at.state),
-        vector_at(work, at.before, at.end - at.before),
-    )
+    c = constants_of(stage)
+    nc, m, n, nq = c.block.constraints, c.head.rows, c.head.speeds, c.head.coordinates
+    own = compiled_modes_at(stage, c.held.end)
+    s = mode_scratch_at(work, response_scratch_of(c, work).end, m, n, nq, nc, own.inputs)
+    found = mode_guards_at(work, s.found, m, n, nq, nc)
+    return Ahead(c, own, mode_row(stage, own, max(own.chosen[0], 0), nc), s.given, found, s.state, s.before)
 
 
 @native_inline
-def _is_mode(row: Any, changing: Any, nc: int) -> bool:
+def mode_row(stage: Any, own: Any, k: int, nc: int) -> Any:
+    """Return the CompiledModeRow of compiled mode k."""
+    return compiled_mode_row_at(stage, own.end + k * compiled_mode_row_size(nc), nc)
+
+
+@native_inline
+def _is_mode(row: Any, state: Any) -> bool:
     """Whether the statuses are those of the row."""
-    k = 0
-    while k < nc and row[STATUSES + k] == changing[k * CHANGING + STATUS]:
+    k, nc = 0, state.status.size
+    while k < nc and row.statuses[k] == state.status[k]:
         k += 1
     return k == nc
 
@@ -166,33 +96,33 @@ def _is_mode(row: Any, changing: Any, nc: int) -> bool:
 @native_inline
 def _is_in_force(c: Any) -> bool:
     """Whether the mode that was chosen is the one in force still."""
-    return bool(c.own[CHOSEN] != NONE and _is_mode(c.row, c.changing, c.block[CANDIDATES]))
+    return bool(c.own.chosen[0] != NONE and _is_mode(c.row, c.of.state))
 
 
 @native_inline
 def _numeric(c: Any, which: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     given, place, result = vector_at(rest, 0, 0), vector_at(stage, 0, 0), vector_at(out, 0, 0)
-    call_program(c.own[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
+    call_program(c.own.numeric[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
 
 
 @native_inline
 def _call_own(c: Any, which: int, state: Any, stage: Any, out: Any, work: Any) -> None:
     """Call a program of the mode in force with what ``_give`` has left."""
-    place = vector_at(stage, c.row[which + 1], 0)
-    call_program(c.row[which], state, c.given, place, out, vector_at(work, 0, 0))
+    place = vector_at(stage, c.row.places[which], 0)
+    call_program(c.row.addresses[which], state, c.given, place, out, vector_at(work, 0, 0))
 
 
 @native_inline
 def _give(c: Any, rest: Any) -> None:
-    """Inputs, then the direction of slip of what slides, and BEGUN."""
-    at = c.own[INPUTS]
+    """Inputs, then the direction of slip of what slides, and begun."""
+    at, state = c.own.inputs, c.of.state
     inputs = vector_at(rest, 0, at)
     for i in range(at):
         c.given[i] = inputs[i]
-    for k in range(c.block[CANDIDATES]):
-        if c.row[STATUSES + k] == SLIDING:
-            c.given[at], c.given[at + 1] = c.along[k * CHANGING + ALONG], c.along[k * CHANGING + ALONG + 1]
-            c.given[at + 2] = c.along[k * CHANGING + BEGUN]
+    for k in range(state.status.size):
+        if c.row.statuses[k] == SLIDING:
+            c.given[at], c.given[at + 1] = state.along[k, 0], state.along[k, 1]
+            c.given[at + 2] = state.begun[k]
             at += 3
 
 
@@ -216,10 +146,10 @@ def _find_forces(c: Any, state: Any, rest: Any, stage: Any, work: Any) -> bool:
     if not _is_in_force(c):
         return False
     _give(c, rest)
-    _call_own(c, OWN_GUARDS, vector_at(state, 0, 0), stage, c.found, work)
-    if keeps_digits(c.found, 2 * c.block[CANDIDATES] + c.head[COORDINATES] + c.head[SPEEDS], 1):
+    _call_own(c, OWN_GUARDS, vector_at(state, 0, 0), stage, c.found.whole, work)
+    if keeps_digits(c.found.digits, 0, 1):
         return True
-    c.own[CHOSEN] = NONE
+    c.own.chosen[0] = NONE
     return False
 
 
@@ -243,11 +173,11 @@ def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """
     c = ahead_of(stage, work)
     if _find_forces(c, state, rest, stage, work):
-        first = 2 * c.block[CANDIDATES]
-        result = vector_at(out, 0, first + c.head[COORDINATES] + c.head[SPEEDS])
-        for i in range(result.size):
-            result[i] = c.found[i]
-        if goes_on(c.block, c.table, c.changing, result[:first]):
+        first, size = c.found.guards.size, c.found.guards.size + c.found.slopes.size
+        result = vector_at(out, 0, size)
+        for i in range(size):
+            result[i] = c.found.whole[i]
+        if goes_on(c.of.table, c.of.state, result[:first]):
             return
     _numeric(c, GUARDS, state, rest, stage, out, work)
 
@@ -259,28 +189,26 @@ def reactions(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     if not _find_forces(c, state, rest, stage, work):
         _numeric(c, REACTIONS, state, rest, stage, out, work)
         return
-    result = vector_at(out, 0, c.head[ROWS])
-    first = c.found.size - result.size
+    result = vector_at(out, 0, c.found.forces.size)
     for i in range(result.size):
-        result[i] = c.found[first + i]
+        result[i] = c.found.forces[i]
 
 
 @native_inline
-def goes_on(block: Any, table: Any, changing: Any, result: Any) -> bool:
+def goes_on(table: Any, state: Any, result: Any) -> bool:
     """Turn those guards round that do not count until they have been the other way; whether none is negative then.
 
     Args:
-        block, table, changing: of the candidates.
+        table, state: of the candidates.
         result: two numbers for each candidate.
     """
-    for k in range(block[CANDIDATES]):
-        row, at = k * TABLE, k * CHANGING
-        timed = table[row + TIMED] == 1 and changing[at + STATUS] == OPEN
-        ends = table[row + ENDED] == 1 and changing[at + STATUS] != OPEN
-        if table[row + BILATERAL] == 1 and changing[at + ARMED] == 0:
+    for k in range(state.status.size):
+        timed = table.timed[k] == 1 and state.status[k] == OPEN
+        ends = table.ended[k] == 1 and state.status[k] != OPEN
+        if table.bilateral[k] == 1 and state.armed[k] == 0:
             if timed or ends:
                 result[2 * k] = -result[2 * k] if result[2 * k] < 0.0 else -1.0
-            elif changing[at + STATUS] == OPEN:
+            elif state.status[k] == OPEN:
                 result[2 * k] = TOUCHING - result[2 * k]
     k = 0
     while k < result.size and result[k] >= 0.0:
@@ -304,75 +232,74 @@ def settle(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 @native_inline
 def _choose(c: Any, stage: Any) -> None:
     """The compiled mode with the statuses in force, if there is one."""
-    nc, length = c.block[CANDIDATES], row_length(c.block[CANDIDATES])
-    first = ahead_at(c.head, c.block) + AHEAD
-    c.own[CHOSEN] = NONE
-    for k in range(c.own[MODES]):
-        if _is_mode(integers_at(stage, first + k * length, STATUSES + nc), c.changing, nc):
-            c.own[CHOSEN] = k
+    c.own.chosen[0] = NONE
+    for k in range(c.own.modes):
+        if _is_mode(mode_row(stage, c.own, k, c.of.block.constraints), c.of.state):
+            c.own.chosen[0] = k
 
 
 @native_inline
 def _settle_in_mode(c: Any, state: Any, stage: Any, out: Any, work: Any) -> bool:
     """Settle by the programs of the mode in force; whether it has any, and rows allow it."""
-    if c.row[OWN_SETTLED] == 0:
+    if c.row.addresses[OWN_SETTLED] == 0:
         return False
-    n, nq, x = c.head[SPEEDS], c.head[COORDINATES], c.state
+    n, nq, x, found = c.of.head.speeds, c.of.head.coordinates, c.state, c.found.whole
     given = vector_at(state, 0, x.size)
     for i in range(x.size):
         x[i] = given[i]
-    quaternions = integers_at(stage, HEADER + n + c.head[RESIDUALS], c.head[QUATERNIONS])
-    normalise(x, quaternions)
-    _call_own(c, OWN_MISSED, x, stage, c.found, work)
-    missed, motion = c.found[OPEN_BY], c.found[MOVING]
-    if not missed <= SMALL and not _correct_coordinates(c, missed, quaternions, stage, work):
+    normalise(x, c.of.lists.quaternions)
+    _call_own(c, OWN_MISSED, x, stage, found, work)
+    residuals = mode_residuals_at(found, 0)
+    missed, motion = residuals.configuration[0], residuals.motion[0]
+    if not missed <= SMALL and not _correct_coordinates(c, missed, stage, work):
         return False
-    _call_own(c, OWN_SETTLED, x, stage, c.found, work)
-    if not INDEPENDENT * c.found[DEPENDENCE] < 1.0:
+    _call_own(c, OWN_SETTLED, x, stage, found, work)
+    projected = mode_projected_at(found, 0, n, c.of.block.constraints)
+    if not INDEPENDENT * projected.dependence[0] < 1.0:
         return False
-    at = settled_places(n, nq)
-    result = vector_at(out, 0, at.end)
+    result = projected_state_at(out, 0, n, nq)
     for i in range(nq):
-        result[i] = x[1 + i]
+        result.q[i] = x[1 + i]
     for j in range(n):
-        result[nq + j] = c.found[MOVED + j]
-    result[at.configuration], result[at.motion] = missed, motion
-    result[at.conditioning] = 1.0 / math.sqrt(max(1.0, c.found[DEPENDENCE]))
-    _turn_slips(c, MOVED + n)
+        result.u[j] = projected.u[j]
+    result.configuration[0], result.motion[0] = missed, motion
+    result.conditioning[0] = 1.0 / math.sqrt(max(1.0, projected.dependence[0]))
+    _turn_slips(c, projected.slips)
     return True
 
 
 @native_inline
-def _correct_coordinates(c: Any, missed: float, quaternions: Any, stage: Any, work: Any) -> bool:
+def _correct_coordinates(c: Any, missed: float, stage: Any, work: Any) -> bool:
     """q onto the rows by Newton's method, from a state that misses them by so much; whether it came there.
 
     A step that gains nothing is taken back.
     """
-    x, before, size = c.state, c.before, missed
+    x, before, size, found = c.state, c.before, missed, c.found.whole
+    step, residuals = mode_step_at(found, 0, before.size), mode_residuals_at(found, 0)
     for _ in range(TURNS):
-        _call_own(c, OWN_STEP, x, stage, c.found, work)
-        if not INDEPENDENT * c.found[DEPENDENCE] < 1.0:
+        _call_own(c, OWN_STEP, x, stage, found, work)
+        if not INDEPENDENT * step.dependence[0] < 1.0:
             return False
         for i in range(before.size):
-            before[i], x[1 + i] = x[1 + i], c.found[MOVED + i]
-        normalise(x, quaternions)
-        _call_own(c, OWN_MISSED, x, stage, c.found, work)
-        if not c.found[OPEN_BY] < size:
+            before[i], x[1 + i] = x[1 + i], step.q[i]
+        normalise(x, c.of.lists.quaternions)
+        _call_own(c, OWN_MISSED, x, stage, found, work)
+        if not residuals.configuration[0] < size:
             for i in range(before.size):
                 x[1 + i] = before[i]
             break
-        size = c.found[OPEN_BY]
+        size = residuals.configuration[0]
         if size <= SMALL:
             break
     return bool(size <= ROUNDING * SMALL)
 
 
 @native_inline
-def _turn_slips(c: Any, at: int) -> None:
-    """Directions of slip, from slips that lie in ``found`` from a place on."""
-    for k in range(c.block[CANDIDATES]):
-        if c.row[STATUSES + k] == SLIDING:
-            along = k * CHANGING + ALONG
-            x, y = slip_direction(c.along, k, c.table[k * TABLE + TANGENTS], c.found[at], c.found[at + 1])
-            c.along[along], c.along[along + 1] = x, y
-            at += 2
+def _turn_slips(c: Any, slips: Any) -> None:
+    """Directions of slip, from the slips of what slides."""
+    state, s = c.of.state, 0
+    for k in range(state.status.size):
+        if c.row.statuses[k] == SLIDING:
+            x, y = slip_direction(state, k, c.of.table.tangents[k], slips[s, 0], slips[s, 1])
+            state.along[k, 0], state.along[k, 1] = x, y
+            s += 1

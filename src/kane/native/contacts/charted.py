@@ -11,36 +11,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.call import call_program, integers_at, native_inline, native_program, vector_at
-from kane.native.contacts.blocks import change_places
-from kane.native.contacts.header import (
-    ADOPTED,
-    ALONG,
-    BLOCK,
-    CANDIDATES,
-    CHANGING,
-    NONE,
-    NOTHING,
-    STATUS,
-    block_at,
-    changing_at,
-)
-from kane.native.header import CONSTRAINTS, COORDINATES, HEADER, ROWS, SPEEDS, STAGES
+from kane.native.call import call_program, native_inline, native_program, vector_at
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import ADOPTED, NONE, NOTHING
+from kane.native.header import CONSTRAINTS
+from kane.native.memory.views import chart_block_at, chart_block_size, constraint_header_at, transition_at
 
-# Addresses of the guards and of the change of the candidates alone; addresses and places of the stages of the guards of
-# the charts and of their change; how many charts there are; the key of those in force.
-GUARDS, CHANGE, NEAR, CARRY, CHARTS, KEY = 0, 1, 2, 4, 6, 7
-CHARTED = 8
-
-
-for places in (block_at, changing_at, change_places):
-    native_inline(places)
+# Programs of the charts, in the order of their addresses: their guards, and their change.
+NEAR, CARRY = range(2)
 
 
 @native_inline
-def _charts_at(stage: Any) -> int:
-    """Where in a stage the block starts."""
-    return int(integers_at(stage, 0, HEADER)[STAGES + CONSTRAINTS] - CHARTED)
+def _charts_of(stage: Any) -> Any:
+    """Return the ChartBlock of a stage."""
+    return chart_block_at(stage, constraint_header_at(stage, 0).places[CONSTRAINTS] - chart_block_size())
 
 
 @native_inline
@@ -53,44 +37,39 @@ def _call(address: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) 
 @native_inline
 def _call_own(c: Any, which: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """Call a program of the charts."""
-    given, place, result = vector_at(rest, 0, 0), vector_at(stage, c[which + 1], 0), vector_at(out, 0, 0)
-    call_program(c[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
+    given, place, result = vector_at(rest, 0, 0), vector_at(stage, c.places[which], 0), vector_at(out, 0, 0)
+    call_program(c.addresses[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
 
 
 @native_program
 def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """A number for each chart, then what the guards of the candidates give."""
-    c = integers_at(stage, _charts_at(stage), CHARTED)
+    c = _charts_of(stage)
     _call_own(c, NEAR, state, rest, stage, out, work)
-    given, place, behind = vector_at(rest, 0, 0), vector_at(stage, 0, 0), vector_at(out, c[CHARTS], 0)
-    call_program(c[GUARDS], vector_at(state, 0, 0), given, place, behind, vector_at(work, 0, 0))
+    given, place, behind = vector_at(rest, 0, 0), vector_at(stage, 0, 0), vector_at(out, c.charts, 0)
+    call_program(c.guards, vector_at(state, 0, 0), given, place, behind, vector_at(work, 0, 0))
 
 
 @native_program
 def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """Other charts where a guard of theirs is negative, else an excursion; see ``ChangePlaces``."""
-    c = integers_at(stage, _charts_at(stage), CHARTED)
-    near = vector_at(out, 0, c[CHARTS])
+    """Other charts where a guard of theirs is negative, else an excursion; see Transition."""
+    c = _charts_of(stage)
+    near = vector_at(out, 0, c.charts)
     _call_own(c, NEAR, state, rest, stage, out, work)
     beside = False
     for guard in near:
         beside = beside or guard < 0.0
-    head = integers_at(stage, 0, HEADER)
-    nc = integers_at(stage, block_at(head), BLOCK)[CANDIDATES]
-    at = change_places(nc, head[ROWS], head[SPEEDS], head[COORDINATES])
-    result = vector_at(out, 0, at.end)
+    of = constants_of(stage)
+    result = transition_at(out, 0, of.block.constraints, of.head.rows, of.head.speeds, of.head.coordinates)
     if not beside:
-        _call(c[CHANGE], state, rest, stage, out, work)
-        if result[at.status] == ADOPTED:
-            result[at.status] = c[KEY]
+        _call(c.change, state, rest, stage, out, work)
+        if result.status[0] == ADOPTED:
+            result.status[0] = c.key
         return
     _call_own(c, CARRY, state, rest, stage, out, work)
-    for place in range(at.cause, at.directions):
-        result[place] = 0.0
-    result[at.cause], result[at.kind] = NONE, NOTHING
-    first = changing_at(head, nc)
-    changing, along = integers_at(stage, first, CHANGING * nc), vector_at(stage, first, CHANGING * nc)
-    for k in range(nc):
-        result[at.directions + 2 * k] = along[k * CHANGING + ALONG]
-        result[at.directions + 2 * k + 1] = along[k * CHANGING + ALONG + 1]
-        result[at.statuses + k] = changing[k * CHANGING + STATUS]
+    result.cause[0], result.kind[0], result.energy_lost[0] = NONE, NOTHING, 0.0
+    for row in range(result.impulses.size):
+        result.impulses[row] = 0.0
+    for k in range(of.block.constraints):
+        result.directions[k, 0], result.directions[k, 1] = of.state.along[k, 0], of.state.along[k, 1]
+        result.statuses[k] = of.state.status[k]

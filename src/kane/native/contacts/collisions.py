@@ -15,38 +15,21 @@ Energetic consistency conditions for standard impacts II, Multibody Syst. Dyn. 3
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-from kane.native.call import integers_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import contact_places
-from kane.native.contacts.complementarity import (
-    ADOPTABLE,
-    BLOCK,
-    FIRST,
-    PUSHES,
-    complementarity_at,
-    share_of,
-    solve_complementarity,
-)
-from kane.native.contacts.complementarity import TANGENTS as FOLLOWING
+from kane.native.call import native_inline, native_kernel
+from kane.native.contacts.complementarity import ADOPTABLE, share_of, solve_complementarity
+from kane.native.contacts.constants import contact_scratch_of
 from kane.native.contacts.header import (
     ADOPTED,
-    CANDIDATES,
     COULOMB,
     ENDLESS,
-    FRICTION,
-    IN_TURN,
-    KINETIC,
-    LAW,
     NEWTON,
     NONE,
-    NORMAL,
-    NUMBERS,
-    RESTITUTION,
-    TABLE,
 )
 from kane.native.contacts.impulses import hit, rows_of, touches
 from kane.native.contacts.shortening import shorten
+from kane.native.memory.views import reaction_problem_at, struck_at
 
 # Passes over all contacts until none approaches. What comes one after the other has lost all but a share e^PASSES of
 # its velocity to restitution e by then; what still approaches is taken together, without restitution.
@@ -56,32 +39,6 @@ FELT = 1e-14
 # The share s of the expansion is tried so often at most, until it is known so well; energy below the last share of
 # what impulses do is rounding.
 TRIALS, NARROW, ROUNDING = 60, 1e-15, 1e-14
-
-for places in (contact_places,):
-    native_inline(places)
-
-
-class Struck(NamedTuple):
-    """Contacts struck together.
-
-    Attributes:
-        member: which candidates they are, (k,).
-        before: velocities before the impact, (m,).
-        total, squeezed: impulses of the compression, velocities behind it, (m,).
-    """
-
-    member: Any
-    before: Any
-    total: Any
-    squeezed: Any
-
-
-@native_inline
-def group_at(work: Any, at: Any, m: Any, k: Any) -> Any:
-    """What is struck, of m rows and k contacts."""
-    before, total, squeezed = at.struck, at.struck + m, at.struck + 2 * m
-    members = integers_at(work, at.member, k)
-    return Struck(members, vector_at(work, before, m), vector_at(work, total, m), vector_at(work, squeezed, m))
 
 
 @native_kernel
@@ -100,8 +57,8 @@ def _solve(p: Any) -> bool:
 def settle_velocities(p: Any) -> None:
     """Of a problem solved: a that vanishes is zero, and normal forces that are the least exactly that."""
     for k in range(p.bound.size):
-        row, tangents, bound = p.blocks[BLOCK * k + FIRST], p.blocks[BLOCK * k + FOLLOWING], p.bound[k]
-        if p.blocks[BLOCK * k + PUSHES] == 1:
+        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+        if p.pushes[k] == 1:
             if p.shift[row] > p.least[k]:
                 p.a[row] = 0.0
             else:
@@ -123,17 +80,17 @@ def collide(a: Any, c: Any, i: Any, work: Any) -> int:
     find_groups(c, i)
     for attempt in range(2 * PASSES):
         struck = False
-        for k in range(c.block[CANDIDATES]):
+        for k in range(c.block.constraints):
             if not approaches(c, i, k):
                 continue
             struck = True
-            i.note[1] = k
-            i.note[0] = k if i.note[0] == NONE else i.note[0]
+            i.blamed[0] = k
+            i.cause[0] = k if i.cause[0] == NONE else i.cause[0]
             if attempt >= PASSES:
-                i.note[2] = 1
+                i.halted[0] = 1
                 if not strike_together(a, c, i, k, False, work):
                     return ENDLESS
-            elif c.block[IN_TURN] == 1 or _is_alone(c, i, k) or not strike_together(a, c, i, k, True, work):
+            elif c.block.in_turn == 1 or _is_alone(c, i, k) or not strike_together(a, c, i, k, True, work):
                 ended = hit(c, i, k)
                 if ended != ADOPTED:
                     return ended
@@ -145,14 +102,14 @@ def collide(a: Any, c: Any, i: Any, work: Any) -> int:
 @native_inline
 def approaches(c: Any, i: Any, k: int) -> bool:
     """Whether a candidate is closed and approaches by more than rounding."""
-    normal = c.table[k * TABLE + NORMAL]
+    normal = c.table.normal[k]
     return bool(touches(c, k) and i.v[normal] < -i.rounding[normal])
 
 
 @native_kernel
 def find_groups(c: Any, i: Any) -> None:
     """Of each candidate that touches the least one that feels it, or whose impulses it feels over others."""
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         i.group[k] = k if touches(c, k) else NONE
     tie_groups(c, i)
 
@@ -160,7 +117,7 @@ def find_groups(c: Any, i: Any) -> None:
 @native_kernel
 def tie_groups(c: Any, i: Any) -> None:
     """Of each candidate that is in a group of its own the least one that feels it, over others too."""
-    nc = c.block[CANDIDATES]
+    nc = c.block.constraints
     for k in range(nc):
         for l in range(k):
             apart = i.group[k] == NONE or i.group[l] == NONE or i.group[k] == i.group[l] or i.island[k] != i.island[l]
@@ -191,7 +148,7 @@ def _is_alone(c: Any, i: Any, k: int) -> bool:
 def count_members(c: Any, i: Any, group: int) -> int:
     """How many candidates belong to a group."""
     count = 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         count += 1 if i.group[k] == group else 0
     return count
 
@@ -204,12 +161,12 @@ def strike_together(a: Any, c: Any, i: Any, k: int, expands: bool, work: Any) ->
         Whether a solution was found; else nothing has changed.
     """
     m, count = 0, 0
-    for other in range(c.block[CANDIDATES]):
+    for other in range(c.block.constraints):
         if i.group[other] == i.group[k]:
             m += _size(c, other)
             count += 1
-    at = contact_places(a.head, c.block[CANDIDATES])
-    p, g = complementarity_at(work, at.complementarity, m, count), group_at(work, at, m, count)
+    s = contact_scratch_of(a.head, c.block.constraints, work)
+    p, g = reaction_problem_at(work, s.reactions, m, count), struck_at(work, s.struck, m, count)
     _gather(c, i, p, g, i.group[k])
     for j in range(m):
         p.b[j] = g.before[j]
@@ -223,8 +180,8 @@ def strike_together(a: Any, c: Any, i: Any, k: int, expands: bool, work: Any) ->
         for j in range(m):
             p.f[j] = 0.0
     for j in range(count):
-        row, first = c.table[g.member[j] * TABLE + NORMAL], p.blocks[BLOCK * j + FIRST]
-        for r in range(1 + p.blocks[BLOCK * j + FOLLOWING]):
+        row, first = c.table.normal[g.member[j]], p.row[j]
+        for r in range(1 + p.tangents[j]):
             i.impulse[row + r] += g.total[first + r] + p.f[first + r]
             i.v[row + r] = p.a[first + r]
     return True
@@ -234,21 +191,21 @@ def strike_together(a: Any, c: Any, i: Any, k: int, expands: bool, work: Any) ->
 def _size(c: Any, k: int) -> int:
     """How many rows of a candidate take impulses."""
     first, last = rows_of(c, k)
-    return last - first if c.table[k * TABLE + FRICTION] == COULOMB else 1
+    return last - first if c.table.friction[k] == COULOMB else 1
 
 
 @native_kernel
 def _gather(c: Any, i: Any, p: Any, g: Any, group: int) -> None:
     """The problem of a group: who belongs to it, W, and the velocities before."""
     j, row = 0, 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] == group:
-            g.member[j], p.blocks[BLOCK * j + FIRST], p.blocks[BLOCK * j + PUSHES] = k, row, 1
-            p.blocks[BLOCK * j + FOLLOWING] = _size(c, k) - 1
-            p.bound[j] = c.gaps[k * NUMBERS + KINETIC] if c.table[k * TABLE + FRICTION] == COULOMB else 0.0
+            g.member[j], p.row[j], p.pushes[j] = k, row, 1
+            p.tangents[j] = _size(c, k) - 1
+            p.bound[j] = c.gaps.kinetic[k] if c.table.friction[k] == COULOMB else 0.0
             p.least[j] = 0.0
             for r in range(_size(c, k)):
-                p.place[row + r] = c.table[k * TABLE + NORMAL] + r
+                p.place[row + r] = c.table.normal[k] + r
             row += _size(c, k)
             j += 1
     for r in range(row):
@@ -311,9 +268,9 @@ def _try_expansion(c: Any, p: Any, g: Any, share: float) -> Any:
     for j in range(p.f.size):
         p.b[j] = g.squeezed[j]
     for j in range(p.bound.size):
-        k, n = g.member[j], p.blocks[BLOCK * j + FIRST]
-        e = share * c.gaps[k * NUMBERS + RESTITUTION]
-        if c.table[k * TABLE + LAW] == NEWTON:
+        k, n = g.member[j], p.row[j]
+        e = share * c.gaps.restitution[k]
+        if c.table.law[k] == NEWTON:
             p.least[j] = 0.0
             p.b[n] += e * min(g.before[n], 0.0)
         else:
@@ -322,9 +279,9 @@ def _try_expansion(c: Any, p: Any, g: Any, share: float) -> Any:
         return math.inf, 1.0
     made, size = 0.0, 0.0
     for j in range(p.bound.size):
-        k, n = g.member[j], p.blocks[BLOCK * j + FIRST]
-        if c.table[k * TABLE + LAW] == NEWTON:
-            p.a[n] -= share * c.gaps[k * NUMBERS + RESTITUTION] * min(g.before[n], 0.0)
+        k, n = g.member[j], p.row[j]
+        if c.table.law[k] == NEWTON:
+            p.a[n] -= share * c.gaps.restitution[k] * min(g.before[n], 0.0)
     for j in range(p.f.size):
         done = (g.total[j] + p.f[j]) * (g.before[j] + p.a[j])
         made, size = made + done, size + abs(done)

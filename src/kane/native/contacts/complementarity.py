@@ -19,10 +19,9 @@ Comput. Methods Appl. Mech. Eng. 92, 1991; Acary & Brogliato, Numerical Methods 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-from kane.native.call import integers_at, matrix_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import BLOCK, FIRST, PUSHES, TANGENTS
+from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.impact import length
 from kane.native.contacts.interior import approach_inside
 from kane.native.contacts.shortest import solve_shortest
@@ -39,70 +38,9 @@ STARTS, SHORTEST, CHANGES, PROMISING = 4, 3, 5, 1e-4
 NEAR, NEARER = 1e-7, 1e-10
 
 
-class Complementarity(NamedTuple):
-    """A problem of m rows in k blocks, and scratch.
-
-    Attributes:
-        W, b: a = W f + b, (m, m) and (m,).
-        f: where to start, then the reactions, (m,).
-        blocks: first row, 1 or 0 for a normal row, 0, 1 or 2 tangents; one block after the other, (3 k,).
-        bound: of the friction: its coefficient where there is a normal row, else itself, (k,).
-        least: the least normal force of a block, (k,).
-        a: of the reactions, (m,).
-        rho: of the rows, (m,).
-        K, S, x, step, shift, best, before: of Newton's method, (m, m) and (m,) each.
-        inner: where the inner points have led, (m,).
-        place: of the rows among the unknowns, or -1; which rows these are; in which order they are solved for, (3 m,).
-    """
-
-    W: Any
-    b: Any
-    f: Any
-    blocks: Any
-    bound: Any
-    least: Any
-    a: Any
-    rho: Any
-    K: Any
-    S: Any
-    x: Any
-    step: Any
-    shift: Any
-    best: Any
-    before: Any
-    inner: Any
-    place: Any
-
-
-@native_inline
-def complementarity_at(work: Any, start: Any, m: Any, k: Any) -> Any:
-    """The problem that lies from ``start`` on."""
-    lists = start + 3 * m * m
-    blocks = lists + 13 * m
-    return Complementarity(
-        matrix_at(work, start, m, m),
-        vector_at(work, lists, m),
-        vector_at(work, lists + m, m),
-        integers_at(work, blocks, BLOCK * k),
-        vector_at(work, blocks + BLOCK * k, k),
-        vector_at(work, blocks + (BLOCK + 1) * k, k),
-        vector_at(work, lists + 2 * m, m),
-        vector_at(work, lists + 3 * m, m),
-        matrix_at(work, start + m * m, m, m),
-        matrix_at(work, start + 2 * m * m, m, m),
-        vector_at(work, lists + 4 * m, m),
-        vector_at(work, lists + 5 * m, m),
-        vector_at(work, lists + 6 * m, m),
-        vector_at(work, lists + 7 * m, m),
-        vector_at(work, lists + 8 * m, m),
-        vector_at(work, lists + 9 * m, m),
-        integers_at(work, lists + 10 * m, 3 * m),
-    )
-
-
 @native_kernel
 def solve_complementarity(p: Any) -> float:
-    """The reactions, from those given on: what is left of the laws, over the largest force; see ``Complementarity``.
+    """The reactions, from those given on: what is left of the laws, over the largest force; see ReactionProblem.
 
     What is larger than rounding is no solution: then the reactions are the best that were met. The same numbers give
     the same bits.
@@ -210,13 +148,13 @@ def _copy(given: Any, to: Any) -> None:
 def scale_rows(p: Any, share: float) -> None:
     """rho = share / W of each row; of two tangents one for both, no more than by their largest eigenvalue."""
     for k in range(p.bound.size):
-        row = p.blocks[BLOCK * k + FIRST]
-        if p.blocks[BLOCK * k + PUSHES] == 1:
+        row = p.row[k]
+        if p.pushes[k] == 1:
             p.rho[row] = share / p.W[row, row] if p.W[row, row] > 0.0 else share
             row += 1
-        if p.blocks[BLOCK * k + TANGENTS] == 1:
+        if p.tangents[k] == 1:
             p.rho[row] = share / p.W[row, row] if p.W[row, row] > 0.0 else share
-        elif p.blocks[BLOCK * k + TANGENTS] == 2:
+        elif p.tangents[k] == 2:
             most = max(p.W[row, row], p.W[row + 1, row + 1]) + abs(p.W[row, row + 1])
             p.rho[row] = p.rho[row + 1] = share / most if most > 0.0 else share
 
@@ -235,9 +173,9 @@ def find_residual(p: Any) -> float:
         p.shift[row] = p.f[row] - p.rho[row] * total
         force = max(force, abs(p.f[row]))
     for k in range(p.bound.size):
-        row, tangents, bound = p.blocks[BLOCK * k + FIRST], p.blocks[BLOCK * k + TANGENTS], p.bound[k]
+        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
         left, size = 0.0, force
-        if p.blocks[BLOCK * k + PUSHES] == 1:
+        if p.pushes[k] == 1:
             left = abs(p.f[row] - max(p.least[k], p.shift[row]))
             size = max(size, abs(p.least[k]), abs(p.rho[row] * p.b[row]))
             bound *= max(p.f[row], 0.0)
@@ -269,7 +207,7 @@ def _step(p: Any, whole: bool) -> None:
     count = choose_unknown(p, 0.0)
     solve_equations(p, count, whole)
     for i in range(count):
-        row = p.place[p.f.size + i]
+        row = p.unknown[i]
         p.f[row] = p.step[i] if whole else p.f[row] + p.step[i]
 
 
@@ -280,7 +218,7 @@ def solve_equations(p: Any, count: int, whole: bool) -> None:
         _load_block(p, k, count)
     for i in range(count if whole else 0):
         for j in range(count):
-            p.x[i] += p.K[i, j] * p.f[p.place[p.f.size + j]]
+            p.x[i] += p.K[i, j] * p.f[p.unknown[j]]
     solve_shortest(p, count)
 
 
@@ -292,12 +230,12 @@ def choose_unknown(p: Any, closed: float) -> int:
     """
     m, count = p.f.size, 0
     for k in range(p.bound.size):
-        row = p.blocks[BLOCK * k + FIRST]
-        pushes = p.blocks[BLOCK * k + PUSHES]
+        row = p.row[k]
+        pushes = p.pushes[k]
         parts = pushes == 1 and not p.shift[row] > p.least[k] - closed
-        for r in range(row, row + pushes + p.blocks[BLOCK * k + TANGENTS]):
+        for r in range(row, row + pushes + p.tangents[k]):
             if not parts or (r > row and p.least[k] != 0.0):
-                p.place[r], p.place[m + count] = count, r
+                p.place[r], p.unknown[count] = count, r
                 count += 1
                 continue
             p.place[r] = -1
@@ -312,8 +250,8 @@ def choose_unknown(p: Any, closed: float) -> int:
 @native_inline
 def _load_block(p: Any, k: int, count: int) -> None:
     """The equations of what is unknown of a block: its normal acceleration and, as it sticks or slips, its friction."""
-    row, tangents, bound = p.blocks[BLOCK * k + FIRST], p.blocks[BLOCK * k + TANGENTS], p.bound[k]
-    pushes = p.blocks[BLOCK * k + PUSHES] == 1
+    row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+    pushes = p.pushes[k] == 1
     if pushes:
         if p.place[row] >= 0:
             _load_still(p, row, count)
@@ -326,7 +264,7 @@ def _load_block(p: Any, k: int, count: int) -> None:
         for r in range(row, row + tangents):
             _load_still(p, r, count)
         return
-    K, m = p.K, p.f.size
+    K = p.K
     size = abs(p.shift[row]) if tangents == 1 else length(p.shift[row], p.shift[row + 1])
     for r in range(row, row + tangents):
         i, along = p.place[r], p.shift[r] / size
@@ -338,7 +276,7 @@ def _load_block(p: Any, k: int, count: int) -> None:
             # The direction of the friction turns as what it is along does.
             turned = share * ((1.0 if other == r else 0.0) - along * p.shift[other] / size)
             for j in range(count):
-                K[i, j] += turned * p.rho[other] * p.W[other, p.place[m + j]]
+                K[i, j] += turned * p.rho[other] * p.W[other, p.unknown[j]]
             K[i, p.place[other]] -= turned
         if pushes and p.place[row - 1] >= 0:
             K[i, p.place[row - 1]] -= p.bound[k] * along
@@ -350,15 +288,15 @@ def _load_still(p: Any, row: int, count: int) -> None:
     i = p.place[row]
     p.x[i] = -p.rho[row] * p.a[row]
     for j in range(count):
-        p.K[i, j] = p.rho[row] * p.W[row, p.place[p.f.size + j]]
+        p.K[i, j] = p.rho[row] * p.W[row, p.unknown[j]]
 
 
 @native_kernel
 def _sweep(p: Any) -> None:
     """Every block by itself, the others as they are."""
     for k in range(p.bound.size):
-        row, tangents, bound = p.blocks[BLOCK * k + FIRST], p.blocks[BLOCK * k + TANGENTS], p.bound[k]
-        if p.blocks[BLOCK * k + PUSHES] == 1:
+        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+        if p.pushes[k] == 1:
             _shift(p, row)
             p.f[row] = max(p.least[k], p.shift[row])
             bound *= p.f[row]

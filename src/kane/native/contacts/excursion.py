@@ -8,49 +8,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.blocks import constraint_places
-from kane.native.call import native_inline, native_kernel, native_program, vector_at
-from kane.native.contacts.blocks import change_places
+from kane.native.call import native_inline, native_kernel, native_program
 from kane.native.contacts.collisions import collide
 from kane.native.contacts.header import (
     ADOPTED,
-    ALONG,
-    ARMED,
-    BEGIN,
-    BILATERAL,
     BOUNCED,
-    CANDIDATES,
-    CHANGING,
-    CLOSINGS,
     CONTRADICTED,
     DELETED,
-    END,
-    ENDED,
-    GAP,
     HALTED,
     HELD,
-    HOLDING,
-    HOLDS,
     IMPOSED,
     JAMMED,
     NO_MODE,
     NO_ROWS,
     NONE,
-    NORMAL,
     NOT_FINITE,
     NOTHING,
-    NUMBERS,
-    OFF,
-    ON,
     OPEN,
     OPPOSED,
     REVERSED,
     SLIDING,
     SLIPPED,
-    STATUS,
     STUCK,
-    TABLE,
-    TIMED,
 )
 from kane.native.contacts.impulses import (
     TOUCHING,
@@ -84,17 +63,16 @@ from kane.native.contacts.quick import INDEPENDENT, SLOW
 from kane.native.contacts.resting import adopt, come_to_rest
 from kane.native.contacts.search import search
 from kane.native.embedding import call, find_rows
-from kane.native.header import CONFIGURATION, CONSTRAINTS, COORDINATES, RANK, SPEEDS, UNCHOSEN, UNCONSTRAINED
+from kane.native.header import CONFIGURATION, CONSTRAINTS, UNCHOSEN, UNCONSTRAINED
+from kane.native.memory.views import transition_at
 
 # Impacts without collision after which there is no mode, besides one for each candidate.
 ATTEMPTS = 4
 
-native_inline(change_places)
-
 
 @native_program
 def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """An excursion: impulses, statuses and the choice of speeds of the mode that follows; see ``ChangePlaces``.
+    """An excursion: impulses, statuses and the choice of speeds of the mode that follows; see Transition.
 
     Where it ends in an error, the mode of the stage and the state stay as they were.
     """
@@ -102,27 +80,25 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     a = in_force(c, stage, work, False)
     copy_state(a, state)
     i = impulses_of(a, c, work)
-    n = a.head[SPEEDS]
-    m, nc = c.counted.size, c.block[CANDIDATES]
-    at = change_places(nc, m, n, a.head[COORDINATES])
-    result = vector_at(out, 0, at.end)
+    n, m, nc = a.head.speeds, c.counted.size, c.block.constraints
+    result = transition_at(out, 0, nc, m, n, a.head.coordinates)
     for j in range(n):
         i.first[j] = a.state[a.state.size - n + j]
-    for j in range(c.changing.size):
-        i.kept[j] = c.changing[j]
+    for j in range(c.state.whole.size):
+        i.kept.whole[j] = c.state.whole[j]
     for row in range(m):
         i.total[row] = 0.0
-    a.head[RANK] = UNCHOSEN
+    a.head.rank[0] = UNCHOSEN
     find_gaps(c, a, rest, stage, work)
-    call(a, CONSTRAINTS, rest, stage, work, a.every)
+    call(a, CONSTRAINTS, rest, stage, work, a.every.whole)
     load_velocities(c, i)
     for row in range(m):
         i.start[row] = i.v[row]
-    i.note[0], i.note[1], i.note[2], i.note[3] = _switch(c, n), NONE, 0, NONE
-    unknown = _without_numbers(c, n)
+    i.cause[0], i.blamed[0], i.halted[0], i.jammed[0] = _switch(c), NONE, 0, NONE
+    unknown = _without_numbers(c)
     status = ADOPTED if unknown == NONE else NO_ROWS
     load_rounding(c, i)
-    i.note[1] = unknown
+    i.blamed[0] = unknown
     for _ in range(nc + 1 if status == ADOPTED else 0):
         status = _excursion(a, c, i, rest, stage, work)
         if status == ADOPTED:
@@ -130,77 +106,73 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
         if status != ADOPTED or not _is_slip_ended(c, i):
             break
     if status == ADOPTED:
-        for j in range(at.status):
-            if not abs(a.state[1 + j]) < math.inf:
+        for j in range(1, a.state.size):
+            if not abs(a.state[j]) < math.inf:
                 status = NOT_FINITE
-    for j in range(at.status):
-        result[j] = a.state[1 + j]
     if status != ADOPTED:
         copy_state(a, state)
-        for j in range(at.status):
-            result[j] = a.state[1 + j]
-        for j in range(c.changing.size):
-            c.changing[j] = i.kept[j]
+        for j in range(c.state.whole.size):
+            c.state.whole[j] = i.kept.whole[j]
     else:
         _hold_configuration(a, c, i, rest, stage, work)
-    _describe(c, i, status, result, at)
+    for j in range(result.q.size):
+        result.q[j] = a.state[1 + j]
+    for j in range(n):
+        result.u[j] = a.state[1 + result.q.size + j]
+    _describe(c, i, status, result)
 
 
 @native_inline
 def _hold_configuration(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
     """What is imposed from now on holds what its rows are the time derivatives of at the value found."""
-    closings = c.block[CLOSINGS]
-    call(a, CONFIGURATION, rest, stage, work, c.held[closings:])
-    for k in range(c.block[CANDIDATES]):
-        if i.kept[k * CHANGING + STATUS] == OPEN and c.changing[k * CHANGING + STATUS] != OPEN:
-            first = c.table[k * TABLE + HOLDS]
-            for place in range(first, first + c.table[k * TABLE + HOLDING]):
-                c.held[place] = c.held[closings + place]
+    call(a, CONFIGURATION, rest, stage, work, c.held.found)
+    for k in range(c.block.constraints):
+        if i.kept.status[k] == OPEN and c.state.status[k] != OPEN:
+            first = c.table.holds[k]
+            for place in range(first, first + c.table.holding[k]):
+                c.held.value[place] = c.held.found[place]
 
 
 @native_kernel
-def _switch(c: Any, n: int) -> int:
+def _switch(c: Any) -> int:
     """Impose and delete what signs, and gaps that latch, say; the first candidate of which something has changed."""
-    cause, motion = NONE, constraint_places(c.counted.size, n).motion
-    for k in range(c.block[CANDIDATES]):
-        row, at = k * TABLE, k * CHANGING
-        if c.table[row + BILATERAL] == 0:
+    cause = NONE
+    for k in range(c.block.constraints):
+        if c.table.bilateral[k] == 0:
             continue
-        status, armed = c.changing[at + STATUS], c.changing[at + ARMED] == 1
-        over = c.table[row + ENDED] == 1 and c.gaps[k * NUMBERS + OFF] > 0.0
-        timed = c.table[row + TIMED] == 1
-        says = c.gaps[k * NUMBERS + ON] > 0.0 if timed else c.gaps[k * NUMBERS + GAP] <= TOUCHING
+        status, armed = c.state.status[k], c.state.armed[k] == 1
+        over = c.table.ended[k] == 1 and c.gaps.off[k] > 0.0
+        timed = c.table.timed[k] == 1
+        says = c.gaps.on[k] > 0.0 if timed else c.gaps.gap[k] <= TOUCHING
         if status != OPEN:
             if over and armed:
-                c.changing[at + STATUS], c.changing[at + ARMED] = OPEN, 0 if says else 1
+                c.state.status[k], c.state.armed[k] = OPEN, 0 if says else 1
                 cause = k if cause == NONE else cause
             elif not over:
-                c.changing[at + ARMED] = 1
+                c.state.armed[k] = 1
             continue
-        due = says and (timed or c.every[motion + c.table[row + NORMAL]] <= SLOW)
+        due = says and (timed or c.every.motion[c.table.normal[k]] <= SLOW)
         if due and armed:
-            c.changing[at + ARMED] = 0 if over else 1
+            c.state.armed[k] = 0 if over else 1
             if not over:
-                c.changing[at + STATUS] = HELD
+                c.state.status[k] = HELD
                 cause = k if cause == NONE else cause
         elif not says:
-            c.changing[at + ARMED] = 1
+            c.state.armed[k] = 1
     return cause
 
 
 @native_kernel
-def _without_numbers(c: Any, n: int) -> int:
+def _without_numbers(c: Any) -> int:
     """The first candidate that is closed or touches, and whose rows are not finite."""
-    motion = constraint_places(c.counted.size, n).motion
-    for k in range(c.block[CANDIDATES]):
-        row = k * TABLE
-        if c.changing[k * CHANGING + STATUS] == OPEN and not touches(c, k):
+    for k in range(c.block.constraints):
+        if c.state.status[k] == OPEN and not touches(c, k):
             continue
         total, (first, last) = 0.0, rows_of(c, k)
         for r in range(first, last):
-            total += c.every[motion + r] * 0.0
-            for j in range(c.table[row + BEGIN], c.table[row + END]):
-                total += c.every[r * n + j] * 0.0
+            total += c.every.motion[r] * 0.0
+            for j in range(c.table.first_column[k], c.table.last_column[k]):
+                total += c.every.A[r, j] * 0.0
         if total != 0.0:
             return k
     return NONE
@@ -210,7 +182,7 @@ def _without_numbers(c: Any, n: int) -> int:
 def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
     """Impulses and the mode that follows; how it ended."""
     jammed = NONE
-    for _ in range(ATTEMPTS + c.block[CANDIDATES]):
+    for _ in range(ATTEMPTS + c.block.constraints):
         b, rank = in_force(c, stage, work, True), 0
         quick = answer_quickly(b, c, i, rest, stage, work)
         if not quick:
@@ -226,8 +198,8 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
             push(b, c, i, rest, stage, work)
         else:
             add_impulses(b, c, i, rank)
-        call(b, CONSTRAINTS, rest, stage, work, b.every)
-        call(b, UNCONSTRAINED, rest, stage, work, b.free)
+        call(b, CONSTRAINTS, rest, stage, work, b.every.whole)
+        call(b, UNCONSTRAINED, rest, stage, work, b.free.whole)
         load_velocities(c, i)
         decide(c, i)
         jammed = _stalled(b, c, i, rest, stage, work)
@@ -239,15 +211,15 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
         if jammed == NONE:
             jammed = _jammed(c, i)
         if jammed == NONE:
-            return CONTRADICTED if is_contradicted(c, i.note[1]) else NO_MODE
-        i.note[1] = i.note[3] = jammed
+            return CONTRADICTED if is_contradicted(c, i.blamed[0]) else NO_MODE
+        i.blamed[0] = i.jammed[0] = jammed
     return NO_MODE
 
 
 @native_kernel
 def _jammed(c: Any, i: Any) -> int:
     """The first contact that slides and that a push would drive into the surface."""
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.undecided[k] == MOVING and jams(c, i, k):
             return k
     return NONE
@@ -261,8 +233,8 @@ def _stalled(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
     where the response is so small that errors of steps decide it.
     """
     tried = False
-    for k in range(c.block[CANDIDATES]):
-        normal, before = c.table[k * TABLE + NORMAL], i.kept[k * CHANGING + STATUS]
+    for k in range(c.block.constraints):
+        normal, before = c.table.normal[k], i.kept.status[k]
         if i.undecided[k] != MOVING or normal == NONE or before != SLIDING:
             continue
         if own_response(c, i, k) < INDEPENDENT * i.G[normal, normal]:
@@ -277,7 +249,7 @@ def _stalled(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
 @native_kernel
 def _stop(c: Any, i: Any, k: int) -> int:
     """Strike a contact without collision; a response that has vanished counts as negative."""
-    normal = c.table[k * TABLE + NORMAL]
+    normal = c.table.normal[k]
     size = i.G[normal, normal]
     i.G[normal, normal] -= max(own_response(c, i, k) + EXACT * size, 0.0)
     return int(hit(c, i, k))
@@ -288,41 +260,39 @@ def _is_slip_ended(c: Any, i: Any) -> bool:
     """Whether the rows of a mode have ended a slip that went on before: then it is decided anew what is held."""
     ended = False
     load_velocities(c, i)
-    for k in range(c.block[CANDIDATES]):
-        if i.undecided[k] == MOVING and c.changing[k * CHANGING + STATUS] == SLIDING:
+    for k in range(c.block.constraints):
+        if i.undecided[k] == MOVING and c.state.status[k] == SLIDING:
             ended = ended or not moves(c, i, k)
     return ended
 
 
 @native_kernel
-def _describe(c: Any, i: Any, status: int, result: Any, at: Any) -> None:
+def _describe(c: Any, i: Any, status: int, result: Any) -> None:
     """What has happened, and why."""
-    cause = i.note[0] if status == ADOPTED else i.note[1]
-    for k in range(c.block[CANDIDATES]):
-        result[at.statuses + k] = c.changing[k * CHANGING + STATUS]
-        result[at.directions + 2 * k] = c.along[k * CHANGING + ALONG]
-        result[at.directions + 2 * k + 1] = c.along[k * CHANGING + ALONG + 1]
+    cause = i.cause[0] if status == ADOPTED else i.blamed[0]
+    for k in range(c.block.constraints):
+        result.statuses[k] = c.state.status[k]
+        result.directions[k, 0], result.directions[k, 1] = c.state.along[k, 0], c.state.along[k, 1]
         # What failed first may be as it was in the end, because others have changed.
         if (cause == NONE or (status == ADOPTED and _kind(c, i, cause) == NOTHING)) and _kind(c, i, k) != NOTHING:
             cause = k
-    result[at.status], result[at.cause] = status, cause
-    result[at.kind] = NOTHING if cause == NONE else _kind(c, i, cause)
+    result.status[0], result.cause[0] = status, cause
+    result.kind[0] = NOTHING if cause == NONE else _kind(c, i, cause)
     if status != ADOPTED:
-        result[at.energy_lost] = 0.0
+        result.energy_lost[0] = 0.0
     for row in range(i.total.size):
         left = i.v[row] if status == OPPOSED else 0.0
-        result[at.impulses + row] = i.total[row] if status == ADOPTED else left
+        result.impulses[row] = i.total[row] if status == ADOPTED else left
 
 
 @native_kernel
 def _kind(c: Any, i: Any, k: int) -> int:
     """What has become of a candidate."""
-    at = k * CHANGING
-    before, after = i.kept[at + STATUS], c.changing[at + STATUS]
-    normal = c.table[k * TABLE + NORMAL]
-    if i.note[3] != NONE and before == SLIDING and normal != NONE and i.total[normal] != 0.0:
+    before, after = i.kept.status[k], c.state.status[k]
+    normal = c.table.normal[k]
+    if i.jammed[0] != NONE and before == SLIDING and normal != NONE and i.total[normal] != 0.0:
         return JAMMED
-    if i.note[2] == 1 and normal != NONE and i.total[normal] != 0.0:
+    if i.halted[0] == 1 and normal != NONE and i.total[normal] != 0.0:
         return HALTED
     if after == OPEN:
         if normal != NONE and i.total[normal] > 0.0:
@@ -332,5 +302,5 @@ def _kind(c: Any, i: Any, k: int) -> int:
         return IMPOSED
     if before != after:
         return SLIPPED if after == SLIDING else STUCK
-    turned = c.along[at + ALONG] * i.kept_along[at + ALONG] + c.along[at + ALONG + 1] * i.kept_along[at + ALONG + 1]
+    turned = c.state.along[k, 0] * i.kept.along[k, 0] + c.state.along[k, 1] * i.kept.along[k, 1]
     return REVERSED if after == SLIDING and turned < 0.0 else NOTHING

@@ -5,31 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.algebra import Factors, factor, from_q, solve_lower
-from kane.native.blocks import constraint_places, unconstrained_places
-from kane.native.call import integers_at, native_inline, native_kernel
+from kane.native.algebra import factor, from_q, solve_lower
+from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import (
-    CANDIDATES,
-    CHANGING,
     COULOMB,
-    FRICTION,
     HELD,
-    KINETIC,
     NONE,
-    NORMAL,
-    NUMBERS,
     OPEN,
-    PERMANENT,
     SLIDING,
-    STATIC,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
 )
-from kane.native.contacts.quick import slip_direction, status_of
+from kane.native.contacts.quick import slip_direction
 from kane.native.contacts.shares import share_within_bounds
-from kane.native.header import COORDINATES, UNCHOSEN
+from kane.native.header import UNCHOSEN
+from kane.native.memory.views import FactorScratch
 
 # What is left of the acceleration of a row, over what it is made of, where rows contradict each other: more than what
 # those leave that count as dependent. The force is then as good as infinite [N].
@@ -41,26 +29,25 @@ SHARED = 1e-6
 
 
 @native_inline
-def direction(c: Any, k: int, n: int) -> Any:
+def direction(c: Any, k: int) -> Any:
     """The direction of slip of a sliding candidate, see ``slip_direction``."""
-    t, tangents = c.table[k * TABLE + TANGENT], c.table[k * TABLE + TANGENTS]
-    at = constraint_places(c.counted.size, n).motion + t
-    return slip_direction(c.along, k, tangents, c.every[at], c.every[at + 1] if tangents == 2 else 0.0)
+    t, tangents = c.table.tangent[k], c.table.tangents[k]
+    y = c.every.motion[t + 1] if tangents == 2 else 0.0
+    return slip_direction(c.state, k, tangents, c.every.motion[t], y)
 
 
 @native_inline
-def name_rows(k: Any, stage: Any) -> None:
+def name_rows(k: Any) -> None:
     """The rows in force, in the order of their records."""
-    m = k.block[PERMANENT]
+    m = k.block.permanent
     for r in range(m):
         k.row[r] = r
-    for c in range(k.block[CANDIDATES]):
-        status = status_of(k, c, stage)
+    for c in range(k.block.constraints):
+        status = k.state.status[c]
         if status != OPEN:
-            row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
-            normals = 1 if row[NORMAL] != NONE else 0
-            first = row[NORMAL] if normals == 1 else row[TANGENT]
-            for r in range(normals if status == SLIDING else normals + row[TANGENTS]):
+            normals = 1 if k.table.normal[c] != NONE else 0
+            first = k.table.normal[c] if normals == 1 else k.table.tangent[c]
+            for r in range(normals if status == SLIDING else normals + k.table.tangents[c]):
                 k.row[m] = first + r
                 m += 1
 
@@ -76,23 +63,22 @@ def _share_friction(c: Any, a: Any) -> None:
         least = max(least, SHARED * abs(c.forces[row]))
     for j in range(n):
         a.z[j] = 0.0
-    for k in range(c.block[CANDIDATES]):
-        row = k * TABLE
-        if c.changing[k * CHANGING + STATUS] != HELD or c.table[row + FRICTION] != COULOMB:
+    for k in range(c.block.constraints):
+        if c.state.status[k] != HELD or c.table.friction[k] != COULOMB:
             continue
-        bound = c.gaps[k * NUMBERS + STATIC] * c.forces[c.table[row + NORMAL]]
-        for i in range(c.table[row + TANGENTS]):
-            t = c.table[row + TANGENT] + i
+        bound = c.gaps.static[k] * c.forces[c.table.normal[k]]
+        for i in range(c.table.tangents[k]):
+            t = c.table.tangent[k] + i
             a.x[held], c.l[held] = math.sqrt(max(bound, least)), float(t)
             for j in range(n):
-                a.f.A[held, j] = a.x[held] * c.every[t * n + j]
-                a.z[j] += c.forces[t] * c.every[t * n + j]
+                a.f.A[held, j] = a.x[held] * c.every.A[t, j]
+                a.z[j] += c.forces[t] * c.every.A[t, j]
             held += 1
     if held == 0 or least == 0.0:
         return
     for j in range(n):
         a.f.order[j] = j
-    f = Factors(a.f.A[:held], a.f.order, a.f.diag, a.f.beta, a.f.norms, a.f.w)
+    f = FactorScratch(a.f.A[:held], a.f.order, a.f.diag, a.f.beta, a.f.norms, a.f.w, a.f.end)
     rank = factor(f, UNCHOSEN)
     # The scaled rows B have B^T g = sum of f_i a_i: g of least norm, f_i = scale_i g_i.
     for k in range(held):
@@ -126,7 +112,7 @@ def find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
         _share_friction(c, a)
         share_within_bounds(c)
         _mark_contradictions(c, a)
-    add_friction(c, n)
+    add_friction(c)
 
 
 @native_kernel
@@ -137,15 +123,14 @@ def _mark_contradictions(c: Any, a: Any) -> None:
     compared with the largest of what rows in force are made of, and of what the loads alone would make of them.
     """
     n, largest = c.udot.size, 0.0
-    at = unconstrained_places(c.counted.size, n, a.head[COORDINATES])
     for k in range(a.f.A.shape[0]):
         row = c.active[k]
-        c.remainder[k] = a.free[at.remainder + row]
+        c.remainder[k] = a.free.remainder[row]
         size = abs(c.remainder[k])
         for j in range(n):
-            entry = c.every[row * n + j]
+            entry = c.every.A[row, j]
             c.remainder[k] += entry * c.udot[j]
-            size += abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.free[j * (j + 1) // 2 + j]
+            size += abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.free.M[j * (j + 1) // 2 + j]
         largest = max(largest, size)
     for k in range(a.f.A.shape[0]):
         if abs(c.remainder[k]) > CONTRADICTED * largest + STILL:
@@ -173,8 +158,8 @@ def find_responses(c: Any, sliding: int) -> None:
             if c.B[s, s] > c.B[chosen, chosen]:
                 chosen = s
         pivot = c.B[chosen, chosen]
-        for k in range(c.block[CANDIDATES]):
-            if c.table[k * TABLE + NORMAL] == int(c.N[chosen]):
+        for k in range(c.block.constraints):
+            if c.table.normal[k] == int(c.N[chosen]):
                 c.response[k] = pivot
         c.B[chosen, chosen] = -math.inf
         for r in range(sliding):
@@ -186,20 +171,20 @@ def find_responses(c: Any, sliding: int) -> None:
 
 
 @native_inline
-def add_friction(c: Any, n: int) -> None:
+def add_friction(c: Any) -> None:
     """Kinetic friction of what slides into the forces, which have the normal ones."""
-    for k in range(c.block[CANDIDATES]):
-        if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[k * TABLE + TANGENTS] > 0:
-            x, y = direction(c, k, n)
+    for k in range(c.block.constraints):
+        if c.state.status[k] == SLIDING and c.table.tangents[k] > 0:
+            x, y = direction(c, k)
             rub(c, k, x, y)
 
 
 @native_inline
 def rub(c: Any, k: int, x: float, y: float) -> None:
     """Kinetic friction of what slides in this direction into the forces."""
-    row, bound = k * TABLE, c.gaps[k * NUMBERS + KINETIC]
-    if c.table[row + FRICTION] == COULOMB:
-        bound *= c.forces[c.table[row + NORMAL]]
-    c.forces[c.table[row + TANGENT]] = -bound * x
-    if c.table[row + TANGENTS] == 2:
-        c.forces[c.table[row + TANGENT] + 1] = -bound * y
+    bound = c.gaps.kinetic[k]
+    if c.table.friction[k] == COULOMB:
+        bound *= c.forces[c.table.normal[k]]
+    c.forces[c.table.tangent[k]] = -bound * x
+    if c.table.tangents[k] == 2:
+        c.forces[c.table.tangent[k] + 1] = -bound * y

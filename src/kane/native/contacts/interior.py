@@ -18,7 +18,6 @@ import math
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
-from kane.native.contacts.blocks import BLOCK, FIRST, PUSHES, TANGENTS
 
 # Steps at most, and the least share of f . y that one keeps; f and y to begin with, over the size of b; how much of the
 # way to the boundary a step goes; what is smooth in |a_t|, over the y that it ends at.
@@ -37,13 +36,13 @@ def approach_inside(p: Any, wider: float, near: float) -> float:
     They are those of cones where each block has a normal row whose least force is zero.
 
     Args:
-        p: a Complementarity; ``rho`` holds what W is scaled by meanwhile, ``shift`` y, ``a`` what is missing of it,
+        p: ReactionProblem; ``rho`` holds what W is scaled by meanwhile, ``shift`` y, ``a`` what is missing of it,
             ``before`` the change of y.
         wider: by how much f is larger to begin with.
         near: what is left where it ends.
     """
     for k in range(p.bound.size):
-        if p.blocks[BLOCK * k + PUSHES] == 0 or p.least[k] != 0.0:
+        if p.pushes[k] == 0 or p.least[k] != 0.0:
             return math.inf
     size, least, done, short = _enter(p, wider), math.inf, 0, 0
     while done < STEPS and short < SHORTS:
@@ -77,8 +76,8 @@ def approach_inside(p: Any, wider: float, near: float) -> float:
 @native_inline
 def _cone(p: Any, k: int) -> Any:
     """The first row of a block, and how many its cone has: without friction its normal row alone."""
-    tangents = p.blocks[BLOCK * k + TANGENTS] if p.bound[k] > 0.0 else 0
-    return p.blocks[BLOCK * k + FIRST], 1 + tangents
+    tangents = p.tangents[k] if p.bound[k] > 0.0 else 0
+    return p.row[k], 1 + tangents
 
 
 @native_kernel
@@ -87,7 +86,7 @@ def _enter(p: Any, wider: float) -> float:
     size, response = 0.0, 0.0
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
-        for r in range(row, row + 1 + p.blocks[BLOCK * k + TANGENTS]):
+        for r in range(row, row + 1 + p.tangents[k]):
             p.rho[r], p.f[r], p.shift[r], p.best[r] = 1.0, 0.0, 0.0, 0.0
         p.rho[row] = 1.0 / p.bound[k] if rows > 1 else 1.0
         for r in range(row, row + rows):
@@ -139,7 +138,7 @@ def _load(p: Any) -> None:
     S, K, m, x = p.S, p.K, p.f.size, p.x
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
-        for r in range(row, row + 1 + p.blocks[BLOCK * k + TANGENTS]):
+        for r in range(row, row + 1 + p.tangents[k]):
             x[r] = 0.0
             for j in range(m):
                 S[r, j] = p.f[row] * K[r, j] if r < row + rows else 0.0
@@ -208,7 +207,7 @@ def _solve(p: Any, share: float) -> None:
         step[k] /= S[k, k]
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
-        for r in range(row, row + 1 + p.blocks[BLOCK * k + TANGENTS]):
+        for r in range(row, row + 1 + p.tangents[k]):
             p.before[r] = 0.0
             if r < row + rows:
                 p.before[r] = -share * p.a[r]

@@ -11,31 +11,14 @@ import math
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
-from kane.native.contacts.blocks import ITEM, REACH, REMAINDER, SQUARE, B, record_size
-from kane.native.contacts.header import (
-    CHANGING,
-    COULOMB,
-    FRICTION,
-    HELD,
-    MANY_SPEEDS,
-    NORMAL,
-    NUMBERS,
-    STATIC,
-    STATUS,
-    TABLE,
-    TANGENT,
-)
+from kane.native.contacts.header import COULOMB, HELD, MANY_SPEEDS
 from kane.native.contacts.repeating import NONE, eliminate, shorten
+from kane.native.memory.views import record_at, record_size, record_tail_at, record_tail_size
 
-# Of each group of rows (permanent, or of one candidate): where its records begin, how many rows and columns it has, its
-# candidate, the group that it is tied to, and the next group of its island.
-START, ROWS, WIDTH, OWNER, TIED, NEXT = range(ITEM)
 # How rows in force were solved for: not at all; each force is determined; rows repeat others.
 UNSOLVED, DETERMINED, REPEATING = range(3)
 # What hardly pushes takes as much of redundant friction as if it pushed with this share of the largest force.
 SHARED = 1e-6
-
-native_inline(record_size)
 
 
 @native_kernel
@@ -56,7 +39,7 @@ def solve_islands(k: Any, groups: int, shortest: bool, limits: Any) -> Any:
     _tie(k, groups)
     found, least = DETERMINED, 1.0
     for i in range(groups):
-        if k.items[i * ITEM + TIED] == i:
+        if k.group_root[i] == i:
             solved, share = _solve_island(k, i, shortest, limits)
             if solved == UNSOLVED:
                 return UNSOLVED, 0.0
@@ -73,7 +56,7 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
     Args:
         k: a Quick whose islands are solved.
         rows: how many are in force.
-        gaps: what the program "gaps" gives.
+        gaps: GapTerms.
         limits: as of ``solve_islands``.
 
     Returns:
@@ -82,8 +65,8 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
     first, counted = -1, 0
     while counted < rows:
         first += 1
-        counted += k.items[first * ITEM + ROWS]
-        if k.items[first * ITEM + TIED] != first:
+        counted += k.group_rows[first]
+        if k.group_root[first] != first:
             continue
         m = _fill_friction(k, first, gaps)
         rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
@@ -92,10 +75,10 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
         _bring_back(k, m)
         i, r = first, 0
         while i != NONE and rank < m:
-            for own in range(_first_row(k, i, True), k.items[i * ITEM + ROWS]):
-                k.found[k.n + k.slot[i] + own] = k.b[r] * k.reach[r]
+            for own in range(_first_row(k, i, True), k.group_rows[i]):
+                k.force[k.slot[i] + own] = k.b[r] * k.reach[r]
                 r += 1
-            i = k.items[i * ITEM + NEXT]
+            i = k.group_next[i]
     return True
 
 
@@ -111,20 +94,20 @@ def answer_islands(k: Any, groups: int, G: Any, island: Any) -> None:
     """
     _tie(k, groups)
     for first in range(groups):
-        if k.items[first * ITEM + TIED] != first:
+        if k.group_root[first] != first:
             continue
         columns = _number_columns(k, first)
         m, _ = _load(k, first, columns)
         _fill(k, m, columns)
         i, r = first, 0
         while i != NONE:
-            c = k.items[i * ITEM + OWNER]
-            island[c] = k.items[first * ITEM + OWNER]
-            normal, tangent = k.table[c * TABLE + NORMAL], k.table[c * TABLE + TANGENT]
-            for own in range(k.items[i * ITEM + ROWS]):
+            c = k.group_constraint[i]
+            island[c] = k.group_constraint[first]
+            normal, tangent = k.table.normal[c], k.table.tangent[c]
+            for own in range(k.group_rows[i]):
                 k.row[r] = (tangent if normal == NONE else normal) + own
                 r += 1
-            i = k.items[i * ITEM + NEXT]
+            i = k.group_next[i]
         for r in range(m):
             for s in range(m):
                 G[k.row[r], k.row[s]] = k.S[r, s]
@@ -133,34 +116,37 @@ def answer_islands(k: Any, groups: int, G: Any, island: Any) -> None:
 @native_inline
 def note_group(k: Any, group: int, candidate: int, place: int, rows: int, width: int) -> int:
     """A group of rows whose records have been put at a place, behind the list of their columns; where they end."""
-    item, start = group * ITEM, place + width if k.n > MANY_SPEEDS else place
-    k.items[item + START], k.items[item + ROWS], k.items[item + WIDTH] = start, rows, width
-    k.items[item + OWNER], k.slot[group] = candidate, 0
+    start = place + width if k.n > MANY_SPEEDS else place
+    k.group_place[group], k.group_rows[group], k.group_width[group] = start, rows, width
+    k.group_constraint[group], k.slot[group] = candidate, 0
     if group > 0:
-        k.slot[group] = k.slot[group - 1] + k.items[item - ITEM + ROWS]
+        k.slot[group] = k.slot[group - 1] + k.group_rows[group - 1]
     for r in range(rows):
-        k.tail[k.slot[group] + r] = start + r * record_size(width) + 2 * width
+        k.tail[k.slot[group] + r] = start + (r + 1) * record_size(width) - record_tail_size()
     return int(start + rows * record_size(width))
+
+
+@native_inline
+def record_of(k: Any, group: int, r: int) -> Any:
+    """Return the Record of the r-th row of a group."""
+    width = k.group_width[group]
+    return record_at(k.given.records, k.group_place[group] + r * record_size(width), width)
 
 
 @native_inline
 def take_friction_out(k: Any, groups: int) -> None:
     """D^-1 y of every row in the place of D^-1 x."""
-    inverses = k.given[k.at.inverse : k.at.inverse + k.n]
     for i in range(groups):
-        item, width = i * ITEM, k.items[i * ITEM + WIDTH]
-        for r in range(k.items[item + ROWS]):
-            at = k.tail[k.slot[i] + r] - width
-            y, w = k.given[at - width : at], k.given[at : at + width]
-            for j in range(width):
-                w[j] = y[j] * inverses[column_of(k, item, j)]
+        for r in range(k.group_rows[i]):
+            row = record_of(k, i, r)
+            for j in range(k.group_width[i]):
+                row.w[j] = row.y[j] * k.given.inverse[column_of(k, i, j)]
 
 
 @native_inline
-def column_of(k: Any, item: int, j: int) -> int:
+def column_of(k: Any, group: int, j: int) -> int:
     """The j-th column of a group."""
-    start, width = k.items[item + START], k.items[item + WIDTH]
-    return int(k.given[start - width + j]) if k.n > MANY_SPEEDS else j
+    return int(k.given.records[k.group_place[group] - k.group_width[group] + j]) if k.n > MANY_SPEEDS else j
 
 
 @native_inline
@@ -169,39 +155,39 @@ def _tie(k: Any, groups: int) -> None:
     for j in range(k.n):
         k.owner[j] = NONE
     for i in range(groups):
-        k.items[i * ITEM + TIED], k.items[i * ITEM + NEXT] = i, NONE
-        for j in range(k.items[i * ITEM + WIDTH]):
-            if k.n > MANY_SPEEDS or _moves(k, i * ITEM, j):
-                column = column_of(k, i * ITEM, j)
+        k.group_root[i], k.group_next[i] = i, NONE
+        for j in range(k.group_width[i]):
+            if k.n > MANY_SPEEDS or _moves(k, i, j):
+                column = column_of(k, i, j)
                 if k.owner[column] == NONE:
                     k.owner[column] = i
                 else:
                     first, second = _root(k, k.owner[column]), _root(k, i)
-                    k.items[max(first, second) * ITEM + TIED] = min(first, second)
+                    k.group_root[max(first, second)] = min(first, second)
     for i in range(groups - 1, -1, -1):
         root = _root(k, i)
         if root != i:
-            k.items[i * ITEM + TIED] = root
-            k.items[i * ITEM + NEXT], k.items[root * ITEM + NEXT] = k.items[root * ITEM + NEXT], i
+            k.group_root[i] = root
+            k.group_next[i], k.group_next[root] = k.group_next[root], i
     for j in range(k.n):
         if k.owner[j] != NONE:
-            k.owner[j] = k.items[k.owner[j] * ITEM + TIED]
+            k.owner[j] = k.group_root[k.owner[j]]
 
 
 @native_inline
-def _moves(k: Any, item: int, j: int) -> bool:
+def _moves(k: Any, group: int, j: int) -> bool:
     """Whether a group has anything in its j-th column."""
-    size, found = record_size(k.items[item + WIDTH]), False
-    at = k.items[item + START] + j
-    for r in range(k.items[item + ROWS]):
-        found = found or k.given[at + r * size] != 0.0 or k.given[at + r * size + k.items[item + WIDTH]] != 0.0
+    found = False
+    for r in range(k.group_rows[group]):
+        row = record_of(k, group, r)
+        found = found or row.y[j] != 0.0 or row.w[j] != 0.0
     return bool(found)
 
 
 @native_inline
 def _root(k: Any, i: int) -> int:
-    while k.items[i * ITEM + TIED] != i:
-        i = k.items[i * ITEM + TIED]
+    while k.group_root[i] != i:
+        i = k.group_root[i]
     return int(i)
 
 
@@ -214,7 +200,7 @@ def _solve_island(k: Any, first: int, shortest: bool, limits: Any) -> Any:
     _fill(k, m, columns)
     others = 0.0
     for j in range(columns):
-        others = max(others, abs(k.given[k.at.scaled + k.column[j]]))
+        others = max(others, abs(k.given.scaled[k.column[j]]))
     rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
     if rank == NONE:
         return UNSOLVED, 0.0
@@ -255,14 +241,14 @@ def _bring_back(k: Any, m: int) -> None:
 @native_inline
 def _sticks(k: Any, i: int) -> bool:
     """Whether a group is a contact whose friction holds by its normal force."""
-    c = k.items[i * ITEM + OWNER]
-    return bool(c != NONE and k.table[c * TABLE + FRICTION] == COULOMB and k.changing[c * CHANGING + STATUS] == HELD)
+    c = k.group_constraint[i]
+    return bool(c != NONE and k.table.friction[c] == COULOMB and k.state.status[c] == HELD)
 
 
 @native_inline
 def _first_row(k: Any, i: int, friction: bool) -> int:
     """Of which rows of a group are looked at the first: of all, or of friction that sticks; else none is."""
-    return (1 if _sticks(k, i) else int(k.items[i * ITEM + ROWS])) if friction else 0
+    return (1 if _sticks(k, i) else int(k.group_rows[i])) if friction else 0
 
 
 @native_inline
@@ -270,12 +256,12 @@ def _number_columns(k: Any, first: int) -> int:
     """The columns of an island, one after the other, each with its number there; how many there are."""
     i, columns = first, 0
     while i != NONE:
-        for j in range(k.items[i * ITEM + WIDTH]):
-            place = column_of(k, i * ITEM, j)
+        for j in range(k.group_width[i]):
+            place = column_of(k, i, j)
             if k.owner[place] == first:
                 k.owner[place], k.number[place], k.column[columns] = _mark(first), columns, place
                 columns += 1
-        i = k.items[i * ITEM + NEXT]
+        i = k.group_next[i]
     return columns
 
 
@@ -284,11 +270,11 @@ def _count_columns(k: Any, first: int) -> int:
     """How many columns have a number in an island."""
     i, columns = first, 0
     while i != NONE:
-        for j in range(k.items[i * ITEM + WIDTH]):
-            place = column_of(k, i * ITEM, j)
+        for j in range(k.group_width[i]):
+            place = column_of(k, i, j)
             if k.owner[place] == _mark(first):
                 columns = max(columns, k.number[place] + 1)
-        i = k.items[i * ITEM + NEXT]
+        i = k.group_next[i]
     return columns
 
 
@@ -303,27 +289,26 @@ def _load(k: Any, first: int, columns: int) -> Any:
     """b and sizes of the rows of an island, and these packed; how many there are, whether one has a remainder."""
     i, m, moving = first, 0, False
     while i != NONE:
-        for r in range(k.items[i * ITEM + ROWS]):
-            at = k.tail[k.slot[i] + r]
+        for r in range(k.group_rows[i]):
+            tail = record_tail_at(k.given.records, k.tail[k.slot[i] + r])
             _pack(k, first, columns, i, r, m, 1.0)
-            k.b[m], k.square[m], k.reach[m] = k.given[at + B], k.given[at + SQUARE], k.given[at + REACH]
-            moving = moving or k.given[at + REMAINDER] != 0.0
+            k.b[m], k.square[m], k.reach[m] = tail.b[0], tail.square[0], tail.reach[0]
+            moving = moving or tail.remainder[0] != 0.0
             m += 1
-        i = k.items[i * ITEM + NEXT]
+        i = k.group_next[i]
     return m, moving
 
 
 @native_inline
 def _pack(k: Any, first: int, columns: int, group: int, own: int, r: int, scale: float) -> None:
     """y and w of a row of a group, scaled, by the columns of its island: the r-th row of Y, the r-th column of W."""
-    item, width = group * ITEM, k.items[group * ITEM + WIDTH]
-    y = k.items[item + START] + own * record_size(width)
+    row = record_of(k, group, own)
     for j in range(columns):
         k.Y[r, j] = k.W[j, r] = 0.0
-    for j in range(width):
-        place = column_of(k, item, j)
+    for j in range(k.group_width[group]):
+        place = column_of(k, group, j)
         if k.owner[place] == _mark(first):
-            k.Y[r, k.number[place]], k.W[k.number[place], r] = scale * k.given[y + j], scale * k.given[y + width + j]
+            k.Y[r, k.number[place]], k.W[k.number[place], r] = scale * row.y[j], scale * row.w[j]
 
 
 @native_inline
@@ -344,20 +329,19 @@ def _fill_friction(k: Any, first: int, gaps: Any) -> int:
     """S of the rows of friction that sticks, each times the root of its bound, and g; how many there are."""
     i, m, columns, least = first, 0, _count_columns(k, first), 0.0
     while i != NONE:
-        for own in range(k.items[i * ITEM + ROWS]):
-            least = max(least, SHARED * abs(k.found[k.n + k.slot[i] + own]))
-        i = k.items[i * ITEM + NEXT]
+        for own in range(k.group_rows[i]):
+            least = max(least, SHARED * abs(k.force[k.slot[i] + own]))
+        i = k.group_next[i]
     i = first
     while i != NONE and least > 0.0:
-        item = i * ITEM
-        for own in range(_first_row(k, i, True), k.items[item + ROWS]):
-            bound = gaps[k.items[item + OWNER] * NUMBERS + STATIC] * k.found[k.n + k.slot[i]]
+        for own in range(_first_row(k, i, True), k.group_rows[i]):
+            bound = gaps.static[k.group_constraint[i]] * k.force[k.slot[i]]
             k.reach[m] = math.sqrt(max(bound, least))
             _pack(k, first, columns, i, own, m, k.reach[m])
-            k.square[m] = k.given[k.tail[k.slot[i] + own] + SQUARE] * k.reach[m] * k.reach[m]
-            k.b[m] = k.found[k.n + k.slot[i] + own] / k.reach[m]
+            k.square[m] = record_of(k, i, own).square[0] * k.reach[m] * k.reach[m]
+            k.b[m] = k.force[k.slot[i] + own] / k.reach[m]
             m += 1
-        i = k.items[item + NEXT]
+        i = k.group_next[i]
     _fill(k, m, columns)
     return m
 
@@ -367,13 +351,12 @@ def _push(k: Any, first: int, columns: int, fixed: bool) -> None:
     """Forces where they belong, and v by them: zero where rows leave nothing free and nothing moves."""
     i, r = first, 0
     while i != NONE:
-        for own in range(k.items[i * ITEM + ROWS]):
-            k.found[k.n + k.slot[i] + own] = k.b[r]
+        for own in range(k.group_rows[i]):
+            k.force[k.slot[i] + own] = k.b[r]
             r += 1
-        i = k.items[i * ITEM + NEXT]
+        i = k.group_next[i]
     for j in range(columns):
-        place = k.at.scaled + k.column[j]
-        pushed = k.given[place]
+        pushed = k.given.scaled[k.column[j]]
         for s in range(r):
             pushed += k.W[j, s] * k.b[s]
-        k.given[place] = 0.0 if fixed else pushed
+        k.given.scaled[k.column[j]] = 0.0 if fixed else pushed

@@ -13,31 +13,14 @@ import math
 from typing import Any
 
 from kane.native.algebra import factor, solve_columns
-from kane.native.blocks import unconstrained_places
 from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.forces import UNBOUNDED_FORCE
 from kane.native.contacts.header import (
-    ALONG,
-    BEGIN,
-    BILATERAL,
-    CANDIDATES,
-    CHANGING,
     COULOMB,
-    END,
-    FRICTION,
     HELD,
-    KINETIC,
     NONE,
-    NORMAL,
-    NUMBERS,
     OPEN,
-    PERMANENT,
     SLIDING,
-    STATIC,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
     THRESHOLDS,
     UNBOUNDED,
 )
@@ -46,7 +29,7 @@ from kane.native.contacts.impulses import rows_of, touches
 from kane.native.contacts.motion import accelerate, count_rows, in_force, move_quickly, take_motion
 from kane.native.contacts.quick import LEAST_BEGUN, quick_of, rows_in_force, slip_left
 from kane.native.embedding import gather_rows, load_columns
-from kane.native.header import COORDINATES, ROWS, UNCHOSEN
+from kane.native.header import UNCHOSEN
 
 # Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
 EXACT = 1e-12
@@ -62,14 +45,14 @@ def force_scale(c: Any, a: Any) -> float:
     """What forces of the rows are compared with: the largest, and the largest load over the largest coefficient."""
     largest, load, coefficient = 0.0, 0.0, 0.0
     n = c.h.size
-    for k in range(-1, c.block[CANDIDATES]):
-        first, last = (0, c.block[PERMANENT]) if k < 0 else rows_of(c, k)
-        begin, end = (0, n) if k < 0 else (c.table[k * TABLE + BEGIN], c.table[k * TABLE + END])
+    for k in range(-1, c.block.constraints):
+        first, last = (0, c.block.permanent) if k < 0 else rows_of(c, k)
+        begin, end = (0, n) if k < 0 else (c.table.first_column[k], c.table.last_column[k])
         for row in range(first, last):
             if c.counted[row] == 1:
                 largest = max(largest, abs(c.forces[row]))
                 for j in range(begin, end):
-                    coefficient = max(coefficient, abs(c.every[row * n + j]))
+                    coefficient = max(coefficient, abs(c.every.A[row, j]))
     for j in range(n):
         load = max(load, abs(c.h[j]))
     return largest + (load / coefficient if coefficient > 0.0 else 0.0)
@@ -78,19 +61,18 @@ def force_scale(c: Any, a: Any) -> float:
 @native_inline
 def normal_excess(c: Any, k: int) -> float:
     """The force with which a closed contact pushes [N]."""
-    return float(c.forces[c.table[k * TABLE + NORMAL]])
+    return float(c.forces[c.table.normal[k]])
 
 
 @native_inline
 def friction_left(c: Any, k: int) -> float:
     """The bound of what sticks, less what it transmits [N or N m]; infinite without a bound."""
-    row = k * TABLE
-    t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
-    if c.table[row + FRICTION] == UNBOUNDED or tangents == 0:
+    t, tangents = c.table.tangent[k], c.table.tangents[k]
+    if c.table.friction[k] == UNBOUNDED or tangents == 0:
         return math.inf
-    bound = c.gaps[k * NUMBERS + STATIC]
-    if c.table[row + FRICTION] == COULOMB:
-        bound *= max(c.forces[c.table[row + NORMAL]], 0.0)
+    bound = c.gaps.static[k]
+    if c.table.friction[k] == COULOMB:
+        bound *= max(c.forces[c.table.normal[k]], 0.0)
     transmitted = abs(c.forces[t]) if tangents == 1 else length(c.forces[t], c.forces[t + 1])
     return float(bound - transmitted)
 
@@ -98,18 +80,17 @@ def friction_left(c: Any, k: int) -> float:
 @native_kernel
 def decide(c: Any, i: Any) -> None:
     """Statuses that the velocities decide, and what they leave undecided."""
-    for k in range(c.block[CANDIDATES]):
-        row, at = k * TABLE, k * CHANGING
+    for k in range(c.block.constraints):
         i.undecided[k] = DECIDED
-        if c.table[row + BILATERAL] == 1:
+        if c.table.bilateral[k] == 1:
             continue
-        if c.table[row + FRICTION] != THRESHOLDS:
+        if c.table.friction[k] != THRESHOLDS:
             if not touches(c, k):
-                c.changing[at + STATUS] = OPEN
+                c.state.status[k] = OPEN
                 continue
-            normal = c.table[row + NORMAL]
+            normal = c.table.normal[k]
             if i.v[normal] > i.rounding[normal]:
-                c.changing[at + STATUS] = OPEN
+                c.state.status[k] = OPEN
                 continue
         decide_slip(c, i, k)
 
@@ -117,16 +98,15 @@ def decide(c: Any, i: Any) -> None:
 @native_kernel
 def decide_slip(c: Any, i: Any, k: int) -> None:
     """Of a candidate that is closed, or has no gap: sliding, or all undecided."""
-    row, at = k * TABLE, k * CHANGING
-    status = c.changing[at + STATUS]
+    status = c.state.status[k]
     i.undecided[k] = STILL
-    if c.table[row + TANGENTS] == 0 or (status == SLIDING and _has_passed(c, i, k)):
-        c.changing[at + STATUS] = HELD
+    if c.table.tangents[k] == 0 or (status == SLIDING and _has_passed(c, i, k)):
+        c.state.status[k] = HELD
     elif moves(c, i, k):
         i.undecided[k] = MOVING
-        c.changing[at + STATUS] = SLIDING
+        c.state.status[k] = SLIDING
     else:
-        c.changing[at + STATUS] = HELD
+        c.state.status[k] = HELD
 
 
 @native_kernel
@@ -136,26 +116,26 @@ def moves(c: Any, i: Any, k: int) -> bool:
     Slip in space has a direction of its own from LEAST_BEGUN on. What is slower where a mode ends is mostly rounding of
     slips that end together, grown by friction of a direction that is noise; if nothing holds it, it begins anew.
     """
-    t, at, y = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG, 0.0
+    t, y = c.table.tangent[k], 0.0
     x, limit = i.v[t], i.rounding[t] + i.left[t]
-    if c.table[k * TABLE + TANGENTS] == 2:
+    if c.table.tangents[k] == 2:
         y = i.v[t + 1]
         limit += LEAST_BEGUN + i.rounding[t + 1] + i.left[t + 1]
     speed = length(x, y)
     if not speed > limit:
         return False
-    c.along[at], c.along[at + 1] = x / speed, y / speed
+    c.state.along[k, 0], c.state.along[k, 1] = x / speed, y / speed
     return True
 
 
 @native_kernel
 def _has_passed(c: Any, i: Any, k: int) -> bool:
     """Whether a slip had passed zero when the change began, and no impulse has changed it."""
-    t, at = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG
-    slip = c.along[at] * i.start[t]
-    if c.table[k * TABLE + TANGENTS] == 2:
-        slip = slip_left(c.along[at], c.along[at + 1], i.start[t], i.start[t + 1])
-    for r in range(c.table[k * TABLE + TANGENTS]):
+    t = c.table.tangent[k]
+    slip = c.state.along[k, 0] * i.start[t]
+    if c.table.tangents[k] == 2:
+        slip = slip_left(c.state.along[k, 0], c.state.along[k, 1], i.start[t], i.start[t + 1])
+    for r in range(c.table.tangents[k]):
         if abs(i.v[t + r] - i.start[t + r]) > i.rounding[t + r]:
             return False
     return bool(slip <= 0.0)
@@ -164,9 +144,9 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
 @native_inline
 def accelerates_quickly(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> bool:
     """Accelerations and forces in the mode of the statuses where they are found by the factor of M."""
-    count_rows(c, stage, False)  # what ``force_scale`` compares with
+    count_rows(c, False)  # what ``force_scale`` compares with
     k = quick_of(stage, work)
-    found = move_quickly(c, k, rows_in_force(k, stage), a.state, rest, stage, work)
+    found = move_quickly(c, k, rows_in_force(k), a.state, rest, stage, work)
     take_motion(c, k)
     return bool(found)
 
@@ -183,8 +163,8 @@ def try_mode(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
 @native_kernel
 def factor_rows(c: Any, b: Any) -> int:
     """The rows in force factored, D in the Factors; their rank."""
-    gather_rows(c.every, b.active, b.head[ROWS], b.f.order.size, b.rows)
-    load_columns(b.rows, b.f, b.kept, UNCHOSEN)
+    gather_rows(c.every, b.active, b.rows)
+    load_columns(b.rows.A, b.f, b.lists.order, UNCHOSEN)
     rank = factor(b.f, UNCHOSEN)
     solve_columns(b.f, rank)
     return rank
@@ -193,12 +173,11 @@ def factor_rows(c: Any, b: Any) -> int:
 @native_inline
 def row_acceleration(c: Any, a: Any, k: int, row: int) -> Any:
     """A udot + remainder of a row of a candidate, and what it is made of."""
-    n = c.udot.size
-    total = a.free[unconstrained_places(c.counted.size, n, a.head[COORDINATES]).remainder + row]
+    total = a.free.remainder[row]
     size = abs(total)
-    for j in range(c.table[k * TABLE + BEGIN], c.table[k * TABLE + END]):
-        total += c.every[row * n + j] * c.udot[j]
-        size += abs(c.every[row * n + j] * c.udot[j])
+    for j in range(c.table.first_column[k], c.table.last_column[k]):
+        total += c.every.A[row, j] * c.udot[j]
+        size += abs(c.every.A[row, j] * c.udot[j])
     return total, size
 
 
@@ -209,7 +188,7 @@ def worst(c: Any, i: Any, a: Any, island: int, scale: float) -> Any:
     The direction of slip is written where slip begins. No candidate (NONE) where all conditions hold.
     """
     found, most, wanted = NONE, SEARCHED, OPEN
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] == island:
             share, asked = _failure(c, i, a, k, scale)
             if not share <= most:
@@ -221,7 +200,7 @@ def worst(c: Any, i: Any, a: Any, island: int, scale: float) -> Any:
 def contradicted(c: Any, i: Any) -> int:
     """The last candidate that holds both ways, and whose rows no force keeps; NONE where there is none."""
     found = NONE
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.undecided[k] == DECIDED and is_contradicted(c, k):
             found = k
     return found
@@ -230,23 +209,22 @@ def contradicted(c: Any, i: Any) -> int:
 @native_inline
 def is_contradicted(c: Any, k: int) -> bool:
     """Whether a candidate holds both ways, and no force keeps its rows."""
-    row, found = k * TABLE, False
-    if c.table[row + BILATERAL] == 1 and c.changing[k * CHANGING + STATUS] == HELD:
-        for r in range(c.table[row + TANGENTS]):
-            found = found or abs(c.forces[c.table[row + TANGENT] + r]) >= UNBOUNDED_FORCE
-        if c.table[row + NORMAL] >= 0:
-            found = found or abs(c.forces[c.table[row + NORMAL]]) >= UNBOUNDED_FORCE
+    found = False
+    if c.table.bilateral[k] == 1 and c.state.status[k] == HELD:
+        for r in range(c.table.tangents[k]):
+            found = found or abs(c.forces[c.table.tangent[k] + r]) >= UNBOUNDED_FORCE
+        if c.table.normal[k] >= 0:
+            found = found or abs(c.forces[c.table.normal[k]]) >= UNBOUNDED_FORCE
     return bool(found)
 
 
 @native_inline
 def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
     """By which share the conditions of a candidate fail, and the status that this asks for."""
-    row, at = k * TABLE, k * CHANGING
-    status, gapped = c.changing[at + STATUS], c.table[row + FRICTION] != THRESHOLDS
+    status, gapped = c.state.status[k], c.table.friction[k] != THRESHOLDS
     scale = max(scale, 1e-300)
     if status == OPEN:
-        value, size = row_acceleration(c, a, k, c.table[row + NORMAL])
+        value, size = row_acceleration(c, a, k, c.table.normal[k])
         return -value / max(size, 1e-300), SLIDING if i.undecided[k] == MOVING else HELD
     if gapped and not normal_excess(c, k) >= -SEARCHED * scale:
         return -normal_excess(c, k) / scale, OPEN
@@ -254,18 +232,18 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
         return 1.0, OPEN  # unstable, however stiff the contacts are
     if status == HELD:
         return -friction_left(c, k) / scale, SLIDING
-    if i.undecided[k] == STILL and c.table[row + TANGENTS] > 0:
-        t, tangents = c.table[row + TANGENT], c.table[row + TANGENTS]
+    if i.undecided[k] == STILL and c.table.tangents[k] > 0:
+        t, tangents = c.table.tangent[k], c.table.tangents[k]
         value, size = row_acceleration(c, a, k, t)
-        value *= c.along[at + ALONG]
+        value *= c.state.along[k, 0]
         if tangents == 2 and abs(turn_left(a, c, k)) > EXACT:
             return 1.0, HELD
         if tangents == 2:
             other, more = row_acceleration(c, a, k, t + 1)
-            value += other * c.along[at + ALONG + 1]
+            value += other * c.state.along[k, 1]
             size += more
         # Made of the acceleration that friction alone makes too: it vanishes where others hold the contact still.
-        size += c.gaps[k * NUMBERS + KINETIC] * scale * _mobility(c, k, t)
+        size += c.gaps.kinetic[k] * scale * _mobility(c, k, t)
         return -value / max(size, 1e-300), HELD
     return 0.0, status
 
@@ -273,9 +251,9 @@ def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
 @native_inline
 def _mobility(c: Any, k: int, t: int) -> float:
     """The largest coefficient of a row, squared: of the order of 1 / mass where masses are of the order of one."""
-    n, largest = c.udot.size, 0.0
-    for j in range(c.table[k * TABLE + BEGIN], c.table[k * TABLE + END]):
-        largest = max(largest, abs(c.every[t * n + j]))
+    largest = 0.0
+    for j in range(c.table.first_column[k], c.table.last_column[k]):
+        largest = max(largest, abs(c.every.A[t, j]))
     return largest * largest
 
 
@@ -285,17 +263,16 @@ def flip(c: Any, i: Any, k: int, wanted: int) -> None:
 
     A slip that has passed zero by more than rounding, and cannot be held, goes on as it goes.
     """
-    row, at = k * TABLE, k * CHANGING
-    if wanted == SLIDING and c.changing[at + STATUS] == HELD:
-        t = c.table[row + TANGENT]
+    if wanted == SLIDING and c.state.status[k] == HELD:
+        t = c.table.tangent[k]
         if moves(c, i, k):
             i.undecided[k] = MOVING
-        elif c.table[row + TANGENTS] == 1:
-            c.along[at + ALONG], c.along[at + ALONG + 1] = -math.copysign(1.0, c.forces[t]), 0.0
+        elif c.table.tangents[k] == 1:
+            c.state.along[k, 0], c.state.along[k, 1] = -math.copysign(1.0, c.forces[t]), 0.0
         else:
             size = length(c.forces[t], c.forces[t + 1])
-            c.along[at + ALONG], c.along[at + ALONG + 1] = -c.forces[t] / size, -c.forces[t + 1] / size
-    c.changing[at + STATUS] = wanted
+            c.state.along[k, 0], c.state.along[k, 1] = -c.forces[t] / size, -c.forces[t + 1] / size
+    c.state.status[k] = wanted
 
 
 @native_kernel
@@ -305,11 +282,11 @@ def turn_left(a: Any, c: Any, k: int) -> float:
     Where static friction is no more than kinetic, slip begins with hardly any acceleration, which friction across it
     would be far larger than: it is along the slip as soon as what is across is rounding.
     """
-    t, at = c.table[k * TABLE + TANGENT], k * CHANGING + ALONG
+    t, along_x, along_y = c.table.tangent[k], c.state.along[k, 0], c.state.along[k, 1]
     x, size_x = row_acceleration(c, a, k, t)
     y, size_y = row_acceleration(c, a, k, t + 1)
-    across, along = c.along[at] * y - c.along[at + 1] * x, c.along[at] * x + c.along[at + 1] * y
-    rounding = EXACT * (size_x + size_y + c.gaps[k * NUMBERS + KINETIC] * force_scale(c, a) * _mobility(c, k, t))
+    across, along = along_x * y - along_y * x, along_x * x + along_y * y
+    rounding = EXACT * (size_x + size_y + c.gaps.kinetic[k] * force_scale(c, a) * _mobility(c, k, t))
     if abs(across) <= rounding and along >= -rounding:
         return 0.0
     return math.atan2(across, along)

@@ -15,26 +15,17 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.algebra import factor, factor_positive, from_q, solve_columns, solve_factored, solve_lower
-from kane.native.blocks import constraint_places
-from kane.native.call import call_program, integers_at, native_inline, native_kernel, vector_at
+from kane.native.call import call_program, native_inline, native_kernel, vector_at
 from kane.native.contacts.forces import name_rows
 from kane.native.contacts.header import (
     ADOPTED,
-    ANSWER,
-    BEGIN,
-    CANDIDATES,
-    END,
     FACTOR,
     NONE,
     OPPOSED,
-    PERMANENT,
     SUBSTITUTION,
-    TABLE,
-    WIDTH,
 )
 from kane.native.contacts.impulses import load_velocities, responds, rows_of, touches
-from kane.native.contacts.islands import ITEM, answer_islands, column_of, note_group
-from kane.native.contacts.islands import WIDTH as WIDE
+from kane.native.contacts.islands import answer_islands, column_of, note_group, record_of
 from kane.native.contacts.quick import (
     INDEPENDENT,
     call_block,
@@ -45,7 +36,7 @@ from kane.native.contacts.quick import (
 )
 from kane.native.contacts.settling import are_kept, load_row_velocities, load_rows, slow_down
 from kane.native.embedding import call, correct_speeds, find_rows, load_columns, reduce_mass
-from kane.native.header import LINEAR, UNCHOSEN, UNCONSTRAINED
+from kane.native.header import UNCHOSEN, UNCONSTRAINED
 
 # Rows that are off by more than this share of what they are made of contradict each other.
 OPPOSED_BY = 1e-8
@@ -60,19 +51,19 @@ def answer_quickly(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> 
     The rows have been found at this state.
     """
     k = quick_of(stage, work)
-    if a.f.A.shape[0] > 0 or a.head[LINEAR] == 0 or k.block[SUBSTITUTION] == 0:
+    if a.f.A.shape[0] > 0 or a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     _begin(c, i)
     k.mode[0] = 0
-    call_block(k, FACTOR, a.state, vector_at(rest, 0, 0), k.given, stage, work)
-    groups, place = 0, k.at.records
-    for candidate in range(c.block[CANDIDATES]):
+    call_block(k, FACTOR, a.state, vector_at(rest, 0, 0), k.given.whole, stage, work)
+    groups, place = 0, 0
+    for candidate in range(c.block.constraints):
         if responds(c, candidate):
-            row = integers_at(stage, k.rows_at + candidate * TABLE, TABLE)
             first, last = rows_of(c, candidate)
-            part, out = vector_at(stage, row[ANSWER + 1], 0), vector_at(work, k.given_at + place, 0)
-            call_program(row[ANSWER], a.state, k.given, part, out, vector_at(work, 0, 0))
-            place = note_group(k, groups, candidate, place, last - first, row[WIDTH])
+            part = vector_at(stage, k.table.answer_place[candidate], 0)
+            out = vector_at(k.given.records, place, 0)
+            call_program(k.table.answer[candidate], a.state, k.given.whole, part, out, vector_at(work, 0, 0))
+            place = note_group(k, groups, candidate, place, last - first, k.table.width[candidate])
             groups += 1
     answer_islands(k, groups, i.G, i.island)
     return True
@@ -82,23 +73,22 @@ def answer_quickly(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> 
 def push(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
     """The speeds after the impulses of the impacts, which are added to the total, by what has answered quickly."""
     k, group, struck = quick_of(stage, work), 0, False
-    clear(vector_at(work, k.given_at + k.at.scaled, k.n))
-    for candidate in range(c.block[CANDIDATES]):
+    clear(k.given.scaled)
+    for candidate in range(c.block.constraints):
         if not responds(c, candidate):
             continue
         first, last = rows_of(c, candidate)
-        item, width = group * ITEM, k.items[group * ITEM + WIDE]
         for row in range(first, last):
             if i.impulse[row] != 0.0:
-                w = k.tail[k.slot[group] + row - first] - width
+                w = record_of(k, group, row - first).w
                 i.total[row] += i.impulse[row]
-                for j in range(width):
-                    k.given[k.at.scaled + column_of(k, item, j)] += k.given[w + j] * i.impulse[row]
+                for j in range(w.size):
+                    k.given.scaled[column_of(k, group, j)] += w[j] * i.impulse[row]
                 struck = True
         group += 1
     if struck:
         _load_left(c, i)
-        call_block(k, SUBSTITUTION, a.state, k.given, k.found, stage, work)
+        call_block(k, SUBSTITUTION, a.state, k.given.whole, k.found, stage, work)
         _add(a, k)
 
 
@@ -107,7 +97,7 @@ def _add(a: Any, k: Any) -> None:
     """What has been found to the speeds."""
     first = a.state.size - k.n
     for j in range(k.n):
-        a.state[first + j] += k.found[j]
+        a.state[first + j] += k.udot[j]
 
 
 @native_inline
@@ -116,19 +106,19 @@ def _begin(c: Any, i: Any) -> None:
     load_velocities(c, i)
     for row in range(i.v.size):
         i.impulse[row] = i.left[row] = 0.0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         i.island[k] = NONE
 
 
 @native_kernel
 def _load_left(c: Any, i: Any) -> None:
     """How much of the velocities of rows may be rounding of impulses: 1e-16 of them moves a light foot by more."""
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         first, last = rows_of(c, k)
         for row in range(first, last):
             if i.island[k] == NONE or i.impulse[row] == 0.0:
                 continue
-            for l in range(c.block[CANDIDATES]):
+            for l in range(c.block.constraints):
                 if i.island[l] == i.island[k]:
                     begin, end = rows_of(c, l)
                     for s in range(begin, end):
@@ -139,8 +129,8 @@ def _load_left(c: Any, i: Any) -> None:
 def put_quickly(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
     """The speeds on the rows in force, by impulses that are added to the total; whether rows allow it."""
     k = quick_of(stage, work)
-    m, slides, _, _ = rows_in_force(k, stage)
-    if a.head[LINEAR] == 0 or k.block[SUBSTITUTION] == 0:
+    m, slides, _, _ = rows_in_force(k)
+    if a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     load_row_velocities(k, a.state, rest, stage, work)
     if are_kept(k, m):
@@ -159,9 +149,9 @@ def put_quickly(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> boo
         for j in range(k.n):
             u[j] = i.before[j]
         return False
-    name_rows(k, stage)
+    name_rows(k)
     for r in range(m):
-        i.total[k.row[r]] += k.found[k.n + r]
+        i.total[k.row[r]] += k.force[r]
     return True
 
 
@@ -170,7 +160,7 @@ def _agree(k: Any, m: int) -> bool:
     """Whether speeds keep the rows in force: those that contradict others have been left out."""
     agree = True
     for r in range(m):
-        agree = agree and abs(k.velocity[2 * r]) <= OPPOSED_BY * (1.0 + k.velocity[2 * r + 1])
+        agree = agree and abs(k.velocity[r, 0]) <= OPPOSED_BY * (1.0 + k.velocity[r, 1])
     return bool(agree)
 
 
@@ -185,12 +175,12 @@ def project(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
     for j in range(n):
         i.before[j] = u[j]
     find_rows(a, rest, stage, work)
-    load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+    load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
     rank = factor(a.f, UNCHOSEN)
     correct_speeds(a, rank, rest, stage, work)
     solve_columns(a.f, rank)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
-    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
+    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
+    reduce_mass(a.f, rank, a.free.M, a.M, a.W, a.reduced)
     factor_positive(a.reduced, n - rank)
     _add_momentum(a, c, i, rank, u)
     return int(rank)
@@ -234,7 +224,7 @@ def _add_transmitted(a: Any, c: Any, i: Any, rank: int, struck: int) -> None:
         for l in range(n):
             a.x[k] += a.M[k, l] * a.udot[l]
         for row in range(struck * i.impulse.size):
-            a.x[k] -= c.every[row * n + order[k]] * i.impulse[row]
+            a.x[k] -= c.every.A[row, order[k]] * i.impulse[row]
     solve_lower(a.f, rank, a.x)
     from_q(a.f, rank, a.x)
     for k in range(a.x.size):
@@ -244,15 +234,15 @@ def _add_transmitted(a: Any, c: Any, i: Any, rank: int, struck: int) -> None:
 @native_kernel
 def opposed(a: Any, c: Any, i: Any) -> int:
     """Whether no speeds keep all rows in force: ADOPTED or OPPOSED; what is left of every row is in ``i.v``."""
-    n, nc, ended = c.udot.size, c.block[CANDIDATES], ADOPTED
-    u, motion = a.state[a.state.size - n :], constraint_places(c.counted.size, n).motion
+    n, nc, ended = c.udot.size, c.block.constraints, ADOPTED
+    u = a.state[a.state.size - n :]
     for k in range(-1, nc):
-        first, last = (0, c.block[PERMANENT]) if k < 0 else rows_of(c, k)
-        begin, end = (0, n) if k < 0 else (c.table[k * TABLE + BEGIN], c.table[k * TABLE + END])
+        first, last = (0, c.block.permanent) if k < 0 else rows_of(c, k)
+        begin, end = (0, n) if k < 0 else (c.table.first_column[k], c.table.last_column[k])
         for row in range(first, last):
-            i.v[row], size = c.every[motion + row] if c.counted[row] == 1 else 0.0, 1.0
+            i.v[row], size = c.every.motion[row] if c.counted[row] == 1 else 0.0, 1.0
             for j in range(begin, end):
-                size += abs(c.every[row * n + j]) * max(abs(u[j]), abs(i.first[j]))
+                size += abs(c.every.A[row, j]) * max(abs(u[j]), abs(i.first[j]))
             if abs(i.v[row]) > OPPOSED_BY * size:
                 ended = OPPOSED
     return ended
@@ -263,18 +253,18 @@ def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
     """Velocities of all rows, and J, Z and G of those of what responds, which is one island."""
     D, order, n = a.f.A, a.f.order, a.f.order.size
     _begin(c, i)
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if responds(c, k):
             first, last = rows_of(c, k)
             i.island[k] = 0
             for row in range(first, last):
                 for j in range(rank, n):
-                    i.J[row, j] = c.every[row * n + order[j]]
+                    i.J[row, j] = c.every.A[row, order[j]]
                     for d in range(rank):
-                        i.J[row, j] += c.every[row * n + order[d]] * D[d, j]
+                        i.J[row, j] += c.every.A[row, order[d]] * D[d, j]
                     i.Z[row, j] = i.J[row, j]
                 _respond(a.reduced, i.Z[row, rank:])
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if responds(c, k):
             first, last = rows_of(c, k)
             for row in range(first, last):
@@ -305,7 +295,7 @@ def _load_row(c: Any, i: Any, row: int, rank: int) -> None:
         begin += 1
     while begin < end and i.J[row, end - 1] == 0.0:
         end -= 1
-    for l in range(c.block[CANDIDATES]):
+    for l in range(c.block.constraints):
         if responds(c, l):
             first, last = rows_of(c, l)
             for s in range(first, last):
@@ -322,7 +312,7 @@ def add_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
     u = a.state[a.state.size - n :]
     for j in range(n):
         a.udot[j] = 0.0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if touches(c, k):
             first, last = rows_of(c, k)
             for row in range(first, last):
@@ -346,6 +336,6 @@ def energy_lost(a: Any, i: Any) -> float:
     for j in range(n):
         lost = i.first[j] - u[j]
         for k in range(n if lost != 0.0 else 0):
-            entry = a.free[max(j, k) * (max(j, k) + 1) // 2 + min(j, k)]
+            entry = a.free.M[max(j, k) * (max(j, k) + 1) // 2 + min(j, k)]
             total += entry * lost * (i.first[k] + u[k])
     return 0.5 * total

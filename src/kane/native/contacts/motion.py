@@ -21,68 +21,43 @@ from kane.native.algebra import (
     solve_upper,
     to_q,
 )
-from kane.native.blocks import constraint_places, unconstrained_places
-from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import complementarity_size, contact_places
+from kane.native.call import call_program, native_inline, native_kernel, vector_at
+from kane.native.contacts.constants import constants_of, contact_scratch_of
 from kane.native.contacts.forces import direction, find_forces, find_responses, name_rows, rub
 from kane.native.contacts.header import (
-    BILATERAL,
-    BLOCK,
-    CANDIDATES,
-    CHANGING,
-    CLOSINGS,
     COULOMB,
-    FRICTION,
     GAPS,
     HELD,
-    KINETIC,
     NONE,
-    NORMAL,
-    NUMBERS,
     OPEN,
-    PERMANENT,
     SLIDING,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
     THRESHOLDS,
-    block_at,
-    changing_at,
-    held_at,
-    table_at,
 )
 from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, share_friction
 from kane.native.contacts.quick import LIMITS, accelerate_quickly, slips
 from kane.native.contacts.shares import keeps_bounds
 from kane.native.embedding import arrays_among, reduce_mass, remainders
-from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
+from kane.native.memory.views import constraint_rows_at, gap_terms_at
 
 
 class Contacts(NamedTuple):
     """The candidates of a model and what is known of them in a call.
 
     Attributes:
-        block, table, changing: the block's own integers; a row for each candidate, one after the other.
-        along: ``changing`` read as doubles.
-        every: what the program "constraints" gives.
-        active, counted: rows in force, and of every row whether it is.
-        gaps, forces: what the program "gaps" gives; of every row, (m,).
-        F, Y, K, N: by sliding contact, (nc, n); equations of normal forces, and these.
-        l, h, remainder, udot, E, B, H, path: see ``ContactPlaces``.
-        response: normal acceleration of each sliding contact per unit of its normal force, with the friction of that,
-            over that without friction; 1.0 where all rows are independent, see ``find_responses``.
-        held: what residuals of the configuration are held at, then what they are.
+        block, table, state, held: see ContactConstants.
+        every, gaps: ConstraintRows of all rows, and GapTerms.
+        active, counted, forces, F, Y, K, N, l, h, remainder, udot, E, B, H, path, response: see ContactScratch. The
+            response is 1.0 where all rows are independent, see ``find_responses``.
     """
 
     block: Any
     table: Any
-    changing: Any
-    along: Any
+    state: Any
+    held: Any
     every: Any
+    gaps: Any
     active: Any
     counted: Any
-    gaps: Any
     forces: Any
     F: Any
     Y: Any
@@ -97,46 +72,19 @@ class Contacts(NamedTuple):
     H: Any
     path: Any
     response: Any
-    held: Any
-
-
-for places in (block_at, changing_at, complementarity_size, contact_places, held_at):
-    native_inline(places)
 
 
 @native_inline
 def contacts_of(stage: Any, work: Any) -> Any:
     """The Contacts of a call."""
-    head = integers_at(stage, 0, HEADER)
-    m, n = head[ROWS], head[SPEEDS]
-    block = integers_at(stage, block_at(head), BLOCK)
-    nc = block[CANDIDATES]
-    at, changing = contact_places(head, nc), changing_at(head, nc)
+    c = constants_of(stage)
+    m, n, nc = c.head.rows, c.head.speeds, c.block.constraints
+    s = contact_scratch_of(c.head, nc, work)
+    every, gaps = constraint_rows_at(work, s.every, m, n), gap_terms_at(work, s.gaps, nc)
     return Contacts(
-        block,
-        integers_at(stage, table_at(head), TABLE * nc),
-        integers_at(stage, changing, CHANGING * nc),
-        vector_at(stage, changing, CHANGING * nc),
-        vector_at(work, at.every, constraint_places(m, n).end),
-        integers_at(work, at.active, m),
-        integers_at(work, at.counted, m),
-        vector_at(work, at.gaps, NUMBERS * nc),
-        vector_at(work, at.forces, m),
-        matrix_at(work, at.F, nc, n),
-        matrix_at(work, at.Y, nc, n),
-        matrix_at(work, at.K, nc, nc),
-        vector_at(work, at.N, nc),
-        vector_at(work, at.l, m),
-        vector_at(work, at.h, n),
-        vector_at(work, at.remainder, m),
-        vector_at(work, at.udot, n),
-        matrix_at(work, at.E, n, m),
-        matrix_at(work, at.B, m, m),
-        matrix_at(work, at.H, m + 1, m + 1),
-        matrix_at(work, at.path, 6, m + 1),
-        vector_at(work, at.response, nc),
-        vector_at(stage, held_at(head, nc), 2 * block[CLOSINGS]),
-    )
+        c.block, c.table, c.state, c.held, every, gaps, s.active, s.counted, s.forces, s.F, s.Y, s.K, s.N, s.l, s.h,
+        s.remainder, s.udot, s.E, s.B, s.H, s.path, s.response,
+    )  # fmt: skip
 
 
 @native_inline
@@ -149,33 +97,31 @@ def copy_state(a: Any, state: Any) -> None:
 
 @native_inline
 def find_gaps(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
-    """Gaps, signs and coefficients at the state of the arrays."""
-    part = vector_at(stage, c.block[GAPS + 1], 0)
-    call_program(c.block[GAPS], a.state, vector_at(rest, 0, 0), part, c.gaps, vector_at(work, 0, 0))
+    """GapTerms, signs and coefficients at the state of the arrays."""
+    part = vector_at(stage, c.block.places[GAPS], 0)
+    call_program(c.block.addresses[GAPS], a.state, vector_at(rest, 0, 0), part, c.gaps.whole, vector_at(work, 0, 0))
 
 
 @native_inline
-def mark_rows(c: Any, stage: Any, bilateral: bool) -> None:
-    """Which rows are in force, of those that hold both ways alone where asked."""
-    head, nc = integers_at(stage, 0, HEADER), c.block[CANDIDATES]
+def mark_rows(c: Any, bilateral: bool) -> None:
+    """Mark the active rows, or only those that hold both ways."""
     for i in range(c.counted.size):
-        c.counted[i] = 1 if i < c.block[PERMANENT] else 0
-    for k in range(nc):
-        row = integers_at(stage, table_at(head) + k * TABLE, TABLE)
-        status = integers_at(stage, changing_at(head, nc) + k * CHANGING, CHANGING)[STATUS]
-        if status == OPEN or (bilateral and row[BILATERAL] == 0):
+        c.counted[i] = 1 if i < c.block.permanent else 0
+    for k in range(c.block.constraints):
+        status = c.state.status[k]
+        if status == OPEN or (bilateral and c.table.bilateral[k] == 0):
             continue
-        if row[NORMAL] != NONE:
-            c.counted[row[NORMAL]] = 1
+        if c.table.normal[k] != NONE:
+            c.counted[c.table.normal[k]] = 1
         if status == HELD:
-            for i in range(row[TANGENTS]):
-                c.counted[row[TANGENT] + i] = 1
+            for i in range(c.table.tangents[k]):
+                c.counted[c.table.tangent[k] + i] = 1
 
 
 @native_inline
-def count_rows(c: Any, stage: Any, bilateral: bool) -> int:
-    """The same, and a list of these rows; how many."""
-    mark_rows(c, stage, bilateral)
+def count_rows(c: Any, bilateral: bool) -> int:
+    """Mark and list the active rows, or only those that hold both ways; return their number."""
+    mark_rows(c, bilateral)
     m = 0
     for i in range(c.counted.size):
         if c.counted[i] == 1:
@@ -187,7 +133,7 @@ def count_rows(c: Any, stage: Any, bilateral: bool) -> int:
 @native_inline
 def in_force(c: Any, stage: Any, work: Any, bilateral: bool) -> Any:
     """The Arrays of the rows in force; what they hold stays."""
-    m = count_rows(c, stage, bilateral)
+    m = count_rows(c, bilateral)
     return arrays_among(stage, work, c.every, c.active[:m], m)
 
 
@@ -198,24 +144,24 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
     Kinetic friction that does not depend on a normal force is put into h.
     """
     s = 0
-    for k in range(c.block[CANDIDATES]):
-        row, c.response[k] = k * TABLE, 1.0
-        tangents, kinetic = c.table[row + TANGENTS], c.gaps[k * NUMBERS + KINETIC]
-        if c.changing[k * CHANGING + STATUS] != SLIDING or tangents == 0 or kinetic == 0.0:
+    for k in range(c.block.constraints):
+        c.response[k] = 1.0
+        tangents, kinetic = c.table.tangents[k], c.gaps.kinetic[k]
+        if c.state.status[k] != SLIDING or tangents == 0 or kinetic == 0.0:
             continue
-        t = c.table[row + TANGENT]
-        x, y = direction(c, k, n)
+        t = c.table.tangent[k]
+        x, y = direction(c, k)
         for i in range(n):
             j = order[i]
-            along = x * c.every[t * n + j]
+            along = x * c.every.A[t, j]
             if tangents == 2:
-                along += y * c.every[(t + 1) * n + j]
-            if c.table[row + FRICTION] == THRESHOLDS:
+                along += y * c.every.A[t + 1, j]
+            if c.table.friction[k] == THRESHOLDS:
                 c.h[j] += kinetic * along
             else:
                 c.F[s, i] = -kinetic * along
-        if c.table[row + FRICTION] == COULOMB:
-            c.N[s] = float(c.table[row + NORMAL])
+        if c.table.friction[k] == COULOMB:
+            c.N[s] = float(c.table.normal[k])
             s += 1
     return s
 
@@ -235,31 +181,30 @@ def move_quickly(c: Any, k: Any, counted: Any, state: Any, rest: Any, stage: Any
     how = accelerate_quickly(k, counted, state, rest, stage, work, True)
     if how == UNSOLVED or (how == REPEATING and not share_friction(k, counted[0], c.gaps, LIMITS)):
         return False
-    _take_forces(c, k, counted, stage, work)
+    _take_forces(c, k, counted)
     return bool(how == DETERMINED or keeps_bounds(c))
 
 
 @native_inline
-def _take_forces(c: Any, k: Any, counted: Any, stage: Any, work: Any) -> None:
+def _take_forces(c: Any, k: Any, counted: Any) -> None:
     """What the quick way has found, into the forces of all rows."""
     m, slides, sticks, _ = counted
-    found = vector_at(work, k.found_at + k.n, m)
-    name_rows(k, stage)
+    name_rows(k)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
     for j in range(m):
-        c.forces[k.row[j]] = found[j]
-    for i in range(k.block[CANDIDATES] if slides or sticks else 0):
+        c.forces[k.row[j]] = k.force[j]
+    for i in range(k.block.constraints if slides or sticks else 0):
         c.response[i] = 1.0  # all pivots are INDEPENDENT
         if slips(k, i):
-            rub(c, i, k.slip[3 * i + 1], k.slip[3 * i + 2])
+            rub(c, i, k.slip[i, 0], k.slip[i, 1])
 
 
 @native_inline
 def take_motion(c: Any, k: Any) -> None:
     """udot that the quick way has found; z in the place of h, whose size it has."""
     for j in range(k.n):
-        c.udot[j], c.h[j] = k.found[j], k.given[k.at.z + j]
+        c.udot[j], c.h[j] = k.udot[j], k.given.z[j]
 
 
 @native_inline
@@ -274,11 +219,10 @@ def accelerate(c: Any, a: Any, rank: int) -> None:
 def reduce_rows(c: Any, a: Any, rank: int) -> bool:
     """What rows in force make of M, whatever slips and wherever to; whether M~ is positive."""
     n, m = a.f.order.size, a.f.A.shape[0]
-    at = unconstrained_places(c.counted.size, n, a.head[COORDINATES])
     for k in range(m):
-        c.remainder[k] = a.free[at.remainder + c.active[k]]
+        c.remainder[k] = a.free.remainder[c.active[k]]
     remainders(a.f, rank, c.remainder[:m], a.x, a.e)
-    reduce_mass(a.f, rank, a.free, a.M, a.W, a.reduced)
+    reduce_mass(a.f, rank, a.free.M, a.M, a.W, a.reduced)
     return factor_positive(a.reduced, n - rank)
 
 
@@ -286,9 +230,8 @@ def reduce_rows(c: Any, a: Any, rank: int) -> bool:
 def accelerate_reduced(c: Any, a: Any, rank: int, positive: bool) -> int:
     """udot, NaN where there is not one solution, and how many contacts slide with friction of their normal forces."""
     D, order, n, good = a.f.A, a.f.order, a.f.order.size, positive
-    at = unconstrained_places(c.counted.size, n, a.head[COORDINATES])
     for j in range(n):
-        c.h[j] = a.free[at.h + j]
+        c.h[j] = a.free.h[j]
     sliding = _load_friction(c, order, rank, n)
     for i in range(n):
         a.z[i] = c.h[order[i]]

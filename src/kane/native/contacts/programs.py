@@ -6,37 +6,18 @@ Source: Gillespie 2003, section 4 and Fig. 2.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.native.algebra import factor, longest_column, smallest_pivot, solve_columns
-from kane.native.blocks import constraint_places, unconstrained_places
-from kane.native.call import integers_at, native_inline, native_kernel, native_program, vector_at
-from kane.native.contacts.blocks import contact_places
+from kane.native.call import native_inline, native_kernel, native_program, vector_at
+from kane.native.contacts.constants import constants_of
 from kane.native.contacts.header import (
-    ALONG,
-    ARMED,
-    BILATERAL,
-    CANDIDATES,
-    CHANGING,
-    ENDED,
     FREE,
-    GAP,
     GAPS,
     HELD,
     NONE,
-    NORMAL,
-    NUMBERS,
-    OFF,
-    ON,
     OPEN,
     SLIDING,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
-    TIMED,
-    changing_at,
-    held_at,
 )
 from kane.native.contacts.impulses import (
     TOUCHING,
@@ -68,7 +49,7 @@ from kane.native.contacts.quick import (
 )
 from kane.native.contacts.settling import settle_nearby, settle_quickly
 from kane.native.embedding import arrays_among, call, correct_speeds, find_rows, load_columns
-from kane.native.header import HEADER, OWN, RANK, SPEEDS, STAGES, UNCHOSEN, UNCONSTRAINED
+from kane.native.header import OWN, UNCHOSEN, UNCONSTRAINED
 from kane.native.settle import settle_among
 
 # A choice of dependent speeds whose smallest pivot is less than this share of the longest column of A is not used.
@@ -79,7 +60,7 @@ STALE = 1e-2
 def _move_densely(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
     """Accelerations and forces by the embedding, whatever the rows are to each other."""
     rank = _embed(a, rest, stage, work)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free)
+    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
     accelerate(c, a, rank)
 
 
@@ -89,10 +70,10 @@ def _embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
     are settled by the factor of M need none.
     """
     find_rows(a, rest, stage, work)
-    load_columns(a.rows, a.f, a.kept, a.head[RANK])
-    rank = factor(a.f, a.head[RANK])
-    if not smallest_pivot(a.f, rank) > STALE * longest_column(a.rows, a.f.w):
-        load_columns(a.rows, a.f, a.kept, UNCHOSEN)
+    load_columns(a.rows.A, a.f, a.lists.order, a.head.rank[0])
+    rank = factor(a.f, a.head.rank[0])
+    if not smallest_pivot(a.f, rank) > STALE * longest_column(a.rows.A, a.f.w):
+        load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
         rank = factor(a.f, UNCHOSEN)
     correct_speeds(a, rank, rest, stage, work)
     solve_columns(a.f, rank)
@@ -110,35 +91,34 @@ def _put(rates: Any, udot: Any, out: Any, place: int) -> None:
 
 
 @native_inline
-def _put_quickly(k: Any, out: Any, place: int, work: Any) -> None:
+def _put_quickly(k: Any, out: Any, place: int) -> None:
     """The same as accelerations found quickly have left it."""
-    _put(vector_at(work, k.given_at + k.at.rates, k.nq), vector_at(work, k.found_at, k.n), out, place)
+    _put(k.given.rates, k.udot, out, place)
 
 
 @native_inline
-def _put_embedded(c: Any, a: Any, k: Any, out: Any, place: int) -> None:
+def _put_embedded(c: Any, a: Any, out: Any, place: int) -> None:
     """The same as the embedding has left it."""
-    at = unconstrained_places(c.counted.size, k.n, k.nq).rates
-    _put(a.free[at : at + k.nq], c.udot, out, place)
+    _put(a.free.rates, c.udot, out, place)
 
 
 @native_program
 def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     """qdot and udot in the mode of the stage."""
     k, x = quick_of(stage, work), vector_at(state, 0, 0)
-    counted = rows_in_force(k, stage)
+    counted = rows_in_force(k)
     if counted[0] == 0 and not counted[2]:
         call_block(k, FREE, x, vector_at(rest, 0, 0), vector_at(out, 0, 0), stage, work)
         return
     if accelerate_quickly(k, counted, x, rest, stage, work, False):
-        _put_quickly(k, out, 0, work)
+        _put_quickly(k, out, 0)
         return
     c = contacts_of(stage, work)
     a = in_force(c, stage, work, False)
     copy_state(a, state)
     find_gaps(c, a, rest, stage, work)
     _move_densely(c, a, rest, stage, work)
-    _put_embedded(c, a, k, out, 0)
+    _put_embedded(c, a, out, 0)
 
 
 @native_program
@@ -149,7 +129,7 @@ def reactions(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     copy_state(a, state)
     find_gaps(c, a, rest, stage, work)
     k = quick_of(stage, work)
-    if not move_quickly(c, k, rows_in_force(k, stage), a.state, rest, stage, work):
+    if not move_quickly(c, k, rows_in_force(k), a.state, rest, stage, work):
         _move_densely(c, a, rest, stage, work)
     result = vector_at(out, 0, c.forces.size)
     for row in range(c.forces.size):
@@ -181,25 +161,23 @@ def _settle(c: Any, a: Any, state: Any, rest: Any, stage: Any, out: Any, work: A
     if settle_quickly(c, a, rest, stage, out, work):
         return
     copy_state(a, state)
-    if a.head[OWN] != 0:
-        _hand_down(c, vector_at(stage, a.head[STAGES + OWN], 0), integers_at(stage, a.head[STAGES + OWN], HEADER))
-    settle_among(a, rest, stage, out, work, c.counted, c.held)
+    if a.head.addresses[OWN] != 0:
+        _hand_down(c, vector_at(stage, a.head.places[OWN], 0))
+    settle_among(a, rest, stage, out, work, c.counted, c.held.value)
     find_gaps(c, a, rest, stage, work)
-    for k in range(c.block[CANDIDATES]):
-        status = c.changing[k * CHANGING + STATUS]
-        if status == SLIDING:
-            at = k * CHANGING + ALONG
-            c.along[at], c.along[at + 1] = direction(c, k, a.head[SPEEDS])
+    for k in range(c.block.constraints):
+        if c.state.status[k] == SLIDING:
+            c.state.along[k, 0], c.state.along[k, 1] = direction(c, k)
 
 
-@native_kernel
-def _hand_down(c: Any, inner: Any, head: Any) -> None:
+@native_inline
+def _hand_down(c: Any, inner: Any) -> None:
     """The mode, and what it holds, into the stage that settles coordinates by the joints' own speeds."""
-    start, held = changing_at(head, c.block[CANDIDATES]), held_at(head, c.block[CANDIDATES])
-    for i in range(c.changing.size):
-        inner[start + i] = c.along[i]
-    for i in range(c.held.size):
-        inner[held + i] = c.held[i]
+    to = constants_of(inner)
+    for i in range(c.state.whole.size):
+        to.state.whole[i] = c.state.whole[i]
+    for i in range(c.held.whole.size):
+        to.held.whole[i] = c.held.whole[i]
 
 
 @native_program
@@ -211,16 +189,16 @@ def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     is compared with is found only where a number would not be positive without it.
     """
     c, k, x = contacts_of(stage, work), quick_of(stage, work), vector_at(state, 0, 0)
-    call_block(k, GAPS, x, vector_at(rest, 0, 0), c.gaps, stage, work)
-    first, counted = 2 * c.block[CANDIDATES], rows_in_force(k, stage)
+    call_block(k, GAPS, x, vector_at(rest, 0, 0), c.gaps.whole, stage, work)
+    first, counted = 2 * c.block.constraints, rows_in_force(k)
     moves, quick = counted[0] > 0 or counted[2], True
     if not moves:
         call_block(k, FREE, x, vector_at(rest, 0, 0), vector_at(out, first, 0), stage, work)
     elif move_quickly(c, k, counted, x, rest, stage, work):
-        _put_quickly(k, out, first, work)
+        _put_quickly(k, out, first)
     else:
         quick = False
-    if quick and _fill_quickly(c, k, out, stage, work) > 0.0:
+    if quick and _fill_quickly(c, k, out) > 0.0:
         return
     a = in_force(c, stage, work, False)
     copy_state(a, state)
@@ -230,58 +208,33 @@ def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
             take_motion(c, k)
     else:
         _move_densely(c, a, rest, stage, work)
-        _put_embedded(c, a, k, out, first)
-    _fill_guards(c, a, k, out, stage, work)
+        _put_embedded(c, a, out, first)
+    _fill_guards(c, a, out)
 
 
 @native_inline
-def _fill_quickly(c: Any, k: Any, out: Any, stage: Any, work: Any) -> float:
+def _fill_quickly(c: Any, k: Any, out: Any) -> float:
     """The guards without what rounding is compared with, and without velocities of rows; the least of them, which is
     not positive where these count.
     """
     least = math.inf
-    for i in range(c.block[CANDIDATES]):
-        of, result = _look_of(c, k, i, stage, work), vector_at(out, 2 * i, 2)
-        slides = of.status == SLIDING and of.row[TANGENTS] > 0
-        result[0] = _normal_guard(c, of, 0.0, c.udot)
-        result[1] = k.slip[3 * i] if slides else _tangent_guard(c, of, 0.0, c.udot)
+    for i in range(c.block.constraints):
+        result = vector_at(out, 2 * i, 2)
+        slides = c.state.status[i] == SLIDING and c.table.tangents[i] > 0
+        result[0] = _normal_guard(c, i, 0.0, c.udot)
+        result[1] = k.slip_left[i] if slides else _tangent_guard(c, i, 0.0, c.udot)
         least = min(least, min(result[0], result[1]))
     return least
 
 
 @native_inline
-def _fill_guards(c: Any, a: Any, k: Any, out: Any, stage: Any, work: Any) -> None:
+def _fill_guards(c: Any, a: Any, out: Any) -> None:
     scale = EXACT * force_scale(c, a)
     u = a.state[a.state.size - c.udot.size :]
-    for i in range(c.block[CANDIDATES]):
-        of, result = _look_of(c, k, i, stage, work), vector_at(out, 2 * i, 2)
-        result[0] = _normal_guard(c, of, scale, u)
-        result[1] = _tangent_guard(c, of, scale, u)
-
-
-class Look(NamedTuple):
-    """What the guards of a candidate are made of.
-
-    Attributes:
-        candidate, status: its number, its status.
-        row: of the table.
-        armed: whether the sign of what imposes or deletes it counts.
-        numbers: what the program "gaps" gives of it.
-    """
-
-    candidate: Any
-    status: Any
-    row: Any
-    armed: Any
-    numbers: Any
-
-
-@native_inline
-def _look_of(c: Any, k: Any, i: int, stage: Any, work: Any) -> Any:
-    """The Look of a candidate."""
-    changing = integers_at(stage, k.changing_at + i * CHANGING, CHANGING)
-    numbers = vector_at(work, contact_places(integers_at(stage, 0, HEADER), c.block[CANDIDATES]).gaps + i * NUMBERS, 0)
-    return Look(i, changing[STATUS], integers_at(stage, k.rows_at + i * TABLE, TABLE), changing[ARMED] == 1, numbers)
+    for i in range(c.block.constraints):
+        result = vector_at(out, 2 * i, 2)
+        result[0] = _normal_guard(c, i, scale, u)
+        result[1] = _tangent_guard(c, i, scale, u)
 
 
 @native_inline
@@ -296,38 +249,37 @@ def _sign_guard(x: float, armed: bool) -> float:
 
 
 @native_inline
-def _normal_guard(c: Any, of: Any, rounding: float, u: Any) -> float:
-    row, normal = of.row, of.row[NORMAL]
-    if of.status == OPEN and row[TIMED] == 1:
-        return _sign_guard(of.numbers[ON], of.armed)
-    if of.status == OPEN and normal != NONE:
-        gap, motion = of.numbers[GAP], constraint_places(c.counted.size, c.udot.size).motion
-        if row[BILATERAL] == 1 and not of.armed:
+def _normal_guard(c: Any, k: int, rounding: float, u: Any) -> float:
+    status, normal, armed = c.state.status[k], c.table.normal[k], c.state.armed[k] == 1
+    if status == OPEN and c.table.timed[k] == 1:
+        return _sign_guard(c.gaps.on[k], armed)
+    if status == OPEN and normal != NONE:
+        gap = c.gaps.gap[k]
+        if c.table.bilateral[k] == 1 and not armed:
             return float(TOUCHING - gap)
         if gap >= 0.0:
             return float(gap)
-        closes = c.every[motion + normal] < -rounding_of(c, of.candidate, normal, u)
+        closes = c.every.motion[normal] < -rounding_of(c, k, normal, u)
         return float(gap if closes else max(gap, 0.0))
-    if row[BILATERAL] == 1:
-        return 1.0 if row[ENDED] == 0 else _sign_guard(of.numbers[OFF], of.armed)
+    if c.table.bilateral[k] == 1:
+        return 1.0 if c.table.ended[k] == 0 else _sign_guard(c.gaps.off[k], armed)
     if normal == NONE:
         return 1.0
-    left = -of.numbers[OFF] if row[ENDED] == 1 else math.inf
-    if of.status == SLIDING and c.response[of.candidate] < INDEPENDENT:
-        left = min(left, c.response[of.candidate] - SINGULAR)
+    left = -c.gaps.off[k] if c.table.ended[k] == 1 else math.inf
+    if status == SLIDING and c.response[k] < INDEPENDENT:
+        left = min(left, c.response[k] - SINGULAR)
     return float(min(c.forces[normal] + rounding, left))
 
 
 @native_inline
-def _tangent_guard(c: Any, of: Any, rounding: float, u: Any) -> float:
-    tangents = of.row[TANGENTS]
-    if of.status == OPEN or tangents == 0 or of.row[BILATERAL] == 1:
+def _tangent_guard(c: Any, k: int, rounding: float, u: Any) -> float:
+    status, tangents, t = c.state.status[k], c.table.tangents[k], c.table.tangent[k]
+    if status == OPEN or tangents == 0 or c.table.bilateral[k] == 1:
         return 1.0
-    if of.status == HELD:
-        return float(min(friction_left(c, of.candidate) + rounding, 1e300))
-    motion, t = constraint_places(c.counted.size, c.udot.size).motion, of.row[TANGENT]
-    at, v, k = of.candidate * CHANGING + ALONG, c.every[motion + t :], of.candidate
+    if status == HELD:
+        return float(min(friction_left(c, k) + rounding, 1e300))
+    x, v = c.state.along[k, 0], c.every.motion
     if tangents == 2:
-        left = slip_left(c.along[at], c.along[at + 1], v[0], v[1])
+        left = slip_left(x, c.state.along[k, 1], v[t], v[t + 1])
         return float(left + rounding_of(c, k, t, u) + rounding_of(c, k, t + 1, u))
-    return float(c.along[at] * v[0] + rounding_of(c, k, t, u))
+    return float(x * v[t] + rounding_of(c, k, t, u))

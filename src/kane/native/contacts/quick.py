@@ -11,39 +11,23 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.native.call import call_program, integers_at, matrix_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import ITEM, SQUARE, answer_places, quick_places, record_size, solution_places
+from kane.native.call import call_program, native_inline, native_kernel, vector_at
+from kane.native.contacts.constants import constants_of
 from kane.native.contacts.header import (
-    ALONG,
     ALWAYS,
-    ANSWER,
-    BEGUN,
-    BLOCK,
-    CANDIDATES,
     CAPACITIES,
-    CHANGING,
-    COLUMNS,
     FACTOR,
     MANY_SPEEDS,
+    MOST,
     NONE,
-    NORMAL,
     OPEN,
-    PERMANENT,
-    SLIDE,
     SLIDING,
     SOLUTIONS,
-    STATUS,
     SUBSTITUTION,
-    TABLE,
-    TANGENTS,
-    WIDTH,
-    block_at,
-    changing_at,
-    table_at,
 )
 from kane.native.contacts.impact import length
 from kane.native.contacts.islands import DETERMINED, UNSOLVED, note_group, solve_islands
-from kane.native.header import COORDINATES, HEADER, ROWS, SPEEDS
+from kane.native.memory.views import factor_terms_at, record_at, record_size, response_scratch_at, solution_at
 
 # A row whose square, without what the rows before it share with it, is less than this share of itself is nearly
 # dependent on them: the digits lost then would be missed. Less than the second share is rounding, by which solutions
@@ -67,26 +51,25 @@ BLURRED = 1e-3
 
 
 class Quick(NamedTuple):
-    """What is known of the candidates in a call, and scratch; all vectors are flat.
+    """Constants of the candidates, and the ResponseScratch of a call.
 
     Attributes:
-        block, table, changing, along: of the header; ``along`` is ``changing`` read as doubles.
-        given, found, slip, row, S, pivot, b, square, reach, owner, items, slot, tail, loose, Y, W, number, column,
-            mode, velocity: of ``QuickPlaces``.
-        at: the AnswerPlaces of ``given``.
+        block, table, state: see ContactConstants.
+        given: FactorTerms.
+        found: all numbers of the Solution; ``udot`` and ``force`` are its arrays.
+        slip_left, slip, row, S, pivot, b, square, reach, owner, group_place, group_rows, group_width, group_constraint,
+            group_root, group_next, slot, tail, loose, Y, W, number, column, mode, velocity: see ResponseScratch.
         n, nq: sizes.
-        rows_at, changing_at: where the table and what changes begin in the stage.
-        given_at, found_at, velocity_at: where these begin in the scratch. By the pointer to all, what lies from a place
-            on costs less than a slice, whose ends numba looks at, and constants as indices of it cost nothing: of
-            others numba makes sure, with three instructions each, that they are not negative.
     """
 
     block: Any
     table: Any
-    changing: Any
-    along: Any
+    state: Any
     given: Any
     found: Any
+    udot: Any
+    force: Any
+    slip_left: Any
     slip: Any
     row: Any
     S: Any
@@ -95,7 +78,12 @@ class Quick(NamedTuple):
     square: Any
     reach: Any
     owner: Any
-    items: Any
+    group_place: Any
+    group_rows: Any
+    group_width: Any
+    group_constraint: Any
+    group_root: Any
+    group_next: Any
     slot: Any
     tail: Any
     loose: Any
@@ -105,88 +93,50 @@ class Quick(NamedTuple):
     column: Any
     mode: Any
     velocity: Any
-    at: Any
     n: Any
     nq: Any
-    rows_at: Any
-    changing_at: Any
-    given_at: Any
-    found_at: Any
-    velocity_at: Any
 
 
-for places in (answer_places, quick_places, record_size, solution_places, table_at):
-    native_inline(places)
+@native_inline
+def response_scratch_of(c: Any, work: Any) -> Any:
+    """Return the ResponseScratch of a model with these ContactConstants."""
+    b, m, n, nq = c.block, c.head.rows, c.head.speeds, c.head.coordinates
+    return response_scratch_at(work, b.scratch, m, n, nq, b.constraints, b.entries, b.shared, b.room, MOST)
 
 
 @native_inline
 def quick_of(stage: Any, work: Any) -> Any:
     """The Quick of a call."""
-    head = integers_at(stage, 0, HEADER)
-    m, n, nq = head[ROWS], head[SPEEDS], head[COORDINATES]
-    block = integers_at(stage, block_at(head), BLOCK)
-    nc = block[CANDIDATES]
-    at, table, changing = quick_places(head, block), table_at(head), changing_at(head, nc)
+    c = constants_of(stage)
+    m, n, nq, b = c.head.rows, c.head.speeds, c.head.coordinates, c.block
+    s = response_scratch_of(c, work)
+    given = factor_terms_at(work, s.given, n, nq, b.entries, b.shared, b.room)
+    found = solution_at(work, s.found, MOST + m, n)
     return Quick(
-        block,
-        integers_at(stage, table, TABLE * nc),
-        integers_at(stage, changing, CHANGING * nc),
-        vector_at(stage, changing, CHANGING * nc),
-        vector_at(work, at.given, at.found - at.given),
-        vector_at(work, at.found, at.slip - at.found),
-        vector_at(work, at.slip, 3 * nc),
-        integers_at(work, at.row, m),
-        matrix_at(work, at.S, m, m),
-        vector_at(work, at.rows, m),
-        vector_at(work, at.rows + m, m),
-        vector_at(work, at.rows + 2 * m, m),
-        vector_at(work, at.rows + 3 * m, m),
-        integers_at(work, at.owner, n),
-        integers_at(work, at.items, ITEM * (nc + 1)),
-        integers_at(work, at.slot, nc + 1),
-        integers_at(work, at.tail, m),
-        integers_at(work, at.tail + m, m),
-        matrix_at(work, at.packed, m, n),
-        matrix_at(work, at.packed + m * n, n, m),
-        integers_at(work, at.number, n),
-        integers_at(work, at.number + n, n),
-        integers_at(work, at.mode, 1),
-        vector_at(work, at.velocity, 2 * m),
-        answer_places(block, n, nq),
-        n,
-        nq,
-        table,
-        changing,
-        at.given,
-        at.found,
-        at.velocity,
-    )
-
-
-@native_inline
-def status_of(k: Any, c: int, stage: Any) -> int:
-    """The status of a candidate."""
-    return int(integers_at(stage, k.changing_at + c * CHANGING, CHANGING)[STATUS])
+        b, c.table, c.state, given, found.whole, found.udot, found.force, s.slip_left, s.slip, s.row, s.S, s.pivot, s.b,
+        s.square, s.reach, s.owner, s.group_place, s.group_rows, s.group_width, s.group_constraint, s.group_root,
+        s.group_next, s.slot, s.tail, s.loose, s.Y, s.W, s.number, s.column, s.mode, s.velocity, n, nq,
+    )  # fmt: skip
 
 
 @native_inline
 def call_block(k: Any, which: int, state: Any, rest: Any, out: Any, stage: Any, work: Any) -> None:
     """Call a program of the block."""
-    call_program(k.block[which], state, rest, vector_at(stage, k.block[which + 1], 0), out, vector_at(work, 0, 0))
+    part = vector_at(stage, k.block.places[which], 0)
+    call_program(k.block.addresses[which], state, rest, part, out, vector_at(work, 0, 0))
 
 
 @native_inline
-def rows_in_force(k: Any, stage: Any) -> Any:
+def rows_in_force(k: Any) -> Any:
     """How many rows are in force, whether contacts slide with friction, whether friction slips without any, and a key
     of the model and its mode.
     """
-    m, slides, sticks, key = k.block[PERMANENT], False, False, k.block[FACTOR]
-    for c in range(k.block[CANDIDATES]):
-        status = status_of(k, c, stage)
+    m, slides, sticks, key = k.block.permanent, False, False, k.block.addresses[FACTOR]
+    for c in range(k.block.constraints):
+        status = k.state.status[c]
         key = 3 * key + status
         if status != OPEN:
-            row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
-            normals, tangents = 1 if row[NORMAL] != NONE else 0, row[TANGENTS]
+            normals, tangents = 1 if k.table.normal[c] != NONE else 0, k.table.tangents[c]
             m += normals if status == SLIDING else normals + tangents
             slides = slides or (status == SLIDING and normals == 1 and tangents > 0)
             sticks = sticks or (status == SLIDING and normals == 0)
@@ -194,16 +144,16 @@ def rows_in_force(k: Any, stage: Any) -> Any:
 
 
 @native_kernel
-def slip_direction(changing: Any, k: int, tangents: int, vx: float, vy: float) -> Any:
-    """The direction of slip of a sliding candidate with this slip velocity; ``changing`` is read as doubles.
+def slip_direction(of: Any, k: int, tangents: int, vx: float, vy: float) -> Any:
+    """The direction of slip of a sliding candidate of a ContactState with this slip velocity.
 
     Of one tangent the one it had, beyond the end of the slip too; of two that of the slip, see BEGUN. That of the slip
     where there has been none yet, as in a stage whose statuses are set from outside.
     """
-    x, y = changing[k * CHANGING + ALONG], changing[k * CHANGING + ALONG + 1]
+    x, y = of.along[k, 0], of.along[k, 1]
     if tangents == 2:
         along = vx * x + vy * y
-        begun = changing[k * CHANGING + BEGUN]
+        begun = of.begun[k]
         missing, ahead = max(begun - along, 0.0), max(along, begun)
         vx, vy = vx - along * x, vy - along * y
         square, blur = vx * vx + vy * vy, BLURRED * missing
@@ -240,9 +190,9 @@ def accelerate_quickly(k: Any, counted: Any, state: Any, rest: Any, stage: Any, 
     m, slides, sticks, key = counted
     which, capacity = solution_for(k, m, slides)
     few = which != NONE
-    if not few and k.block[SUBSTITUTION] == 0:
+    if not few and k.block.addresses[SUBSTITUTION] == 0:
         return UNSOLVED
-    call_block(k, FACTOR, state, vector_at(rest, 0, 0), k.given, stage, work)
+    call_block(k, FACTOR, state, vector_at(rest, 0, 0), k.given.whole, stage, work)
     if sticks:
         _load_friction(k, state, stage, work)
     load_records(k, state, stage, work)
@@ -250,20 +200,26 @@ def accelerate_quickly(k: Any, counted: Any, state: Any, rest: Any, stage: Any, 
     if few and _solve_few(k, m, which, capacity, forces or slides, state, stage, work):
         found = DETERMINED
         k.mode[0] = 0 if slides or sticks else key
-    elif k.block[SUBSTITUTION] != 0:
-        found, _ = solve_islands(k, note_groups(k, stage), forces or slides, LIMITS)
-        call_block(k, SUBSTITUTION, state, k.given, k.found, stage, work)
+    elif k.block.addresses[SUBSTITUTION] != 0:
+        found, _ = solve_islands(k, note_groups(k), forces or slides, LIMITS)
+        call_block(k, SUBSTITUTION, state, k.given.whole, k.found, stage, work)
     return int(found)
 
 
 @native_inline
 def _solve_few(k: Any, m: int, which: int, capacity: int, unique: bool, state: Any, stage: Any, work: Any) -> bool:
     """Accelerations and forces by a compiled solution; whether they are good."""
-    size = record_size(k.n)
-    clear(vector_at(work, k.given_at + k.at.records + m * size, (capacity - m) * size))
-    call_block(k, which, state, k.given, k.found, stage, work)
-    good = k.found[solution_places(capacity, k.n).good] == m and m < k.n
+    clear_records(k, m, capacity)
+    call_block(k, which, state, k.given.whole, k.found, stage, work)
+    good = solution_at(k.found, 0, capacity, k.n).good[0] == m and m < k.n
     return bool(good or _is_good(k, m, capacity, unique))
+
+
+@native_inline
+def clear_records(k: Any, m: int, capacity: int) -> None:
+    """Set the records of a compiled solution behind the m active rows to zero."""
+    size = record_size(k.n)
+    clear(vector_at(k.given.records, m * size, (capacity - m) * size))
 
 
 @native_inline
@@ -281,48 +237,43 @@ def solution_for(k: Any, m: int, slides: bool) -> Any:
         kind, capacity = 0, CAPACITIES[0]
     elif m <= CAPACITIES[1]:
         kind, capacity = 1, CAPACITIES[1]
-    which = SOLUTIONS + 4 * kind + (2 if slides else 0)
-    return (which if m <= capacity and k.block[which] != 0 else NONE), capacity
+    which = SOLUTIONS + 2 * kind + (1 if slides else 0)
+    return (which if m <= capacity and k.block.addresses[which] != 0 else NONE), capacity
 
 
 @native_inline
 def _load_friction(k: Any, state: Any, stage: Any, work: Any) -> None:
     """Friction that needs no normal force into z / D, before rows read it."""
-    for c in range(k.block[CANDIDATES]):
-        if slips(k, c) and k.table[c * TABLE + NORMAL] == NONE:
-            out, scaled = (
-                vector_at(work, k.given_at + k.at.friction, k.n + 3),
-                vector_at(work, k.given_at + k.at.scaled, k.n),
-            )
+    for c in range(k.block.constraints):
+        if slips(k, c) and k.table.normal[c] == NONE:
+            out = k.given.friction
             _call_slide(k, c, state, out, stage, work)
             for i in range(k.n):
-                scaled[i] = out[i]
-            _keep_slip(k, c, vector_at(work, k.given_at + k.at.friction + k.n, 3))
+                k.given.scaled[i] = out[i]
+            _keep_slip(k, c, out, k.n)
 
 
 @native_inline
 def load_records(k: Any, state: Any, stage: Any, work: Any) -> None:
     """The records of the rows in force, one after the other."""
-    place = k.at.records
-    if k.block[PERMANENT] > 0:
-        call_block(k, ALWAYS, state, k.given, vector_at(work, k.given_at + place, 0), stage, work)
-        place += _length(k, k.block[PERMANENT], k.block[COLUMNS])
-    for c in range(k.block[CANDIDATES]):
-        status = status_of(k, c, stage)
+    place, given = 0, k.given.whole
+    if k.block.permanent > 0:
+        call_block(k, ALWAYS, state, given, k.given.records, stage, work)
+        place += _length(k, k.block.permanent, k.block.columns)
+    for c in range(k.block.constraints):
+        status, tangents, width = k.state.status[c], k.table.tangents[c], k.table.width[c]
         if status == OPEN:
             continue
-        row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
-        normals = 1 if row[NORMAL] != NONE else 0
-        if status != SLIDING or row[TANGENTS] == 0:
-            part = vector_at(stage, row[ANSWER + 1], 0)
-            call_program(
-                row[ANSWER], state, k.given, part, vector_at(work, k.given_at + place, 0), vector_at(work, 0, 0)
-            )
-            place += _length(k, normals + row[TANGENTS], row[WIDTH])
+        normals = 1 if k.table.normal[c] != NONE else 0
+        if status != SLIDING or tangents == 0:
+            out = vector_at(k.given.records, place, 0)
+            part = vector_at(stage, k.table.answer_place[c], 0)
+            call_program(k.table.answer[c], state, given, part, out, vector_at(work, 0, 0))
+            place += _length(k, normals + tangents, width)
         elif normals == 1:
-            _call_slide(k, c, state, vector_at(work, k.given_at + place, 0), stage, work)
-            place += _length(k, 1, row[WIDTH])
-            _keep_slip(k, c, vector_at(work, k.given_at + place, 3))
+            _call_slide(k, c, state, vector_at(k.given.records, place, 0), stage, work)
+            place += _length(k, 1, width)
+            _keep_slip(k, c, k.given.records, place)
 
 
 @native_inline
@@ -332,42 +283,40 @@ def _length(k: Any, rows: int, width: int) -> int:
 
 
 @native_kernel
-def note_groups(k: Any, stage: Any) -> int:
-    """The records that are loaded, as items of ``kane.native.contacts.islands``; how many groups they have."""
-    groups, place = 0, k.at.records
-    if k.block[PERMANENT] > 0:
-        place = note_group(k, 0, NONE, place, k.block[PERMANENT], k.block[COLUMNS])
+def note_groups(k: Any) -> int:
+    """List the groups of rows whose records are loaded, see ``kane.native.contacts.islands``; return their number."""
+    groups, place = 0, 0
+    if k.block.permanent > 0:
+        place = note_group(k, 0, NONE, place, k.block.permanent, k.block.columns)
         groups = 1
-    for c in range(k.block[CANDIDATES]):
-        row, status = integers_at(stage, k.rows_at + c * TABLE, TABLE), status_of(k, c, stage)
-        normals, tangents = 1 if row[NORMAL] != NONE else 0, row[TANGENTS]
+    for c in range(k.block.constraints):
+        status = k.state.status[c]
+        normals, tangents = 1 if k.table.normal[c] != NONE else 0, k.table.tangents[c]
         rows = normals if status == SLIDING else normals + tangents
         if status != OPEN and rows > 0:
-            place = note_group(k, groups, c, place, rows, row[WIDTH])
+            place = note_group(k, groups, c, place, rows, k.table.width[c])
             groups += 1
     return groups
 
 
 @native_inline
-def _keep_slip(k: Any, c: int, found: Any) -> None:
-    k.slip[3 * c], k.slip[3 * c + 1], k.slip[3 * c + 2] = found[0], found[1], found[2]
+def _keep_slip(k: Any, c: int, found: Any, place: int) -> None:
+    """Keep the slip that is left and its direction, which lie in ``found`` from a place on."""
+    k.slip_left[c], k.slip[c, 0], k.slip[c, 1] = found[place], found[place + 1], found[place + 2]
 
 
 @native_inline
 def slips(k: Any, c: int) -> bool:
     """Whether friction of a candidate slips."""
-    return bool(k.changing[c * CHANGING + STATUS] == SLIDING and k.table[c * TABLE + TANGENTS] > 0)
+    return bool(k.state.status[c] == SLIDING and k.table.tangents[c] > 0)
 
 
 @native_inline
 def _call_slide(k: Any, c: int, state: Any, out: Any, stage: Any, work: Any) -> None:
-    """Call the program of friction that slips, which reads what the factor gives, the direction that there was, and
-    BEGUN.
-    """
-    row, to = integers_at(stage, k.rows_at + c * TABLE, TABLE), vector_at(work, k.given_at + k.at.along, 3)
-    along = vector_at(stage, k.changing_at + c * CHANGING + ALONG, 3)
-    to[0], to[1], to[2] = along[0], along[1], along[2]
-    call_program(row[SLIDE], state, k.given, vector_at(stage, row[SLIDE + 1], 0), out, vector_at(work, 0, 0))
+    """Call the program of friction that slips, which reads the factor of M, the direction that there was, and begun."""
+    to, part = k.given.along, vector_at(stage, k.table.slide_place[c], 0)
+    to[0], to[1], to[2] = k.state.along[c, 0], k.state.along[c, 1], k.state.begun[c]
+    call_program(k.table.slide[c], state, k.given.whole, part, out, vector_at(work, 0, 0))
 
 
 @native_inline
@@ -376,11 +325,10 @@ def _is_good(k: Any, m: int, capacity: int, unique: bool) -> bool:
 
     Where rows leave nothing free, embedding gives zero where there is no motion, and no difference of large forces.
     """
-    at, size, rank = solution_places(capacity, k.n), record_size(k.n), 0
-    largest, repeated = 0.0, 0.0
+    found, rank, largest, repeated = solution_at(k.found, 0, capacity, k.n), 0, 0.0, 0.0
     for r in range(m):
-        pivot, square = k.found[at.pivot + r], k.given[k.at.records + r * size + 2 * k.n + SQUARE]
-        left = k.found[at.left + r] * k.found[at.left + r] / square
+        square = record_at(k.given.records, r * record_size(k.n), k.n).square[0]
+        pivot, left = found.pivot[r], found.left[r] * found.left[r] / square
         if pivot > INDEPENDENT * square:
             rank += 1
             largest = max(largest, left)
@@ -394,7 +342,8 @@ def _is_good(k: Any, m: int, capacity: int, unique: bool) -> bool:
     for i in range(k.n):
         total = 0.0
         for r in range(m):
-            total += abs(k.given[k.at.records + r * size + k.n + i] * k.found[at.force + r])
+            w = record_at(k.given.records, r * record_size(k.n), k.n).w
+            total += abs(w[i] * found.force[r])
         pushed = max(pushed, total)
-        others = max(others, max(abs(k.found[i]), abs(k.given[k.at.scaled + i])))
+        others = max(others, max(abs(found.udot[i]), abs(k.given.scaled[i])))
     return bool(pushed <= AMPLIFIED * others)

@@ -19,21 +19,13 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
-from kane.native.contacts.blocks import change_places, contact_places
 from kane.native.contacts.collisions import approaches
-from kane.native.contacts.complementarity import complementarity_at
+from kane.native.contacts.constants import contact_scratch_of
 from kane.native.contacts.header import (
-    ARMED,
-    CANDIDATES,
-    CHANGING,
     HELD,
     NONE,
-    NORMAL,
     OPEN,
     SLIDING,
-    STATUS,
-    TABLE,
-    TANGENTS,
 )
 from kane.native.contacts.impulses import load_rounding, load_velocities, responds, rows_of, touches
 from kane.native.contacts.mode import DECIDED, decide_slip, row_acceleration
@@ -42,22 +34,21 @@ from kane.native.contacts.motion import in_force
 from kane.native.contacts.quick import INDEPENDENT, REPEATED
 from kane.native.contacts.repeating import eliminate
 from kane.native.embedding import call, find_rows
-from kane.native.header import CONSTRAINTS, COORDINATES
+from kane.native.header import CONSTRAINTS
+from kane.native.memory.views import reaction_problem_at
 from kane.native.settle import choose
 
 # A contact that would hop no higher than this comes to rest [m or rad].
 HOP = 1e-12
-
-native_inline(change_places)
 
 
 @native_kernel
 def come_to_rest(a: Any, c: Any, i: Any, work: Any) -> bool:
     """Close what departs so slowly that it would hop no higher than HOP; whether there is any."""
     found = False
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.undecided[k] == DECIDED and touches(c, k):
-            normal = c.table[k * TABLE + NORMAL]
+            normal = c.table.normal[k]
             pull, _ = row_acceleration(c, a, k, normal)
             slow = pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull
             if slow:
@@ -72,7 +63,7 @@ def adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
 
     Impulses are rounding but where a slip, or a rock, has been stopped. OPPOSED where no speeds keep all rows.
     """
-    nc = c.block[CANDIDATES]
+    nc = c.block.constraints
     for k in range(nc):
         i.group[k] = NONE
     b = in_force(c, stage, work, False)
@@ -82,12 +73,12 @@ def adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
         quick = _put(b, c, i, rest, stage, work) and quick
     for k in range(nc):
         if i.group[k] != NONE:
-            c.changing[k * CHANGING + STATUS] = OPEN
+            c.state.status[k] = OPEN
     b = in_force(c, stage, work, False)
     if not quick:
         find_rows(b, rest, stage, work)
         choose(b)
-    result[change_places(0, 0, c.udot.size, b.head[COORDINATES]).energy_lost] = energy_lost(b, i)
+    result.energy_lost[0] = energy_lost(b, i)
     return opposed(b, c, i)
 
 
@@ -97,7 +88,7 @@ def _put(b: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
     quick = put_quickly(b, c, i, rest, stage, work)
     if not quick:
         project(b, c, i, rest, stage, work)
-    call(b, CONSTRAINTS, rest, stage, work, b.every)
+    call(b, CONSTRAINTS, rest, stage, work, b.every.whole)
     load_velocities(c, i)
     return bool(quick)
 
@@ -109,37 +100,36 @@ def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
     A row that nearly repeats rows in force is not put there, since impulses would be without bound. If it repeats them,
     its approach does not count.
     """
-    nc = c.block[CANDIDATES]
+    nc = c.block.constraints
     for k in range(nc):
         if touches(c, k):
-            c.changing[k * CHANGING + ARMED] = 1
+            c.state.armed[k] = 1
     load_rounding(c, i)
     for k in range(nc):
-        at = k * CHANGING
-        if c.changing[at + STATUS] != OPEN or not approaches(c, i, k):
+        if c.state.status[k] != OPEN or not approaches(c, i, k):
             continue
         if not repeats_others(a, c, i, k, INDEPENDENT, work):
-            c.changing[at + STATUS], i.group[k] = SLIDING if c.table[k * TABLE + TANGENTS] > 0 else HELD, k
+            c.state.status[k], i.group[k] = SLIDING if c.table.tangents[k] > 0 else HELD, k
             return True
         if repeats_others(a, c, i, k, REPEATED, work):
-            c.changing[at + ARMED] = 0
+            c.state.armed[k] = 0
     return False
 
 
 @native_kernel
 def repeats_others(a: Any, c: Any, i: Any, k: int, share: float, work: Any) -> bool:
     """Whether rows in force leave no more than a share of its square of the normal row of a candidate."""
-    p = complementarity_at(work, contact_places(a.head, c.block[CANDIDATES]).complementarity, i.v.size, 0)
+    p = reaction_problem_at(work, contact_scratch_of(a.head, c.block.constraints, work).reactions, i.v.size, 0)
     m = 0
-    for l in range(c.block[CANDIDATES]):
-        status = c.changing[l * CHANGING + STATUS]
+    for l in range(c.block.constraints):
+        status = c.state.status[l]
         if l != k and status != OPEN and responds(c, l) and i.island[l] == i.island[k]:
             first, last = rows_of(c, l)
-            normals = 1 if c.table[l * TABLE + NORMAL] != NONE else 0
+            normals = 1 if c.table.normal[l] != NONE else 0
             for row in range(first, first + normals if status == SLIDING else last):
                 p.place[m] = row
                 m += 1
-    p.place[m] = c.table[k * TABLE + NORMAL]
+    p.place[m] = c.table.normal[k]
     rank = _rank(i, p, m, share)
     return bool(m > 0 and rank != NONE and rank == _rank(i, p, m + 1, share))
 
@@ -151,5 +141,4 @@ def _rank(i: Any, p: Any, m: int, share: float) -> int:
         for s in range(m):
             p.W[r, s] = i.G[p.place[r], p.place[s]]
         p.x[r] = p.W[r, r]
-    order = p.place[p.x.size :]
-    return int(eliminate(p.W, p.before, p.x, p.step, order, m, (share, share, 0.0, 0.0)))
+    return int(eliminate(p.W, p.before, p.x, p.step, p.pivots, m, (share, share, 0.0, 0.0)))

@@ -13,36 +13,15 @@ import math
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
-from kane.native.contacts.blocks import contact_places
 from kane.native.contacts.collisions import count_members, tie_groups
-from kane.native.contacts.complementarity import (
-    ADOPTABLE,
-    BLOCK,
-    FIRST,
-    PUSHES,
-    complementarity_at,
-    share_of,
-    solve_complementarity,
-)
-from kane.native.contacts.complementarity import TANGENTS as FOLLOWING
+from kane.native.contacts.complementarity import ADOPTABLE, share_of, solve_complementarity
+from kane.native.contacts.constants import contact_scratch_of
 from kane.native.contacts.forces import find_forces
 from kane.native.contacts.header import (
-    ALONG,
-    CANDIDATES,
-    CHANGING,
-    FRICTION,
     HELD,
-    KINETIC,
     NONE,
-    NORMAL,
-    NUMBERS,
     OPEN,
     SLIDING,
-    STATIC,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
     THRESHOLDS,
 )
 from kane.native.contacts.impact import length
@@ -64,6 +43,7 @@ from kane.native.contacts.mode import (
 )
 from kane.native.contacts.motion import accelerate_reduced, in_force, reduce_rows, solve_square
 from kane.native.contacts.shortening import shorten
+from kane.native.memory.views import reaction_problem_at
 from kane.native.state import is_finite
 
 # What fails most in an island is flipped so often at most from the present mode; so often a candidate from the one that
@@ -88,7 +68,7 @@ def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
 @native_kernel
 def find_islands(c: Any, i: Any) -> None:
     """Groups of what is undecided: what forces of one island do, no other one feels."""
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         i.group[k] = k if i.undecided[k] != DECIDED else NONE
         i.lost[k] = 1
     tie_groups(c, i)
@@ -97,23 +77,23 @@ def find_islands(c: Any, i: Any) -> None:
 @native_kernel
 def _flip_what_fails(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any, present: bool) -> bool:
     """Flip in each island the candidate that fails most, again and again; whether a mode is met in which none does."""
-    for attempt in range(FLIPS * (1 if present else c.block[CANDIDATES]) + 1):
+    for attempt in range(FLIPS * (1 if present else c.block.constraints) + 1):
         find_accelerations(a, c, i, rest, stage, work)
         if present and attempt == 0:
             for row in range(c.forces.size):
                 i.present[row] = c.forces[row]
         held = contradicted(c, i)
         if held != NONE:
-            i.note[1] = held
-            for k in range(c.block[CANDIDATES]):
+            i.blamed[0] = held
+            for k in range(c.block.constraints):
                 i.lost[k] = 1
             return False
         failed, flipped = _flip_in_islands(a, c, i, attempt, present)
         if failed == NONE and is_finite(c.udot):
             return True
-        i.note[1] = max(failed, 0)
-        if present and attempt == 0 and i.note[0] == NONE:
-            i.note[0] = failed
+        i.blamed[0] = max(failed, 0)
+        if present and attempt == 0 and i.cause[0] == NONE:
+            i.cause[0] = failed
         if not flipped:
             return False
     return False
@@ -123,7 +103,7 @@ def _flip_what_fails(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any, p
 def _flip_in_islands(a: Any, c: Any, i: Any, attempt: int, present: bool) -> Any:
     """What fails most of all, NONE where nothing does; whether an island had a flip left for what fails most there."""
     failed, most, flipped, scale = NONE, 0.0, False, force_scale(c, a)
-    for island in range(c.block[CANDIDATES]):
+    for island in range(c.block.constraints):
         if i.group[island] != island:
             continue
         k, share, wanted = worst(c, i, a, island, scale)
@@ -145,16 +125,16 @@ def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> N
 
     What has to slip with its static friction then does so with its kinetic one, and all are asked again.
     """
-    nc = c.block[CANDIDATES]
+    nc = c.block.constraints
     for k in range(nc):
         if i.group[k] != NONE and i.lost[i.group[k]] == 1 and has_block(c, i, k):
-            c.changing[k * CHANGING + STATUS] = OPEN
+            c.state.status[k] = OPEN
     try_mode(c, a, rest, stage, work)
     for island in range(nc):
         if i.group[island] != island or i.lost[island] == 0:
             continue
         m, blocks = _measure(c, i, island)
-        p = complementarity_at(work, contact_places(a.head, nc).complementarity, m, blocks)
+        p = reaction_problem_at(work, contact_scratch_of(a.head, nc, work).reactions, m, blocks)
         _load_blocks(a, c, i, p, island)
         for r in range(m):
             for s in range(m):
@@ -171,18 +151,18 @@ def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> N
 @native_inline
 def has_block(c: Any, i: Any, k: int) -> bool:
     """Whether the reaction of what is undecided is unknown: not where friction of a given size slips."""
-    return bool(i.undecided[k] == STILL or c.table[k * TABLE + FRICTION] != THRESHOLDS)
+    return bool(i.undecided[k] == STILL or c.table.friction[k] != THRESHOLDS)
 
 
 @native_kernel
 def _measure(c: Any, i: Any, island: int) -> Any:
     """How many rows and blocks the problem of an island has."""
     m, blocks = 0, 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] == island and has_block(c, i, k):
             blocks += 1
-            m += 1 if c.table[k * TABLE + FRICTION] != THRESHOLDS else 0
-            m += c.table[k * TABLE + TANGENTS] if i.undecided[k] == STILL else 0
+            m += 1 if c.table.friction[k] != THRESHOLDS else 0
+            m += c.table.tangents[k] if i.undecided[k] == STILL else 0
     return m, blocks
 
 
@@ -190,16 +170,15 @@ def _measure(c: Any, i: Any, island: int) -> Any:
 def _load_blocks(a: Any, c: Any, i: Any, p: Any, island: int) -> None:
     """Blocks with their bounds, forces to start from, accelerations without them; which rows they are of."""
     m, block = 0, 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] != island or not has_block(c, i, k):
             continue
-        row = k * TABLE
-        pushes = 1 if c.table[row + FRICTION] != THRESHOLDS else 0
-        tangents = c.table[row + TANGENTS] if i.undecided[k] == STILL else 0
-        first = c.table[row + NORMAL] if pushes == 1 else c.table[row + TANGENT]
-        p.blocks[BLOCK * block + FIRST], p.blocks[BLOCK * block + PUSHES] = m, pushes
-        p.blocks[BLOCK * block + FOLLOWING] = tangents
-        p.bound[block], p.least[block] = c.gaps[k * NUMBERS + STATIC], 0.0
+        pushes = 1 if c.table.friction[k] != THRESHOLDS else 0
+        tangents = c.table.tangents[k] if i.undecided[k] == STILL else 0
+        first = c.table.normal[k] if pushes == 1 else c.table.tangent[k]
+        p.row[block], p.pushes[block] = m, pushes
+        p.tangents[block] = tangents
+        p.bound[block], p.least[block] = c.gaps.static[k], 0.0
         for r in range(pushes + tangents):
             p.place[m + r] = first + r
             p.f[m + r] = i.present[first + r] if abs(i.present[first + r]) < ENORMOUS else 0.0
@@ -212,25 +191,25 @@ def _load_blocks(a: Any, c: Any, i: Any, p: Any, island: int) -> None:
 def _load_slips(c: Any, i: Any, p: Any, island: int) -> None:
     """What slips rubs as it pushes: its friction into the column of its normal force."""
     block = 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] != island or not has_block(c, i, k):
             continue
-        at, column = k * CHANGING + ALONG, p.blocks[BLOCK * block + FIRST]
+        column = p.row[block]
         block += 1
         if i.undecided[k] == MOVING:
-            for t in range(c.table[k * TABLE + TANGENTS]):
-                share = c.gaps[k * NUMBERS + KINETIC] * c.along[at + t]
+            for t in range(c.table.tangents[k]):
+                share = c.gaps.kinetic[k] * c.state.along[k, t]
                 for r in range(p.f.size):
-                    p.W[r, column] -= share * i.G[p.place[r], c.table[k * TABLE + TANGENT] + t]
+                    p.W[r, column] -= share * i.G[p.place[r], c.table.tangent[k] + t]
 
 
 @native_kernel
 def _loosen(c: Any, i: Any, p: Any, island: int) -> bool:
     """Whether anything slips with static friction that is more than kinetic, which it then has."""
     block, found = 0, False
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] == island and has_block(c, i, k):
-            kinetic = c.gaps[k * NUMBERS + KINETIC]
+            kinetic = c.gaps.kinetic[k]
             if i.undecided[k] == STILL and p.bound[block] > kinetic and _slips(p, block):
                 p.bound[block], found = kinetic, True
             block += 1
@@ -239,34 +218,34 @@ def _loosen(c: Any, i: Any, p: Any, island: int) -> bool:
 
 @native_kernel
 def _slips(p: Any, block: int) -> bool:
-    row, bound = p.blocks[BLOCK * block + FIRST], p.bound[block]
-    if p.blocks[BLOCK * block + PUSHES] == 1:
+    row, bound = p.row[block], p.bound[block]
+    if p.pushes[block] == 1:
         if not p.shift[row] > 0.0:
             return False
         bound *= max(p.f[row], 0.0)
         row += 1
-    return bool(share_of(p.shift, row, p.blocks[BLOCK * block + FOLLOWING], bound) < 1.0 - SEARCHED)
+    return bool(share_of(p.shift, row, p.tangents[block], bound) < 1.0 - SEARCHED)
 
 
 @native_kernel
 def _read_statuses(c: Any, i: Any, p: Any, island: int) -> None:
     """The mode of the reactions."""
     block = 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if i.group[k] != island or not has_block(c, i, k):
             continue
-        at, row, pushes = k * CHANGING, p.blocks[BLOCK * block + FIRST], p.blocks[BLOCK * block + PUSHES]
+        row, pushes = p.row[block], p.pushes[block]
         if pushes == 1 and not p.shift[row] > 0.0:
-            c.changing[at + STATUS] = OPEN
+            c.state.status[k] = OPEN
         elif i.undecided[k] == MOVING:
-            c.changing[at + STATUS] = SLIDING
+            c.state.status[k] = SLIDING
         elif not _slips(p, block):
-            c.changing[at + STATUS] = HELD
+            c.state.status[k] = HELD
         else:
-            c.changing[at + STATUS] = SLIDING
+            c.state.status[k] = SLIDING
             x = p.shift[row + pushes]
-            y = p.shift[row + pushes + 1] if p.blocks[BLOCK * block + FOLLOWING] == 2 else 0.0
-            c.along[at + ALONG], c.along[at + ALONG + 1] = -x / length(x, y), -y / length(x, y)
+            y = p.shift[row + pushes + 1] if p.tangents[block] == 2 else 0.0
+            c.state.along[k, 0], c.state.along[k, 1] = -x / length(x, y), -y / length(x, y)
         block += 1
 
 
@@ -274,10 +253,10 @@ def _read_statuses(c: Any, i: Any, p: Any, island: int) -> None:
 def find_accelerations(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
     """Accelerations in the mode of the statuses; slip that begins in space is aimed where it goes on."""
     aimed = 0
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         if begins_in_space(c, i, k):
             i.aimed[aimed] = k
-            i.angle[aimed] = math.atan2(c.along[k * CHANGING + ALONG + 1], c.along[k * CHANGING + ALONG])
+            i.angle[aimed] = math.atan2(c.state.along[k, 1], c.state.along[k, 0])
             aimed += 1
     if aimed == 0:
         try_mode(c, a, rest, stage, work)
@@ -344,10 +323,10 @@ def _try_again(c: Any, a: Any, rows: Any, rest: Any, stage: Any, work: Any) -> N
 @native_inline
 def begins_in_space(c: Any, i: Any, k: int) -> bool:
     """Whether a candidate with two tangents begins to slip."""
-    sliding = i.undecided[k] == STILL and c.changing[k * CHANGING + STATUS] == SLIDING
-    return bool(sliding and c.table[k * TABLE + TANGENTS] == 2)
+    sliding = i.undecided[k] == STILL and c.state.status[k] == SLIDING
+    return bool(sliding and c.table.tangents[k] == 2)
 
 
 @native_kernel
 def _aim(c: Any, k: int, angle: float) -> None:
-    c.along[k * CHANGING + ALONG], c.along[k * CHANGING + ALONG + 1] = math.cos(angle), math.sin(angle)
+    c.state.along[k, 0], c.state.along[k, 1] = math.cos(angle), math.sin(angle)

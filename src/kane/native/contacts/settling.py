@@ -16,26 +16,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.native.blocks import scratch_places, settled_places
-from kane.native.call import call_program, integers_at, native_inline, native_kernel, vector_at
-from kane.native.contacts.blocks import SQUARE, B, record_size, solution_places
+from kane.native.call import call_program, native_inline, native_kernel, vector_at
 from kane.native.contacts.forces import direction, name_rows
 from kane.native.contacts.header import (
-    ALONG,
-    CANDIDATES,
-    CHANGING,
-    CLOSINGS,
     FACTOR,
-    MOVES,
     MOVING,
     NONE,
-    NORMAL,
     OPEN,
-    PERMANENT,
     SLIDING,
     SUBSTITUTION,
-    TABLE,
-    TANGENTS,
 )
 from kane.native.contacts.islands import solve_islands, take_friction_out
 from kane.native.contacts.motion import mark_rows
@@ -44,16 +33,23 @@ from kane.native.contacts.quick import (
     REPEATED,
     call_block,
     clear,
+    clear_records,
     load_records,
     note_groups,
     quick_of,
     rows_in_force,
     slips,
     solution_for,
-    status_of,
 )
-from kane.native.embedding import call, find_rows
-from kane.native.header import CONFIGURATION, HEADER, KINEMATICS, LINEAR, OWN, QUATERNIONS, RESIDUALS
+from kane.native.embedding import call, find_rows, scratch_of
+from kane.native.header import CONFIGURATION, KINEMATICS, OWN
+from kane.native.memory.views import (
+    projected_state_at,
+    record_size,
+    record_tail_at,
+    record_tail_size,
+    solution_at,
+)
 from kane.native.settle import ROUNDED, SMALL
 from kane.native.state import normalise
 
@@ -70,24 +66,23 @@ def settle_quickly(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) -
     The conditioning is that of the rows: the root of the least share of a row's square that those before it leave.
     """
     k = quick_of(stage, work)
-    m, slides, friction, _ = rows_in_force(k, stage)
+    m, slides, friction, _ = rows_in_force(k)
     which, capacity = solution_for(k, m, False)
-    if a.head[OWN] != 0 or a.head[LINEAR] == 0 or k.block[SUBSTITUTION] == 0:
+    if a.head.addresses[OWN] != 0 or a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     x = a.state[1:]
-    normalise(x, integers_at(stage, HEADER + k.n + a.head[RESIDUALS], a.head[QUATERNIONS]))
-    at = settled_places(k.n, k.nq)
-    result = vector_at(out, 0, at.end)
-    result[at.configuration], result[at.motion], result[at.conditioning] = 0.0, 0.0, 1.0
+    normalise(x, a.lists.quaternions)
+    result = projected_state_at(out, 0, k.n, k.nq)
+    result.configuration[0], result.motion[0], result.conditioning[0] = 0.0, 0.0, 1.0
     if m == 0 and not friction:
         for i in range(x.size):
-            result[i] = x[i]
+            result.whole[i] = x[i]
         return True
     rows = m, which if m < k.n else NONE, capacity
     load_rows(k, a, rows, slides, rest, stage, work)
     load_row_velocities(k, a.state, rest, stage, work)
-    result[at.motion] = _largest_velocity(k, m)
-    result[at.configuration] = size = _residual(c.block, c.counted, c.held, a, rest, stage, work)
+    result.motion[0] = _largest_velocity(k, m)
+    result.configuration[0] = size = _residual(c, a, rest, stage, work)
     if not size <= SMALL:
         if not _correct_coordinates(c, a, k, rows, rest, stage, work):
             return False
@@ -97,20 +92,20 @@ def settle_quickly(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) -
     if not least > INDEPENDENT:
         return False
     for i in range(k.nq):
-        result[i] = x[i]
-    u, settled = x[k.nq :], result[k.nq :]
+        result.q[i] = x[i]
+    u = x[k.nq :]
     for j in range(u.size):
-        left = u[j] + k.found[j]
-        settled[j] = left if abs(left) > ROUNDED * abs(u[j]) else 0.0
-    result[at.conditioning] = min(1.0, math.sqrt(least))
+        left = u[j] + k.udot[j]
+        result.u[j] = left if abs(left) > ROUNDED * abs(u[j]) else 0.0
+    result.conditioning[0] = min(1.0, math.sqrt(least))
     if friction:
         find_rows(a, rest, stage, work)
-    for i in range(k.block[CANDIDATES]):
+    for i in range(k.block.constraints):
         if slips(k, i):
-            x, y = k.slip[3 * i + 1], k.slip[3 * i + 2]
-            if k.table[i * TABLE + NORMAL] == NONE:  # it has no record
-                x, y = direction(c, i, k.n)
-            c.along[i * CHANGING + ALONG], c.along[i * CHANGING + ALONG + 1] = x, y
+            x, y = k.slip[i, 0], k.slip[i, 1]
+            if k.table.normal[i] == NONE:  # it has no record
+                x, y = direction(c, i)
+            c.state.along[i, 0], c.state.along[i, 1] = x, y
     return True
 
 
@@ -123,70 +118,67 @@ def settle_nearby(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) ->
     that of the other state. What is on the rows, but for rounding, stays as it is.
     """
     k = quick_of(stage, work)
-    m, slides, _, key = rows_in_force(k, stage)
+    m, slides, _, key = rows_in_force(k)
     which, capacity = solution_for(k, m, slides)
-    if a.head[OWN] != 0 or a.head[LINEAR] == 0 or k.mode[0] != key:
+    if a.head.addresses[OWN] != 0 or a.head.linear == 0 or k.mode[0] != key:
         return False
-    mark_rows(c, stage, False)
-    x, rows, at = a.state[1:], (m, which, capacity), settled_places(k.n, k.nq)
-    result = vector_at(out, 0, at.end)
+    mark_rows(c, False)
+    x, rows, result = a.state[1:], (m, which, capacity), projected_state_at(out, 0, k.n, k.nq)
     for i in range(x.size):
-        result[i] = x[i]
+        result.whole[i] = x[i]
     _name_tails(k, m)
     least = _least_pivot(k, rows)
     if not least > INDEPENDENT:  # a row that repeats others counts as solved for where forces are not asked for
         return False
-    result[at.conditioning] = min(1.0, math.sqrt(least))
+    result.conditioning[0] = min(1.0, math.sqrt(least))
     load_row_velocities(k, a.state, rest, stage, work)
-    result[at.motion] = _largest_velocity(k, m)
-    result[at.configuration] = size = _residual(c.block, c.counted, c.held, a, rest, stage, work)
+    result.motion[0] = _largest_velocity(k, m)
+    result.configuration[0] = size = _residual(c, a, rest, stage, work)
     if not size <= SMALL:
         if not _correct_coordinates(c, a, k, rows, rest, stage, work):
             return False
         for i in range(k.nq):
-            result[i] = x[i]
+            result.q[i] = x[i]
         load_row_velocities(k, a.state, rest, stage, work)
     turns = 0
     while not are_kept(k, m):
         if turns == TURNS or not slow_down(k, rows, False, a.state, stage, work) > INDEPENDENT:
             return False
         turns += 1
-        u, given = x[k.nq :], result[k.nq :]
+        u = x[k.nq :]
         for j in range(u.size):
-            left = u[j] + k.found[j]
-            u[j] = left if abs(left) > ROUNDED * abs(given[j]) else 0.0
+            left = u[j] + k.udot[j]
+            u[j] = left if abs(left) > ROUNDED * abs(result.u[j]) else 0.0
         load_row_velocities(k, a.state, rest, stage, work)
-    for i in range(k.nq, x.size):
-        result[i] = x[i]
+    for j in range(k.n):
+        result.u[j] = x[k.nq + j]
     return True
 
 
 @native_inline
 def load_row_velocities(k: Any, state: Any, rest: Any, stage: Any, work: Any) -> None:
     """A u + b of the rows in force, each with what its rounding is compared with."""
-    place, given = k.velocity_at, vector_at(rest, 0, 0)
-    if k.block[PERMANENT] > 0:
-        part = vector_at(stage, k.block[MOVING + 1], 0)
-        call_program(k.block[MOVING], state, given, part, vector_at(work, place, 0), vector_at(work, 0, 0))
-        place += 2 * k.block[PERMANENT]
-    for c in range(k.block[CANDIDATES]):
-        status = status_of(k, c, stage)
+    first, given = 0, vector_at(rest, 0, 0)
+    if k.block.permanent > 0:
+        call_block(k, MOVING, state, given, k.velocity[0], stage, work)
+        first = k.block.permanent
+    for c in range(k.block.constraints):
+        status = k.state.status[c]
         if status == OPEN:
             continue
-        row = integers_at(stage, k.rows_at + c * TABLE, TABLE)
-        normals = 1 if row[NORMAL] != NONE else 0
-        rows = normals if status == SLIDING else normals + row[TANGENTS]
+        normals = 1 if k.table.normal[c] != NONE else 0
+        rows = normals if status == SLIDING else normals + k.table.tangents[c]
         if rows > 0:
-            part = vector_at(stage, row[MOVES + 1], 0)
-            call_program(row[MOVES], state, given, part, vector_at(work, place, 0), vector_at(work, 0, 0))
-            place += 2 * rows
+            part = vector_at(stage, k.table.moves_place[c], 0)
+            call_program(k.table.moves[c], state, given, part, k.velocity[first], vector_at(work, 0, 0))
+            first += rows
 
 
 @native_inline
 def _largest_velocity(k: Any, m: int) -> float:
     largest = 0.0
     for r in range(m):
-        largest = max(largest, abs(k.velocity[2 * r]))
+        largest = max(largest, abs(k.velocity[r, 0]))
     return float(largest)
 
 
@@ -195,7 +187,7 @@ def are_kept(k: Any, m: int) -> bool:
     """Whether the velocities of the rows in force are rounding."""
     kept = True
     for r in range(m):
-        kept = kept and abs(k.velocity[2 * r]) <= WITHIN_ROUNDING * k.velocity[2 * r + 1]
+        kept = kept and abs(k.velocity[r, 0]) <= WITHIN_ROUNDING * k.velocity[r, 1]
     return bool(kept)
 
 
@@ -203,7 +195,7 @@ def are_kept(k: Any, m: int) -> bool:
 def slow_down(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any) -> float:
     """The least change of the speeds that takes the velocities of the rows away, as ``_solve``."""
     for r in range(rows[0]):
-        k.b[r] = -k.velocity[2 * r]
+        k.b[r] = -k.velocity[r, 0]
     return float(_solve(k, rows, shortest, state, stage, work))
 
 
@@ -211,16 +203,16 @@ def slow_down(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: A
 def _name_tails(k: Any, m: int) -> None:
     """Where records are that have all columns, one behind the other."""
     for r in range(m):
-        k.tail[r] = k.at.records + r * record_size(k.n) + 2 * k.n
+        k.tail[r] = (r + 1) * record_size(k.n) - record_tail_size()
 
 
 @native_inline
 def _least_pivot(k: Any, rows: Any) -> float:
     """The least share of a row's square that those before it leave, as the compiled solution has found it."""
     m, _, capacity = rows
-    at, least = solution_places(capacity, k.n), math.inf
+    pivot, least = solution_at(k.found, 0, capacity, k.n).pivot, math.inf
     for r in range(m):
-        least = min(least, k.found[at.pivot + r] / _record(k, r, SQUARE))
+        least = min(least, pivot[r] / _tail(k, r).square[0])
     return float(least)
 
 
@@ -229,20 +221,20 @@ def load_rows(k: Any, a: Any, rows: Any, slides: bool, rest: Any, stage: Any, wo
     """The factor of M and the records of the rows in force, without friction, at the state of the arrays."""
     m, which, _ = rows
     k.mode[0] = 0
-    call_block(k, FACTOR, a.state, vector_at(rest, 0, 0), k.given, stage, work)
+    call_block(k, FACTOR, a.state, vector_at(rest, 0, 0), k.given.whole, stage, work)
     load_records(k, a.state, stage, work)
     if slides:
-        take_friction_out(k, note_groups(k, stage))
+        take_friction_out(k, note_groups(k))
     elif which != NONE:
         _name_tails(k, m)
     else:
-        note_groups(k, stage)
+        note_groups(k)
 
 
 @native_inline
-def _record(k: Any, r: int, number: int) -> float:
-    """A number of the record of a row in force."""
-    return float(k.given[k.tail[r] + number])
+def _tail(k: Any, r: int) -> Any:
+    """Return the RecordTail of an active row."""
+    return record_tail_at(k.given.records, k.tail[r])
 
 
 @native_inline
@@ -252,30 +244,28 @@ def _solve(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any)
     go by islands, where lambda is the shortest if that is asked for.
     """
     m, which, capacity = rows
-    size, least = record_size(k.n), math.inf
     for r in range(m):
-        k.given[k.tail[r] + B] = k.b[r]
-    clear(vector_at(work, k.given_at + k.at.scaled, k.n))
+        _tail(k, r).b[0] = k.b[r]
+    clear(k.given.scaled)
     if which != NONE:
-        clear(vector_at(work, k.given_at + k.at.records + m * size, (capacity - m) * size))
-        call_block(k, which, state, k.given, k.found, stage, work)
+        clear_records(k, m, capacity)
+        call_block(k, which, state, k.given.whole, k.found, stage, work)
         least = _least_pivot(k, rows)
         if least > INDEPENDENT:
             return float(least)
-    _, least = solve_islands(k, note_groups(k, stage), shortest, (INDEPENDENT, REPEATED, math.inf, math.inf))
-    call_block(k, SUBSTITUTION, state, k.given, k.found, stage, work)
+    _, least = solve_islands(k, note_groups(k), shortest, (INDEPENDENT, REPEATED, math.inf, math.inf))
+    call_block(k, SUBSTITUTION, state, k.given.whole, k.found, stage, work)
     return float(least)
 
 
 @native_inline
-def _residual(block: Any, counted: Any, held: Any, a: Any, rest: Any, stage: Any, work: Any) -> float:
+def _residual(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> float:
     """The residual of the configuration, zero where a row is not in force, behind what is held; its largest entry."""
-    closings, largest = block[CLOSINGS], 0.0
-    residual, rows = held[closings:], integers_at(stage, HEADER + a.f.order.size, closings)
+    residual, value, rows, largest = c.held.found, c.held.value, a.lists.rows_of_residuals, 0.0
     call(a, CONFIGURATION, rest, stage, work, residual)
     for place in range(residual.size):
-        counts = counted[rows[place]] == 1 and held[place] == held[place]
-        residual[place] = residual[place] - held[place] if counts else 0.0
+        counts = c.counted[rows[place]] == 1 and value[place] == value[place]
+        residual[place] = residual[place] - value[place] if counts else 0.0
         if largest == largest and not abs(residual[place]) <= largest:
             largest = abs(residual[place])
     return float(largest)
@@ -287,30 +277,28 @@ def _correct_coordinates(c: Any, a: Any, k: Any, rows: Any, rest: Any, stage: An
 
     Where it did not, the state of the arrays is scratch.
     """
-    closings, n, nq, at = c.block[CLOSINGS], k.n, k.nq, scratch_places(a.head)
-    u, before, slope = vector_at(work, at.s, n), vector_at(work, at.q, nq), vector_at(work, at.slope, nq)
-    row_of, residual = integers_at(stage, HEADER + n, closings), c.held[closings:]
-    quaternions = integers_at(stage, HEADER + n + a.head[RESIDUALS], a.head[QUATERNIONS])
-    name_rows(k, stage)
+    n, nq, s = k.n, k.nq, scratch_of(a.head, work)
+    u, before, slope, row_of = s.s, s.q, s.slope, a.lists.rows_of_residuals
+    name_rows(k)
     for j in range(n):
         u[j] = a.state[1 + nq + j]
     size, gains = math.inf, True
     for _ in range(TURNS):
         for r in range(rows[0]):
             k.b[r], k.loose[k.row[r]] = 0.0, r
-        for place in range(closings):
+        for place in range(row_of.size):
             if c.counted[row_of[place]] == 1:
-                k.b[k.loose[row_of[place]]] = -residual[place]
+                k.b[k.loose[row_of[place]]] = -c.held.found[place]
         if not _solve(k, rows, False, a.state, stage, work) > INDEPENDENT:
             return False
         for j in range(n):
-            a.state[1 + nq + j] = k.found[j]
+            a.state[1 + nq + j] = k.udot[j]
         call(a, KINEMATICS, rest, stage, work, slope)
         for i in range(nq):
             before[i] = a.state[1 + i]
             a.state[1 + i] += slope[i]
-        normalise(a.state[1:], quaternions)
-        found = _residual(c.block, c.counted, c.held, a, rest, stage, work)
+        normalise(a.state[1:], a.lists.quaternions)
+        found = _residual(c, a, rest, stage, work)
         if not found < size:
             for i in range(nq):
                 a.state[1 + i] = before[i]

@@ -19,21 +19,10 @@ from typing import Any
 from kane.native.algebra import RANK_TOLERANCE, factor_positive, solve_factored
 from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import (
-    BILATERAL,
-    CANDIDATES,
-    CHANGING,
     COULOMB,
-    FRICTION,
     HELD,
     NONE,
-    NORMAL,
-    NUMBERS,
     SLIDING,
-    STATIC,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
     UNBOUNDED,
 )
 
@@ -119,16 +108,16 @@ def _find_null_space(c: Any) -> int:
     for row in range(m):
         # Of each row: the equation that it is solved from, NONE yet, or that it does not count.
         c.l[row] = float(NONE) if c.counted[row] == 1 else float(NONE - 1)
-    for k in range(c.block[CANDIDATES]):
-        if c.changing[k * CHANGING + STATUS] == SLIDING and c.table[k * TABLE + NORMAL] != NONE:
-            c.l[c.table[k * TABLE + NORMAL]] = float(NONE - 1)
+    for k in range(c.block.constraints):
+        if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
+            c.l[c.table.normal[k]] = float(NONE - 1)
     for row in range(m):
         size = 0.0
         for j in range(n):
-            size += c.every[row * n + j] * c.every[row * n + j]
+            size += c.every.A[row, j] * c.every.A[row, j]
         c.path[BOUND, row] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
         for j in range(n):
-            c.E[j, row] = c.every[row * n + j] * c.path[BOUND, row]
+            c.E[j, row] = c.every.A[row, j] * c.path[BOUND, row]
     while rank < n:
         most, pivot, chosen = RANK_TOLERANCE, NONE, NONE
         for row in range(m):
@@ -185,25 +174,25 @@ def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
 
     Of parts the first is that it pushes, the second that friction holds it.
     """
-    row, normal = k * TABLE, c.table[k * TABLE + NORMAL]
-    tangents = c.table[row + TANGENTS] if part == 1 else 0
-    if c.changing[k * CHANGING + STATUS] != HELD or c.table[row + BILATERAL] == 1:
+    normal = c.table.normal[k]
+    tangents = c.table.tangents[k] if part == 1 else 0
+    if c.state.status[k] != HELD or c.table.bilateral[k] == 1:
         return NONE, 0.0, 0.0, 0.0
     if part == 0 and normal == NONE:
         return NONE, 0.0, 0.0, 0.0
-    if part == 1 and (tangents == 0 or c.table[row + FRICTION] == UNBOUNDED):
+    if part == 1 and (tangents == 0 or c.table.friction[k] == UNBOUNDED):
         return NONE, 0.0, 0.0, 0.0
-    static, x, y = c.gaps[k * NUMBERS + STATIC], 0.0, 0.0
-    if part == 0 or c.table[row + FRICTION] == COULOMB:
+    static, x, y = c.gaps.static[k], 0.0, 0.0
+    if part == 0 or c.table.friction[k] == COULOMB:
         bound = _force(c, normal, d, scale, static if part == 1 else 1.0, BOUND)
     else:
         bound = static / scale
         for j in range(d):
             c.path[BOUND, j] = 0.0
     if tangents > 0:
-        x = _force(c, c.table[row + TANGENT], d, scale, 1.0, FIRST)
+        x = _force(c, c.table.tangent[k], d, scale, 1.0, FIRST)
     if tangents > 1:
-        y = _force(c, c.table[row + TANGENT] + 1, d, scale, 1.0, SECOND)
+        y = _force(c, c.table.tangent[k] + 1, d, scale, 1.0, SECOND)
     return tangents, bound, x, y
 
 
@@ -211,7 +200,7 @@ def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
 def _least_margin(c: Any, d: int, scale: float) -> float:
     """The least of mu N - |f| and N of all that is held, over the scale."""
     margin = math.inf
-    for k in range(c.block[CANDIDATES]):
+    for k in range(c.block.constraints):
         for part in range(2):
             tangents, bound, x, y = _read_bound(c, k, part, d, scale)
             if tangents != NONE:
@@ -232,7 +221,7 @@ def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> N
             c.path[STEP, i] = -weight * WEIGHT * c.path[X, i]
         c.H[d, d] = 1.0 / (left * left)
         c.path[STEP, d] = weight - 1.0 / left
-        for k in range(c.block[CANDIDATES]):
+        for k in range(c.block.constraints):
             for part in range(2):
                 _add_barrier(c, k, part, d, scale)
         for j in range(d + 1):

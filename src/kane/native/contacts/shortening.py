@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
-from kane.native.contacts.blocks import BLOCK, FIRST, PUSHES
 from kane.native.contacts.complementarity import (
     ADOPTABLE,
     CHANGES,
@@ -33,7 +32,7 @@ NO_WAY, SHARES, MOVES = range(3)
 
 @native_kernel
 def shorten(p: Any) -> None:
-    """Lead a solution of a Complementarity to the shortest one in reach; a and ``shift`` are those of its end."""
+    """Lead the solution of a ReactionProblem to the shortest one in reach; a and ``shift`` are those of its end."""
     scale_rows(p, 1.0)
     share, way, steps = 1.0, MOVES, 0
     while way != NO_WAY and steps < STEPS:
@@ -78,18 +77,18 @@ def _take_step(p: Any, share: float) -> int:
         opens = _opens(p, rounding)
     reach = share
     for k in range(p.bound.size):
-        row = p.blocks[BLOCK * k + FIRST]
-        if p.blocks[BLOCK * k + PUSHES] == 1 and p.place[row] >= 0 and p.step[p.place[row]] < p.least[k]:
+        row = p.row[k]
+        if p.pushes[k] == 1 and p.place[row] >= 0 and p.step[p.place[row]] < p.least[k]:
             reach = min(reach, (p.f[row] - p.least[k]) / (p.f[row] - p.step[p.place[row]]))
     longest, moved = 0.0, 0.0
     for row in range(p.f.size):
         change = 0.0
         for i in range(count):
-            other = p.place[p.f.size + i]
+            other = p.unknown[i]
             change += p.W[row, other] * (p.step[i] - p.f[other])
         moved = max(moved, abs(p.rho[row] * change))
     for i in range(count):
-        row = p.place[p.f.size + i]
+        row = p.unknown[i]
         longest = max(longest, abs(p.step[i] - p.f[row]))
         p.f[row] += reach * (p.step[i] - p.f[row])
     if not (longest > rounding and reach > 0.0):
@@ -102,8 +101,8 @@ def _opens(p: Any, rounding: float) -> bool:
     """Mark contacts as parting that take their least and that the step would make pull; whether there are any."""
     found = False
     for k in range(p.bound.size):
-        row, least = p.blocks[BLOCK * k + FIRST], p.least[k]
-        if p.blocks[BLOCK * k + PUSHES] == 1 and p.place[row] >= 0 and p.f[row] <= least + rounding:
+        row, least = p.row[k], p.least[k]
+        if p.pushes[k] == 1 and p.place[row] >= 0 and p.f[row] <= least + rounding:
             if p.step[p.place[row]] < least - rounding:
                 p.shift[row], found = least - 2.0 * rounding, True
     return found

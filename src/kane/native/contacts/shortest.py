@@ -17,7 +17,7 @@ def solve_shortest(p: Any, count: int) -> None:
 
     Unknowns that have no pivot left are put last. With the others, y of x and B of those, each solution is y - B z, z.
     """
-    K, x, order = p.K, p.x, p.place[2 * p.f.size :]
+    K, x, order = p.K, p.x, p.pivots
     largest, rank, last = 0.0, 0, count
     for j in range(count):
         order[j] = j

@@ -50,8 +50,8 @@ from kane.native.explicit import fixed_step
 from kane.native.haptics.factors import factor, lower, solve, upper
 from kane.native.haptics.tangent import find_rows, friction, project, restrict
 from kane.native.haptics.turning import quaternion_of, spring_torque, turn_between
-from kane.native.memory import remember
 from kane.native.modes import AGAIN, STANDS, cut_step, has_guards, is_full, look_at_end
+from kane.native.slip_directions import remember
 from kane.native.state import is_finite, normalise
 from kane.native.step import begin_step, end_step, settle_end
 

@@ -12,22 +12,8 @@ from typing import Any
 
 from kane.native.arrays import RHS
 from kane.native.call import call_program, native_inline
-from kane.native.contacts.header import (
-    CANDIDATES,
-    CHANGING,
-    HELD,
-    NONE,
-    NORMAL,
-    OPEN,
-    SLIDING,
-    STATUS,
-    TABLE,
-    TANGENT,
-    TANGENTS,
-    block_at,
-    changing_at,
-    table_at,
-)
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import HELD, NONE, OPEN, SLIDING
 from kane.native.haptics.factors import lower
 
 # A row of which orthogonalisation leaves less than this part depends on those before it.
@@ -79,15 +65,13 @@ def find_rows(p: Any, system: Any, A: Any) -> int:
         count = _add_row(p, A, row, count)
     if p.reactions == 0:
         return count
-    head = system.headers[system.mode[RHS + 1] :]
-    block = head[block_at(head) :]
-    table, changing = head[table_at(head) :], head[changing_at(head, block[CANDIDATES]) :]
-    for k in range(block[CANDIDATES]):
-        status, of = changing[k * CHANGING + STATUS], table[k * TABLE :]
-        if status != OPEN and of[NORMAL] != NONE:
-            count = _add_row(p, A, of[NORMAL], count)
+    c = constants_of(system.headers[system.mode[RHS + 1] :])
+    for k in range(c.block.constraints):
+        status, normal, tangent = c.state.status[k], c.table.normal[k], c.table.tangent[k]
+        if status != OPEN and normal != NONE:
+            count = _add_row(p, A, normal, count)
         if status == HELD:
-            for row in range(of[TANGENT], of[TANGENT] + of[TANGENTS]):
+            for row in range(tangent, tangent + c.table.tangents[k]):
                 count = _add_row(p, A, row, count)
     return count
 
@@ -126,21 +110,18 @@ def friction(p: Any, system: Any, A: Any, out: Any) -> bool:
     """The generalized forces of dry friction of what slides, at the state that is set; whether anything does."""
     if p.reactions == 0:
         return False
-    head, slides = system.headers[system.mode[RHS + 1] :], False
-    block = head[block_at(head) :]
-    table, changing = head[table_at(head) :], head[changing_at(head, block[CANDIDATES]) :]
-    for k in range(block[CANDIDATES]):
-        slides = slides or changing[k * CHANGING + STATUS] == SLIDING
+    c, slides = constants_of(system.headers[system.mode[RHS + 1] :]), False
+    for k in range(c.block.constraints):
+        slides = slides or c.state.status[k] == SLIDING
     for j in range(out.size):
         out[j] = 0.0
     if not slides:
         return False
     stage = system.stages[system.mode[RHS + 1] :]
     call_program(p.reactions, system.state, system.inputs, stage, p.forces, system.work)
-    for k in range(block[CANDIDATES]):
-        of = table[k * TABLE :]
-        if changing[k * CHANGING + STATUS] == SLIDING:
-            for row in range(of[TANGENT], of[TANGENT] + of[TANGENTS]):
+    for k in range(c.block.constraints):
+        if c.state.status[k] == SLIDING:
+            for row in range(c.table.tangent[k], c.table.tangent[k] + c.table.tangents[k]):
                 for j in range(out.size):
                     out[j] += p.forces[row] * A[row * out.size + j]
     return True

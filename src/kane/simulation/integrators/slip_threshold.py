@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.contacts.contact_functions import ContactParts
-from kane.native.contacts.header import BEGUN, CHANGING
+from kane.native.contacts.constants import constants_of
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator
 
@@ -29,6 +29,5 @@ def begun(atol: float) -> float:
 
 def tolerate(project: ArrayFunction | None, stages: NDArray[np.float64], method: Integrator) -> None:
     """Write this speed into the constants of ``project``, (..., n_stage), for models with intermittent constraints."""
-    parts = getattr(project, "parts", None)
-    if isinstance(parts, ContactParts):
-        stages[..., parts.changing][..., BEGUN::CHANGING] = begun(method.settings.get("atol", 0.0))
+    if isinstance(getattr(project, "parts", None), ContactParts):
+        constants_of(stages).state.begun[...] = begun(method.settings.get("atol", 0.0))

@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_selections import SelectionFunctions, SelectionParts
 from kane.dynamics.mode_cache import ModeCache
 from kane.errors import warn
 from kane.native.arrays import SETTLE
-from kane.native.header import HEADER, RANK, UNCHOSEN
+from kane.native.header import UNCHOSEN
 from kane.native.modes import enter
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -22,6 +20,7 @@ from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
+from kane.simulation.projection import put_selection, selection_in
 from kane.simulation.results.record import Record
 
 
@@ -44,9 +43,10 @@ class ChoiceSwitching(ModeSource):
     def renew(self, integration: IntegratorState) -> None:
         if integration.slow is not None:
             return
-        parts, order = self._functions.parts, self._order
+        parts = self._functions.parts
         before = stage_in_force(integration.system, SETTLE, self._functions.pair[1]).copy()
-        rank, columns = int(before.view(np.int64)[RANK]), before.view(np.int64)[order].copy()
+        selection = selection_in(before)
+        rank, columns = int(selection[0]), selection[1:]
         if rank != UNCHOSEN:
             u = self._functions.equations.u
             self.meet([tuple(u[j].name for j in sorted(columns[:rank].tolist()))])
@@ -57,14 +57,9 @@ class ChoiceSwitching(ModeSource):
             enter(integration.system, len(integration.system.automaton.table) - 1)
             # The choice in force goes on in numbers, until the next state that is settled finds its expressions.
             stage = stage_in_force(integration.system, SETTLE, newest.pair[1])
-            stage.view(np.int64)[RANK], stage.view(np.int64)[order] = rank, columns
+            put_selection(stage, selection)
             stage[newest.parts.numerical] = before[parts.numerical]
             enter(integration.system, len(integration.system.automaton.table) - 1)
-
-    @property
-    def _order(self) -> slice:
-        """Where in a stage the columns of u stand, dependent ones first."""
-        return slice(HEADER, HEADER + len(self._functions.equations.u))
 
     def met(self, integration: IntegratorState, record: Record) -> Collection[tuple[str, ...]]:
         return [tuple(mode.removesuffix(DEPENDENT_SUFFIX).split(", ")) for mode in record.modes]

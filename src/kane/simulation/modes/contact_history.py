@@ -12,7 +12,9 @@ from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state
-from kane.native.contacts.header import ALONG, CHANGING, KINETIC, OPEN, SLIDING, STATUS
+from kane.native.contacts.constants import constants_of
+from kane.native.contacts.header import OPEN, SLIDING
+from kane.native.memory.views import Transition, transition_at
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.projection import UNSETTLED
@@ -48,14 +50,13 @@ class ContactHistory:
     @property
     def after(self) -> NDArray[np.int8]:
         """The status of each candidate behind each change."""
-        return self.notes[:, self.notes.shape[1] - len(self._intermittent) :].astype(np.int8)
+        return noted(self._functions(0), self.notes).statuses.astype(np.int8)
 
     @property
     def _began(self) -> Array:
         """The direction of slip of each candidate behind each change, and none, (1 + changes, candidates, 2)."""
         nc = len(self._intermittent)
-        found = self.notes[:, self.notes.shape[1] - 3 * nc : self.notes.shape[1] - nc].reshape(-1, nc, 2)
-        return np.concatenate([found, np.zeros((1, nc, 2))])
+        return np.concatenate([noted(self._functions(0), self.notes).directions, np.zeros((1, nc, 2))])
 
     def statuses(self, count: int) -> NDArray[np.int8]:
         """The status of each candidate at each of so many records: that behind the last change before it."""
@@ -103,7 +104,7 @@ class ContactHistory:
             residuals = at.residuals(behind[rows], found[rows])
             require_kept(functions, record.states[rows], np.maximum(*residuals))
             worst[rows] = np.column_stack([x.max(axis=1, initial=0.0) for x in residuals])
-            rubs = (behind[rows] == SLIDING) & (at.numbers[..., KINETIC] > 0.0)
+            rubs = (behind[rows] == SLIDING) & (at.gaps.kinetic > 0.0)
             slips[rows] = np.where(rubs[..., None], at.slips, np.nan)
         return worst, slips
 
@@ -125,20 +126,26 @@ class ContactHistory:
         return np.where(which >= 0, values[which, np.arange(len(of))], np.nan)
 
 
+def noted(f: ContactFunctions, notes: Array) -> Transition:
+    """The notes of changes, which are all that "change" gives behind its status, as a Transition without a state."""
+    e, missing = f.equations, np.zeros((len(notes), 1))
+    return transition_at(np.concatenate([missing, notes], axis=1), 0, len(e.intermittents), len(e.constraints), 0, 0)
+
+
 def _forces(
     f: ContactFunctions, record: Record, rows: NDArray[np.int64], mode: tuple[NDArray[np.int8], Array]
 ) -> Array:
     """The forces of all rows at some records, with statuses and the directions in which slip began there."""
     statuses, began = mode
-    places = f.changing.start + CHANGING * np.arange(statuses.shape[1])
-    along, work = places[:, None] + [ALONG, ALONG + 1], np.zeros(max(f.project.n_work, f.reactions.n_work))
+    work = np.zeros(max(f.project.n_work, f.reactions.n_work))
     stages = np.tile(f.project.stage(record.parameters), (len(rows), 1))
-    stages.view(np.int64)[:, places + STATUS], stages[:, along] = statuses, 0.0
+    state = constants_of(stages).state
+    state.status[:], state.along[:] = statuses, 0.0
     given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.project.n_rest]), stages
     # Finds directions of slip and independent speeds, which reactions then read in the same stages.
     each_state(f.project.address, *given, np.zeros((len(rows), f.project.n_out)), work)
-    known = stages[:, along].any(axis=2, keepdims=True)
-    stages[:, along] = np.where(known, stages[:, along], began)
+    known = state.along.any(axis=2, keepdims=True)
+    state.along[:] = np.where(known, state.along, began)
     found = np.zeros((len(rows), f.reactions.n_out))
     each_state(f.reactions.address, *given, found, work)
     return found

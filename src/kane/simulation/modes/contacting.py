@@ -25,13 +25,11 @@ from kane.native.arrays import (
     StateEquation,
     Vector,
 )
-from kane.native.contacts.blocks import change_places
+from kane.native.contacts.constants import constants_of
 from kane.native.contacts.header import (
     BOUNCED,
-    CHANGING,
     DELETED,
     ENDLESS,
-    GAP,
     HALTED,
     IMPOSED,
     JAMMED,
@@ -40,12 +38,11 @@ from kane.native.contacts.header import (
     OPEN,
     REVERSED,
     SLIPPED,
-    STATUS,
     STUCK,
 )
 from kane.native.contacts.impulses import TOUCHING as CLOSED
 from kane.native.contacts.passing import STEPPED
-from kane.native.header import HEADER, RANK
+from kane.native.memory.views import ContactState, GapTerms
 from kane.native.modes import enter
 from kane.simulation.driver import Outcome
 from kane.simulation.events.event import Event, Occurrence
@@ -53,12 +50,13 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_history import ContactHistory, require_kept
+from kane.simulation.modes.contact_history import ContactHistory, noted, require_kept
 from kane.simulation.modes.happened import happened
 from kane.simulation.modes.passing import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
+from kane.simulation.projection import put_selection, selection_in
 from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.results.record import Record
 
@@ -107,9 +105,12 @@ class ContactSwitching(ModeSource):
     def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
         mode_source = before.problem.mode_source
         if isinstance(mode_source, ContactSwitching):
-            known = dict(zip(mode_source._names, mode_source._changing(before), strict=True))
-            for name, now in zip(self._names, self._changing(integration), strict=True):
-                now[:] = known.get(name, now)
+            known, old, new = mode_source._names, mode_source._state(before), self._state(integration)
+            for k, name in enumerate(self._names):
+                if name in known:
+                    i = known.index(name)
+                    new.status[k], new.armed[k], new.begun[k] = old.status[i], old.armed[i], old.begun[i]
+                    new.along[k] = old.along[i]
             values = dict(zip(mode_source._holding, mode_source._held(before), strict=True))
             held = self._held(integration)
             held[:] = [values.get(name, now) for name, now in zip(self._holding, held, strict=True)]
@@ -128,10 +129,9 @@ class ContactSwitching(ModeSource):
         """That of the mode in force, in the memory of a march."""
         return stage_in_force(integration.system, SETTLE, self._at(integration.problem.key).functions.project)
 
-    def _changing(self, integration: IntegratorState) -> NDArray[np.int64]:
+    def _state(self, integration: IntegratorState) -> ContactState:
         """Status, direction of slip and what counts as a change, of each candidate of a march, in its memory."""
-        changing = self._at(integration.problem.key).functions.changing
-        return self._stage(integration).view(np.int64)[changing].reshape(-1, CHANGING)
+        return constants_of(self._stage(integration)).state
 
     @property
     def _holding(self) -> list[str]:
@@ -140,9 +140,8 @@ class ContactSwitching(ModeSource):
 
     def _held(self, integration: IntegratorState) -> NDArray[np.float64]:
         """What these rows of a march hold, in its memory."""
-        f = self._at(integration.problem.key).functions
-        first = f.parts.held.start + len(f.equations.closing)
-        return np.asarray(self._stage(integration)[first : first + len(f.equations.held)])
+        closing = len(self._at(integration.problem.key).functions.equations.closing)
+        return constants_of(self._stage(integration)).held.value[closing:]
 
     def check(self, problem: InitialValueProblem, course: Course, x: Vector) -> None:
         """See ``ModeSource``.
@@ -157,14 +156,14 @@ class ContactSwitching(ModeSource):
                 f"{course.until:.9g} s; what an impact has lost cannot be found again"
             )
         functions = self._at(problem.key).functions
-        numbers = _numbers(functions, course.start, x[None, :], problem.parameters)[0]
-        for c, row in zip(functions.equations.intermittents, numbers, strict=True):
-            if not row[GAP] >= -START_GAP_TOLERANCE:
-                raise ModelError(describe_penetration(problem.dyn, c.name, float(row[GAP])))
+        gaps = _gaps(functions, course.start, x[None, :], problem.parameters).gap[0]
+        for c, gap in zip(functions.equations.intermittents, gaps.tolist(), strict=True):
+            if not gap >= -START_GAP_TOLERANCE:
+                raise ModelError(describe_penetration(problem.dyn, c.name, gap))
 
     def doubted(self, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.bool_]:
-        numbers = _numbers(self._at(0).functions, t, x, parameters)
-        return np.asarray(~(numbers[..., GAP] >= -START_GAP_TOLERANCE).all(axis=1))
+        gaps = _gaps(self._at(0).functions, t, x, parameters).gap
+        return np.asarray(~(gaps >= -START_GAP_TOLERANCE).all(axis=1))
 
     def refusal(self, integration: IntegratorState, outcome: Outcome) -> str:
         automaton, functions = integration.system.automaton, self._at(integration.problem.key).functions
@@ -186,13 +185,13 @@ class ContactSwitching(ModeSource):
     def _active(self, integration: IntegratorState) -> list[str]:
         """Names of the candidates that touch or are in force where a march stands."""
         functions = self._at(integration.problem.key).functions
-        numbers = _numbers(functions, integration.time, integration.x[None, :], integration.problem.parameters)[0]
+        gaps = _gaps(functions, integration.time, integration.x[None, :], integration.problem.parameters).gap[0]
         gapped = [c.normal is not None for c in functions.equations.intermittents]
-        touches = (numbers[:, GAP] <= CLOSED) & np.array(gapped)
+        touches = (gaps <= CLOSED) & np.array(gapped)
         return [name for name, on in zip(self._names, touches | (self.mode(integration) != OPEN), strict=True) if on]
 
     def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
-        return self._changing(integration)[:, STATUS].astype(np.int8)
+        return self._state(integration).status.astype(np.int8)
 
     @property
     def intermittents(self) -> Sequence[str]:
@@ -223,10 +222,9 @@ class ContactSwitching(ModeSource):
     def told(self, integration: IntegratorState, record: Record) -> Record:
         history = self._history(integration)
         statuses = history.statuses(len(record.states))
-        f = self._at(0).functions
-        fresh = f.parts.expected[f.changing].reshape(-1, CHANGING)
+        fresh = constants_of(self._at(0).functions.parts.expected).state.status
         reactions = history.reactions(record, statuses)[:, self._first :]
-        contact_log = self._story(integration, fresh[:, STATUS], statuses, reactions)
+        contact_log = self._story(integration, fresh, statuses, reactions)
         worst, slips = history.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
         kept = np.column_stack([np.maximum(worst, permanent), integration.notes()])
@@ -250,12 +248,10 @@ class ContactSwitching(ModeSource):
             self.problem(integration.problem.key).join(integration)
             enter(integration.system, len(integration.system.automaton.table) - 1)
             # The mode, what it holds and the choice of speeds lie in the same places as before.
-            stage, nq = (
-                stage_in_force(integration.system, SETTLE, here.functions.project),
-                len(here.posed.layout.coordinates),
-            )
-            order, moving = slice(HEADER, HEADER + len(integration.x) - nq), here.functions.parts.moving
-            stage[RANK], stage[order], stage[moving] = kept[RANK], kept[order], kept[moving]
+            stage = stage_in_force(integration.system, SETTLE, here.functions.project)
+            moving = here.functions.parts.moving
+            stage[moving] = kept[moving]
+            put_selection(stage, selection_in(kept))
             enter(integration.system, len(integration.system.automaton.table) - 1)
 
     def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
@@ -280,19 +276,17 @@ class ContactSwitching(ModeSource):
         """What has happened since the first record, at which the mode was this one."""
         history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
         nq, changes, notes, after = len(eqs.q), history.changes, history.notes, history.after
-        nc, m = len(eqs.intermittents), len(eqs.constraints)
-        at = change_places(nc, m, nx - nq, nq)
-        first = at.impulses - at.status - 1 + self._first
-        impulses = notes[:, first : first + m - self._first]
-        noted = notes[:, [place - at.status - 1 for place in (at.cause, at.kind)]].astype(np.int64)
-        told, causes, kinds = happened(noted, np.vstack([mode, after]), self._struck(impulses))
+        found = noted(self._at(0).functions, notes)
+        impulses = found.impulses[:, self._first :]
+        why = np.concatenate([found.cause, found.kind], axis=1).astype(np.int64)
+        told, causes, kinds = happened(why, np.vstack([mode, after]), self._struck(impulses))
         # Kinetic energy is told once, with the first of what happened at once.
-        lost = np.where(np.diff(told, prepend=-1) > 0, notes[told, at.energy_lost - at.status - 1], 0.0)
+        lost = np.where(np.diff(told, prepend=-1) > 0, found.energy_lost[told, 0], 0.0)
         states = self._in_declared(integration, changes)[told]
         return ContactLog(
             intermittents=tuple(self._names),
             rows=tuple(row.name for c in eqs.intermittents for row in c.rows),
-            of=np.repeat(np.arange(nc), [len(c.rows) for c in eqs.intermittents]),
+            of=np.repeat(np.arange(len(eqs.intermittents)), [len(c.rows) for c in eqs.intermittents]),
             statuses=statuses,
             reactions=reactions,
             times=changes[told, CHANGE_TIME],
@@ -323,8 +317,6 @@ class ContactSwitching(ModeSource):
         return ContactHistory(integration, lambda key: self._at(key).functions)
 
 
-def _numbers(
-    functions: ContactFunctions, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """What the candidates' numbers are at many states, (states, candidates, NUMBERS)."""
-    return RowsAt(functions, np.column_stack([np.full(len(x), t), x]), parameters).numbers
+def _gaps(functions: ContactFunctions, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> GapTerms:
+    """Gap, signs and coefficients of the candidates at many states, (states, candidates) each."""
+    return RowsAt(functions, np.column_stack([np.full(len(x), t), x]), parameters).gaps

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import Vector
-from kane.native.blocks import constraint_places
-from kane.native.contacts.header import HELD, NUMBERS, OPEN
+from kane.native.contacts.header import HELD, OPEN
+from kane.native.memory.views import GapTerms, constraint_rows_at, gap_terms_at
 
 Array = NDArray[np.float64]
 
@@ -32,11 +32,11 @@ class RowsAt:
     parameters: Vector
 
     @cached_property
-    def numbers(self) -> Array:
-        """Gap, signs and coefficients of each candidate, (states, candidates, NUMBERS)."""
+    def gaps(self) -> GapTerms:
+        """Gap, signs and coefficients of each candidate, (states, candidates) each."""
         program = self.functions.parts.gaps
         found = program(self.states, np.zeros(program.n_rest), program.stage(self.parameters))
-        return found.reshape(len(self.states), -1, NUMBERS)
+        return gap_terms_at(found, 0, len(self.functions.equations.intermittents))
 
     @cached_property
     def configuration(self) -> Array:
@@ -49,7 +49,7 @@ class RowsAt:
         """A u + b of all rows, (states, rows)."""
         eqs, program = self.functions.equations, self.functions.parts.programs[0]
         values = program(self.states, np.zeros(program.n_rest), program.stage(self.parameters))
-        return np.asarray(values[:, constraint_places(len(eqs.constraints), len(eqs.u)).motion :])
+        return constraint_rows_at(values, 0, len(eqs.constraints), len(eqs.u)).motion
 
     @property
     def held(self) -> Array:

@@ -15,19 +15,17 @@ from typing import Any
 
 from kane.native.arrays import AT_END, CLOCK, PASSED, SETTLE
 from kane.native.call import native_inline
-from kane.native.contacts.header import ALONG, BEGUN, CHANGING, changing_at
-
-native_inline(changing_at)
+from kane.native.contacts.constants import constants_of
+from kane.native.memory.views import contact_state_at
 
 
 @native_inline
 def remember(system: Any, clock: Any) -> None:
     """Keep what the end of a step may change, before it is settled."""
     kept, least = clock[_kept_at(system) :], system.settling.least
-    candidates, first = _directions(system, kept.size)
+    candidates, state = _state_of(system, kept.size)
     for k in range(candidates):
-        kept[2 * k] = system.stages[first + k * CHANGING]
-        kept[2 * k + 1] = system.stages[first + k * CHANGING + 1]
+        kept[2 * k], kept[2 * k + 1] = state.along[k, 0], state.along[k, 1]
     for i in range(least.size if kept.size > 0 else 0):
         kept[2 * candidates + i] = least[i]
 
@@ -36,7 +34,7 @@ def remember(system: Any, clock: Any) -> None:
 def recall(system: Any, clock: Any, looks: Any) -> None:
     """Take back what the end of a step has changed that is not to stand.
 
-    The direction of a slip that is slower there than BEGUN stays. Friction across such a slip is viscous, so that a
+    The direction of a slip that is slower there than ``begun`` stays. Friction across such a slip is viscous, so that a
     load that turns moves it further than it slips along, and with the old direction the next try would stop it.
 
     Args:
@@ -45,12 +43,11 @@ def recall(system: Any, clock: Any, looks: Any) -> None:
         looks: the guards at LOOKS within the step. At its end a guard of tangents that slip is the slip that is left.
     """
     kept, least = clock[_kept_at(system) :], system.settling.least
-    candidates, first = _directions(system, kept.size)
+    candidates, state = _state_of(system, kept.size)
     ends = (AT_END + 1) * system.automaton.guards.out.size - 2 * candidates
     for k in range(candidates):
-        at = first + k * CHANGING
-        if looks[ends + 2 * k + 1] >= system.stages[at + BEGUN - ALONG]:
-            system.stages[at], system.stages[at + 1] = kept[2 * k], kept[2 * k + 1]
+        if looks[ends + 2 * k + 1] >= state.begun[k]:
+            state.along[k, 0], state.along[k, 1] = kept[2 * k], kept[2 * k + 1]
     for i in range(least.size if kept.size > 0 else 0):
         least[i] = kept[2 * candidates + i]
 
@@ -62,9 +59,9 @@ def _kept_at(system: Any) -> int:
 
 
 @native_inline
-def _directions(system: Any, size: int) -> Any:
-    """Return the number of candidates whose directions are kept, and the place of the first direction in the stages."""
-    start, candidates = system.mode[SETTLE + 1], max(size - system.settling.least.size, 0) // 2
+def _state_of(system: Any, size: int) -> Any:
+    """Return the number of candidates whose directions are kept, and their ContactState."""
+    candidates = max(size - system.settling.least.size, 0) // 2
     if candidates == 0:
-        return 0, 0
-    return candidates, start + changing_at(system.headers[start:], candidates) + ALONG
+        return 0, contact_state_at(system.stages, 0, 0)
+    return candidates, constants_of(system.stages[system.mode[SETTLE + 1] :]).state

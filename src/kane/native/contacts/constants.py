@@ -1,0 +1,50 @@
+"""The constants of a model with intermittent constraints, as views of the stage."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kane.native.call import native_inline
+from kane.native.embedding import lists_of, scratch_of
+from kane.native.memory.views import (
+    constraint_header_at,
+    contact_block_at,
+    contact_scratch_at,
+    contact_state_at,
+    contact_table_at,
+    held_residuals_at,
+)
+
+
+class ContactConstants(NamedTuple):
+    """Views of the stage.
+
+    Attributes:
+        head, lists: ConstraintHeader and ConstraintLists.
+        block, table: ContactBlock and ContactTable.
+        state, held: ContactState and HeldResiduals, which change in a run.
+    """
+
+    head: Any
+    lists: Any
+    block: Any
+    table: Any
+    state: Any
+    held: Any
+
+
+@native_inline
+def constants_of(stage: Any) -> Any:
+    """Return the ContactConstants of a stage, a pointer or an array."""
+    head = constraint_header_at(stage, 0)
+    lists = lists_of(stage, head)
+    block = contact_block_at(stage, lists.end)
+    table = contact_table_at(stage, block.end, block.constraints)
+    state = contact_state_at(stage, table.end, block.constraints)
+    return ContactConstants(head, lists, block, table, state, held_residuals_at(stage, state.end, block.closings))
+
+
+@native_inline
+def contact_scratch_of(head: Any, constraints: Any, work: Any) -> Any:
+    """Return the ContactScratch of a model with this header and number of intermittent constraints."""
+    return contact_scratch_at(work, scratch_of(head, work).end, head.rows, head.speeds, constraints)

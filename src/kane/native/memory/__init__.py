@@ -1,0 +1,1 @@
+"""Memory of compiled programs and kernels, declared once; views and a page of docs are generated from it."""
