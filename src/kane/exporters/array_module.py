@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kane.codegen.emit.jax import emit_jax
-from kane.codegen.emit.numpy import emit_numpy
+from kane.codegen.emit.jax import JAX
+from kane.codegen.emit.numpy import NUMPY
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations
 
@@ -22,7 +22,7 @@ class NumPySource(Exporter):
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
         programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
-        text = emit_numpy(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
+        text = NUMPY.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
         return {f"{file_stem(equations)}.py": text}
 
 
@@ -35,5 +35,5 @@ class JAXSource(Exporter):
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
         programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
-        text = emit_jax(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
+        text = JAX.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
         return {f"{file_stem(equations)}_jax.py": text}

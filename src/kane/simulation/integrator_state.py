@@ -102,6 +102,11 @@ class IntegratorState:
     near: str = ""
 
     @property
+    def step_arguments(self) -> tuple[StateEquation, tuple[Tables, Tables, Sampling], Course, Watch, Store]:
+        """First arguments of the native loops of steps."""
+        return self.system, self.tables, self.course, self.watch, self.store
+
+    @property
     def x(self) -> Vector:
         """The state [q, u] at ``time``."""
         return self.store.x

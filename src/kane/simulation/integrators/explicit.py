@@ -56,21 +56,9 @@ class Explicit(Integrator):
         """Coefficients of the method."""
 
     def advance(self, integration: IntegratorState, steps: int) -> Status:
-        scheme = self._scheme()
-        integration.make_room(steps, len(scheme.nodes))
-        status = march_explicit(
-            integration.system,
-            integration.tables,
-            integration.course,
-            integration.watch,
-            integration.store,
-            scheme,
-            steps,
-        )
-        return Status(status)
-
-    def _scheme(self) -> Scheme:
-        return scheme(self)
+        arrays = scheme(self)
+        integration.make_room(steps, len(arrays.nodes))
+        return Status(march_explicit(*integration.step_arguments, arrays, steps))
 
 
 class Adaptive(Explicit):
