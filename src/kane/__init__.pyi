@@ -119,13 +119,13 @@ from kane.model.shapes import *
 from kane.model.wheel import Wheel as Wheel
 from kane.simulation.events.event import Event as Event
 from kane.simulation.events.event import Occurrence as Occurrence
+from kane.simulation.follow import FollowedMotion as FollowedMotion
 from kane.simulation.follow import follow as follow
 from kane.simulation.inputs.input_plan import Held as Held
 from kane.simulation.inputs.input_plan import Interpolated as Interpolated
 from kane.simulation.inputs.sampled import Sampled as Sampled
 from kane.simulation.integrators import *
 from kane.simulation.modes.charts import Charts as Charts
-from kane.simulation.results.followed_motion import FollowedMotion as FollowedMotion
 from kane.simulation.results.trajectory import Trajectory as Trajectory
 from kane.simulation.simulate import simulate as simulate
 from kane.simulation.stepper import Stepper as Stepper

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
@@ -14,9 +16,45 @@ from kane.expression.number_arguments import numbers
 from kane.formulation.parameter_bounds import given_parameters
 from kane.simulation.inputs.prescribed_motion import courses, speeds_along
 from kane.simulation.projection import Constraints
-from kane.simulation.results.followed_motion import FollowedMotion
 from kane.simulation.results.record import Record
+from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.state_layout import Layout
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class FollowedMotion(Trajectory):
+    """Prescribed motion with its generalized forces: a trajectory with accelerations and forces."""
+
+    @property
+    def udot(self) -> NDArray[Any]:
+        """Generalized accelerations, (times, n)."""
+        return self._values("udot")
+
+    @property
+    def forces(self) -> NDArray[Any]:
+        """M udot + bias, the generalized forces that inputs must supply, (times, n) [N m or N]."""
+        return self._values("forces")
+
+    @property
+    def inputs(self) -> NDArray[Any]:
+        """Inputs that produce the motion, (times, inputs).
+
+        Raises:
+            ModelError: the motion does not determine the inputs; use ``forces``.
+        """
+        reason = self._run.attributes.get("inputs_undetermined")
+        if reason:
+            raise ModelError(str(reason))
+        return super().inputs
+
+    def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
+        """Plot over time as ``Trajectory.plot``; by default coordinates and generalized forces."""
+        from kane.simulation.results.trajectory_plot import picture  # imported late: needs matplotlib
+
+        return picture(self, names, variables=("q", "forces"), inputs=inputs, events=events)
+
 
 FORCE_UNITS = {"rad/s": "N m", "m/s": "N"}
 

@@ -1,9 +1,10 @@
-"""What constraints that come and go have done in a march: statuses, forces and residuals at its records."""
+"""Statuses, forces and residuals of intermittent constraints at the records of a run, and their transitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,21 @@ from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state
-from kane.native.contacts.header import ALONG, CHANGING, KINETIC, OPEN, SLIDING, STATUS
+from kane.native.contacts.header import (
+    ALONG,
+    BOUNCED,
+    CHANGING,
+    DELETED,
+    HELD,
+    IMPOSED,
+    KINETIC,
+    NOTHING,
+    OPEN,
+    SLIDING,
+    SLIPPED,
+    STATUS,
+    STUCK,
+)
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.projection import UNSETTLED
@@ -160,3 +175,27 @@ def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None
             f"{off[lost[0], k]:.6g}, as where what is in force contradicts itself as "
             "time goes on; delete one before the other is imposed"
         )
+
+
+def happened(
+    noted: NDArray[np.int64], statuses: NDArray[Any], struck: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return transition, constraint and kind of every event; the cause of a transition is its first event.
+
+    Args:
+        noted: cause and kind of each transition, (transitions, 2).
+        statuses: before the first transition and after each, (1 + transitions, constraints).
+        struck: whether an impact pushed a constraint, (transitions, constraints).
+    """
+    before, after = statuses[:-1], statuses[1:]
+    kinds = np.full(after.shape, NOTHING)
+    kinds[(before == OPEN) & (after != OPEN)] = IMPOSED
+    kinds[(before != OPEN) & (after == OPEN)] = DELETED
+    kinds[(before == HELD) & (after == SLIDING)] = SLIPPED
+    kinds[(before == SLIDING) & (after == HELD)] = STUCK
+    kinds[(after == OPEN) & struck] = BOUNCED
+    caused = np.flatnonzero(noted[:, 0] >= 0)
+    kinds[caused, noted[caused, 0]] = noted[caused, 1]
+    change, constraint = np.nonzero(kinds)
+    order = np.lexsort((constraint, constraint != noted[change, 0], change))
+    return change[order], constraint[order], kinds[change, constraint][order]

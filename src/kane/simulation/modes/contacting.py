@@ -53,8 +53,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_history import ContactHistory, require_kept
-from kane.simulation.modes.happened import happened
+from kane.simulation.modes.contact_history import ContactHistory, happened, require_kept
 from kane.simulation.modes.passing import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt

@@ -24,8 +24,8 @@ from kane.machine.forks import tell_of_forks, working
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
 from kane.model.contacts import IntermittentConstraint
-from kane.model.contacts.imposition import Imposition
 from kane.model.contacts.intermittent_constraint import parts_named
+from kane.model.contacts.switch import Imposition
 from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
 from kane.simulation.initial_value_problem import InitialValueProblem
