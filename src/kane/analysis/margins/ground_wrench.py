@@ -21,7 +21,7 @@ from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.momentum import momentum, outer_wrench
 from kane.formulation.tree.spatial import minus
-from kane.geometry.scalars import Triple, cross, is_zero
+from kane.geometry.scalars import Triple, cross, is_zero, subtract_vectors
 from kane.simulation.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def ground_wrench(equations: Equations) -> tuple[Expr, ...]:
         system = equations.system
         momenta = total_time_derivative(equations.baked_in(momentum(system)), motion(equations))
         loads = equations.baked_in(outer_wrench(system, equations.applied.wrenches))
-        return tuple(x - y for x, y in zip(momenta, loads, strict=True))
+        return subtract_vectors(momenta, loads)
 
 
 def motion(equations: Equations) -> dict[Expr, Expr]:

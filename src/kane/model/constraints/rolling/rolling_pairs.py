@@ -8,14 +8,13 @@ from typing import Any
 from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import cross, folded
+from kane.geometry.scalars import cross, folded, scaled, subtract_vectors
 from kane.model.constraints.constraint import Row
 from kane.model.constraints.relative import (
     angular_velocity_in,
     measure_numbers,
     position,
     scalar_product,
-    subtract_vectors,
     velocity,
     velocity_in,
 )
@@ -30,7 +29,7 @@ def sphere_rolling_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Row]:
     """Return (v_BC - r w_BA x n) . t = 0 for two directions t of the plane, and p_PC . n = r."""
     B, C, n = plane.body, sphere.centre, plane.unit_normal.components
     v, w = velocity_in(B, plane.point, C, B), angular_velocity_in(B, C.body, B)
-    slip = subtract_vectors(v, tuple(sphere.radius * x for x in cross(w, n)))
+    slip = subtract_vectors(v, scaled(sphere.radius, cross(w, n)))
     height = scalar_product(position(plane.point, C, B), n) - sphere.radius
     rows = [Row(f"no slip {k}", motion=scalar_product(slip, t)) for k, t in enumerate(normals(plane.normal), start=1)]
     return [*rows, Row("touch", configuration=height, motion=scalar_product(v, n))]

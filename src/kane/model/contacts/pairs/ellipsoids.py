@@ -18,11 +18,11 @@ from collections.abc import Sequence
 
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, scaled
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
-from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection, scaled
+from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Cylinder, Disk, Ellipsoid
 
