@@ -21,7 +21,7 @@ from kane.formulation.quantities.programs import program
 from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.recursive.measures import images
-from kane.model.checks import near
+from kane.model.checks import require_known
 
 # Tolerance for the relative error of one step; runs of seconds then keep nine digits.
 PAGE_STEP_TOLERANCE = 1e-11
@@ -130,8 +130,7 @@ def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> li
     places = {leaf.name: ("input", i) for i, leaf in enumerate(equations.inputs)}
     places |= {leaf.name: ("parameter", i) for i, leaf in enumerate(equations.parameters)}
     for name, span in given.items():
-        if name not in places:
-            raise ModelError(f"there is no input or parameter {shown(name)} for a slider; {near(name, list(places))}")
+        require_known(name, places, "input or parameter", " for a slider")
         kind, place = places[name]
         value = float(values[name])
         low, high = _usual(kind, value) if span is None else _span(name, span)

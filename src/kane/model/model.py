@@ -14,7 +14,7 @@ from kane.expression.number_arguments import require, text
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.scalars import Triple
 from kane.model.body import Body, BodyFrame, triple_of_model
-from kane.model.checks import near, own_body, require_fixed, require_tree, require_word
+from kane.model.checks import own_body, require_fixed, require_known, require_tree, require_word
 from kane.model.connection import Connection, fixed_pose, joint_symbols, title_of
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed, row_from_expression
@@ -376,8 +376,7 @@ class Model(IntermittentDeclarations):
         """
         known = [n for c in self.connections for n in c.coordinate_names]
         for n in names:
-            if not isinstance(n, str) or n not in known:
-                raise ModelError(f"there is no coordinate {shown(n)}; {near(n, known)}")
+            require_known(n, known, "coordinate")
         if len(set(names)) != len(names):
             raise ModelError(f"a coordinate is named twice in {names}; name each once")
         self.coordinate_order = names

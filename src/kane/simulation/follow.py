@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
-from kane.expression.number_arguments import numbers
+from kane.errors import ModelError
+from kane.expression.number_arguments import numbers, require
 from kane.formulation.parameter_bounds import given_parameters
 from kane.simulation.inputs.prescribed_motion import courses, speeds_along
 from kane.simulation.projection import Constraints
@@ -79,8 +79,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
         ModelError: a coordinate is not prescribed, or in a form without derivatives; no speeds produce the motion; or
             the motion does not satisfy the constraints.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"follow needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
+    require(dyn, Dynamics, "follow needs Dynamics, as kane.build(equations) returns")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     at = _times(times)
     values = given_parameters(dyn.equations, parameters)

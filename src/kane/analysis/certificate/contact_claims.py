@@ -28,6 +28,7 @@ from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
+from kane.geometry.quaternion import normalise_quaternions
 from kane.native.contacts.header import GAP, HELD, KINETIC, NUMBERS, OPEN, SLIDING, STATIC
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.rk8 import RK8
@@ -145,8 +146,7 @@ class ContactRuns:
         for _ in range(declared.count):
             for trial in range(GUESSES):
                 q = np.array(eqs.neutral) + random.normal(size=len(eqs.q))
-                for start in eqs.quaternions:
-                    q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+                normalise_quaternions(q, eqs.quaternions)
                 try:
                     state = assemble(declared.dyn, q=q, u=random.normal(size=len(eqs.u)), t=0.0)
                     yield self._run(self._regular(state.q), state.u, random.normal(size=len(eqs.inputs)))

@@ -25,6 +25,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
+from kane.geometry.quaternion import normalise_quaternions
 from kane.geometry.scalars import dot
 
 # Number of guesses from which a state that satisfies the constraints is sought; the claim fails if all fail.
@@ -104,8 +105,7 @@ class Declared:
         for _ in range(self.count):
             for trial in range(GUESSES):
                 q = self._middle + self._spread * random.normal(size=len(eqs.q))
-                for start in eqs.quaternions:
-                    q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+                normalise_quaternions(q, eqs.quaternions)
                 try:
                     t = float(times.uniform(0.0, 1.0))
                     state = assemble(self.dyn, q=q, u=random.normal(size=len(eqs.u)), t=t)

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.changed_charts import ChartedLeg
 from kane.analysis.sensitivities.retrace import Retraced, retraced
@@ -27,16 +26,16 @@ from kane.analysis.sensitivities.variations import (
     direct_columns,
     forward,
 )
+from kane.array_types import Array
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require, words
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.results.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 # So near the last time, as a share of it, has an event to be at which the run ended.
 NEAR_EVENT = 1e-6
 # A displacement along the constraints changes a coordinate that it should by 1 but for this; else it cannot.
@@ -311,8 +310,7 @@ def sensitivities(
         raise ModelError(f"wrt={shown(list(names))} names something twice; name it once")
     parts = {e.q[start + k] for start in e.quaternions for k in range(4)}
     for name in names:
-        if name not in leaves:
-            raise ModelError(f"there is no parameter, coordinate, speed or input {name!r}; {near(name, list(leaves))}")
+        require_known(name, leaves, "parameter, coordinate, speed or input")
         if leaves[name] in parts:
             raise ModelError(
                 f"{name!r} is a part of a quaternion and cannot be varied by itself; vary an angle of a "

@@ -12,17 +12,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
+from kane.geometry.quaternion import normalise_quaternions
 from kane.native.arrays import Scheme
 from kane.native.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
 from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.integrators.explicit import Explicit, dense_weights, scheme
 
-Array = NDArray[np.float64]
 # Steps whose stages are derived at once: some megabytes.
 CHUNK = 256
 
@@ -105,8 +105,7 @@ class ModeSlopes:
 
     def _unit(self, x: Array) -> Array:
         x = x.copy()
-        for start in self.dyn.equations.quaternions:
-            x[:, start : start + 4] /= np.linalg.norm(x[:, start : start + 4], axis=1, keepdims=True)
+        normalise_quaternions(x, self.dyn.equations.quaternions)
         return x
 
     def _onto_constraints(self, t: Array, x: Array) -> Affine:

@@ -32,7 +32,7 @@ from kane.formulation.tree.loads import per_input, without_inputs
 from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.spatial import times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, dot, is_zero
+from kane.geometry.scalars import Triple, is_zero
 
 # Measure rows of the three components of a vector, None for zero components. A vector, with the row of each component.
 _Places: TypeAlias = Sequence["int | None"]
@@ -121,10 +121,7 @@ class ExplicitRoute(Route):
     def _inertia(self, udot: Sequence[Any]) -> Iterator[_OnRows]:
         """Yield I alpha + w x I w on the rows of w, and m a on the rows of v."""
         speeds, (_, turning, pushing) = self._speeds, self._standing
-        natural = [
-            dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
-        ]
-        motion = Accelerations(self.velocities, natural, self._ground)
+        motion = Accelerations(self.velocities, speeds.natural_accelerations(udot), self._ground)
         for k, member in enumerate(self._tree.members[1:], start=1):
             yield turning[k], inertia_torque(motion, k)
             if not is_zero(member.body.mass):

@@ -30,7 +30,7 @@ from kane.formulation.tree.body_tree import BodyTree, body_tree
 from kane.formulation.tree.speeds import Speeds, leaves_of
 from kane.formulation.witnesses.path_kinematics import PathKinematics
 from kane.formulation.witnesses.path_loads import forces_and_torques, generalized_efforts, with_values
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.model import Model
 
 SPEEDS = ("model", "paper")
@@ -120,8 +120,7 @@ class PathTables:
         named = {leaf.name: leaf for leaf in (*self.inputs, *self.parameters)}
         require(values, Mapping | None, "values are a dict by the names of inputs and parameters")
         for name, value in (values or {}).items():
-            if name not in named:
-                raise ModelError(f"there is no input or parameter {shown(name)}; {near(name, list(named))}")
+            require_known(name, named, "input or parameter")
             known[named[name]] = number(value, f"the value of {name!r}")
         time, q_leaves, u_leaves = self.state
         at, moving = numbers(q, "q must be numbers"), numbers(u, "u must be numbers")

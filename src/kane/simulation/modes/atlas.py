@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kane.array_types import Array
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.operations import COORDINATE
@@ -87,7 +85,7 @@ class Atlas:
                     found[place.u] = chart.speeds(q, x[None, place.u], other[None])[0]
         return found
 
-    def declared(self, states: NDArray[np.float64], key: int, last: Vector) -> NDArray[np.float64]:
+    def declared(self, states: Array, key: int, last: Vector) -> Array:
         """A course of states x = [q, u] in these charts, (times, nx), in declared ones, beginning at ``last``."""
         found = states.copy()
         for place in self.places:

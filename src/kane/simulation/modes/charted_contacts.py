@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
@@ -81,7 +80,7 @@ class ChartedContactSwitching(ContactSwitching):
         own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "numerical")}
         return replace(declared, **own)
 
-    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
         nx, times = len(integration.x), changes[:, CHANGE_TIME]
         states = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx].copy()
         carried = np.flatnonzero(changes[:, KEY_BEFORE] != changes[:, KEY_AFTER])

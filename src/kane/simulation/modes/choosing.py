@@ -12,7 +12,6 @@ from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_selections import SelectionFunctions, SelectionParts
 from kane.dynamics.mode_cache import ModeCache
-from kane.errors import warn
 from kane.native.arrays import SETTLE
 from kane.native.header import HEADER, RANK, UNCHOSEN
 from kane.native.modes import enter
@@ -71,8 +70,6 @@ class ChoiceSwitching(ModeSource):
 
     def meet(self, modes: Iterable[tuple[str, ...]]) -> None:
         self._met.meet(modes)
-        for failure in self._met.failures():
-            warn(failure)
 
     def told(self, integration: IntegratorState, record: Record) -> Record:
         met, known = self.met(integration, record), self._functions.known

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
@@ -38,7 +39,6 @@ from kane.simulation.state_layout import Layout
 TOGETHER = 64
 # A change by which coordinates and speeds change by less has only put them onto the rows in force.
 ROUNDING = 1e-12
-Array = NDArray[np.float64]
 
 
 class ContactHistory:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
@@ -98,9 +99,7 @@ class ContactSwitching(ModeSource):
         """See ``ModeSource``: what sticks at rest, and is in force in a fresh stage, takes no velocity away here."""
         return self._at(problem.key).begun(state, system.inputs, problem.parameters)
 
-    def begun(
-        self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
         return self._at(0).begun(states, inputs, parameters)
 
     def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
@@ -123,7 +122,7 @@ class ContactSwitching(ModeSource):
         eqs = self._at(0).functions.equations
         return len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
 
-    def _stage(self, integration: IntegratorState) -> NDArray[np.float64]:
+    def _stage(self, integration: IntegratorState) -> Array:
         """That of the mode in force, in the memory of a march."""
         return stage_in_force(integration.system, SETTLE, self._at(integration.problem.key).functions.project)
 
@@ -137,7 +136,7 @@ class ContactSwitching(ModeSource):
         """Names of the rows that hold the configuration as it was found."""
         return [row.name for row in self._at(0).functions.equations.held]
 
-    def _held(self, integration: IntegratorState) -> NDArray[np.float64]:
+    def _held(self, integration: IntegratorState) -> Array:
         """What these rows of a march hold, in its memory."""
         f = self._at(integration.problem.key).functions
         first = f.parts.held.start + len(f.equations.closing)
@@ -161,7 +160,7 @@ class ContactSwitching(ModeSource):
             if not row[GAP] >= -START_GAP_TOLERANCE:
                 raise ModelError(describe_penetration(problem.dyn, c.name, float(row[GAP])))
 
-    def doubted(self, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def doubted(self, t: float, x: Array, parameters: Array) -> NDArray[np.bool_]:
         numbers = _numbers(self._at(0).functions, t, x, parameters)
         return np.asarray(~(numbers[..., GAP] >= -START_GAP_TOLERANCE).all(axis=1))
 
@@ -215,7 +214,7 @@ class ContactSwitching(ModeSource):
     def stepped_over(self, integration: IntegratorState) -> str:
         return without_end(integration, self._changes(integration))
 
-    def _changes(self, integration: IntegratorState) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _changes(self, integration: IntegratorState) -> tuple[Array, Array]:
         history = self._history(integration)
         return history.changes, history.notes
 
@@ -274,7 +273,7 @@ class ContactSwitching(ModeSource):
         integration: IntegratorState,
         mode: NDArray[Any],
         statuses: NDArray[np.int8],
-        reactions: NDArray[np.float64],
+        reactions: Array,
     ) -> ContactLog:
         """What has happened since the first record, at which the mode was this one."""
         history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
@@ -305,11 +304,11 @@ class ContactSwitching(ModeSource):
             u=states[:, nx + nq :],
         )
 
-    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
         """The states before and behind changes of a march, (changes, 2 nx), in the coordinates that were declared."""
         return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(integration.x)]
 
-    def _struck(self, impulses: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _struck(self, impulses: Array) -> NDArray[np.bool_]:
         """Whether each candidate was pushed by an impact, (changes, candidates), from the impulses of the rows."""
         found, row = np.zeros((len(impulses), len(self._names)), bool), 0
         for k, c in enumerate(self._at(0).functions.equations.intermittents):
@@ -322,8 +321,6 @@ class ContactSwitching(ModeSource):
         return ContactHistory(integration, lambda key: self._at(key).functions)
 
 
-def _numbers(
-    functions: ContactFunctions, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _numbers(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> Array:
     """What the candidates' numbers are at many states, (states, candidates, NUMBERS)."""
     return RowsAt(functions, np.column_stack([np.full(len(x), t), x]), parameters).numbers

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import (
     CHANGE_FOUND,
@@ -35,7 +35,7 @@ from kane.simulation.mode_table import stage_in_force
 # The first such step has this share of the run, each one that follows at once so many times as much, up to so many. One
 # follows at once where the run has come no farther than so many lengths of the last.
 SHARE, LONGER, IN_A_ROW, FARTHER = 2.0**-26, 8.0, 6, 10.0
-Changes = tuple[NDArray[np.float64], NDArray[np.float64]]
+Changes = tuple[Array, Array]
 
 
 def step_over(integration: IntegratorState, functions: ContactFunctions, changes: Changes) -> bool:

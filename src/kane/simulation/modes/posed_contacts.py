@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
 from kane.dynamics.mode_cache import ModeCache
-from kane.errors import warn
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
 
@@ -47,14 +46,10 @@ class PosedContacts:
         return True
 
     def meet(self, modes: Iterable[tuple[int, ...]]) -> None:
-        """Have modes compiled that were met, and warn of those that could not be."""
+        """Have the modes compiled that a run encountered; see ``ModeCache.meet``."""
         self._met.meet(modes)
-        for failure in self._met.failures():
-            warn(failure)
 
-    def begun(
-        self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
         """States x = [q, u] on the permanent constraints, from [t, q, u]."""
         permanent = self.posed.project
         assert permanent is not None

@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import Vector
 from kane.native.blocks import constraint_places
 from kane.native.contacts.header import HELD, NUMBERS, OPEN
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
