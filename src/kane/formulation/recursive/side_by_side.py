@@ -188,7 +188,7 @@ def links(count: int, width: int) -> Routine:
 
 
 def sums(count: int, width: int, hanging: int) -> Routine:
-    """What is beyond every joint: of the links beside it, and of so many that hang on them elsewhere."""
+    """Return the routine that sums over the links beyond every joint, with ``hanging`` sums of branches elsewhere."""
     more = {f"total{k}": width for k in range(hanging)}
     at = Routine(f"kane_sums{count}_{hanging}", plain={"all": 1, **more})
     found = [_beyond(at, "own", k, more, count=count, width=width) for k in range(OWN_NUMBERS)]

@@ -1,4 +1,4 @@
-"""A problem whose constraints come and go, in the coordinates of its equations."""
+"""Initial value problem with intermittent constraints, in the coordinates of its equations."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from kane.simulation.inputs.closed_loop import with_laws
 
 
 class PosedContacts:
-    """A problem, and the native functions of its equations, of which more and more modes are compiled.
+    """Initial value problem and native functions of its equations, to which compiled modes are added over time.
 
     Attributes:
-        posed: the problem without what comes and goes.
-        functions: as they are in force.
+        posed: the problem without intermittent constraints.
+        functions: current native functions.
     """
 
     def __init__(self, posed: InitialValueProblem, charts: ChartPrograms | None = None) -> None:
-        """Of a problem; with what changes its charts, where something does."""
+        """Take a problem, and the programs that change its charts, if any."""
         dyn, laws = posed.dyn, posed.plan.expressions
         functions = contact_functions(with_laws(dyn, laws) if laws else dyn)
         assert functions is not None
-        # Equations with laws in them are those of this run alone.
+        # Equations that contain input expressions belong to this run only.
         self._met = ModeCache(functions) if laws else dyn.derived("met modes", lambda: ModeCache(functions))
         self.posed, self._charts = posed, charts
         self._taken, self.functions = functions, functions
@@ -38,7 +38,7 @@ class PosedContacts:
         self.functions = functions.in_charts(self._charts) if self._charts else functions
 
     def renewed(self) -> bool:
-        """Whether there are newer functions, which are then in force."""
+        """Use the newest native functions; return whether there are newer ones."""
         newest = self._met.functions
         if newest is self._taken:
             return False
@@ -50,7 +50,7 @@ class PosedContacts:
         self._met.meet(modes)
 
     def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
-        """States x = [q, u] on the permanent constraints, from [t, q, u]."""
+        """Project states [t, q, u] onto the permanent constraints; return x = [q, u]."""
         permanent = self.posed.project
         assert permanent is not None
         return np.array(permanent(states, inputs, permanent.stage(parameters))[..., : states.shape[-1] - 1])
