@@ -97,11 +97,11 @@ from kane.formulation.search.decoupling import decoupling_speeds as decoupling_s
 from kane.formulation.witnesses.lagrange import lagrange as lagrange
 from kane.formulation.witnesses.path_tables import path_tables as path_tables
 from kane.geometry.rotation import Rotation as Rotation
-from kane.importers.dh.conventions import AngelesDH as AngelesDH
-from kane.importers.dh.conventions import DHConvention as DHConvention
-from kane.importers.dh.conventions import ModifiedDH as ModifiedDH
-from kane.importers.dh.conventions import StandardDH as StandardDH
+from kane.importers.dh.dh import AngelesDH as AngelesDH
+from kane.importers.dh.dh import DHConvention as DHConvention
 from kane.importers.dh.dh import DHLink as DHLink
+from kane.importers.dh.dh import ModifiedDH as ModifiedDH
+from kane.importers.dh.dh import StandardDH as StandardDH
 from kane.importers.dh.dh import from_dh as from_dh
 from kane.importers.example_robot_data import example_robot as example_robot
 from kane.importers.mjcf.mjcf import load_mjcf as load_mjcf
