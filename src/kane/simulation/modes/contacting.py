@@ -1,4 +1,4 @@
-"""Constraints that come and go as modes: one row of the table; their statuses lie in the stage that programs share."""
+"""Intermittent constraints as modes: one row of the table, with the statuses in the constants that programs share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
@@ -53,8 +54,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_history import ContactHistory, require_kept
-from kane.simulation.modes.happened import happened
+from kane.simulation.modes.contact_history import ContactHistory, happened, require_kept
 from kane.simulation.modes.passing import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
@@ -77,17 +77,17 @@ KINDS = {
 
 
 class ContactSwitching(ModeSource):
-    """A run of a model with constraints that come and go."""
+    """Mode source of a run with intermittent constraints."""
 
     shares_stage = (RHS, GUARDS, CHANGE)
     slopes_with_guards = True
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
-        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
+        """Take Dynamics with inputs, parameters and events, as ``simulate`` does."""
         self._each = {0: PosedContacts(InitialValueProblem.of(dyn, inputs, parameters, events))}
 
     def _at(self, key: int) -> PosedContacts:
-        """The problem in the charts of a key."""
+        """Return the problem in the charts of a key."""
         return self._each[key]
 
     def problem(self, key: int) -> InitialValueProblem:
@@ -96,12 +96,10 @@ class ContactSwitching(ModeSource):
         return replace(posed, guards=f.guards, change=f.change, mode_source=self)
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
-        """See ``ModeSource``: what sticks at rest, and is in force in a fresh stage, takes no velocity away here."""
+        """See ``ModeSource``; constraints that stick at rest do not change velocities here."""
         return self._at(problem.key).begun(state, system.inputs, problem.parameters)
 
-    def begun(
-        self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
         return self._at(0).begun(states, inputs, parameters)
 
     def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
@@ -120,26 +118,26 @@ class ContactSwitching(ModeSource):
 
     @property
     def _first(self) -> int:
-        """How many rows are permanent."""
+        """Number of permanent rows."""
         eqs = self._at(0).functions.equations
         return len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
 
-    def _stage(self, integration: IntegratorState) -> NDArray[np.float64]:
-        """That of the mode in force, in the memory of a march."""
+    def _stage(self, integration: IntegratorState) -> Array:
+        """Return the constants of the current mode in the memory of a run."""
         return stage_in_force(integration.system, SETTLE, self._at(integration.problem.key).functions.project)
 
     def _changing(self, integration: IntegratorState) -> NDArray[np.int64]:
-        """Status, direction of slip and what counts as a change, of each candidate of a march, in its memory."""
+        """Return status, slip direction and transition counter of each constraint, in the memory of a run."""
         changing = self._at(integration.problem.key).functions.changing
         return self._stage(integration).view(np.int64)[changing].reshape(-1, CHANGING)
 
     @property
     def _holding(self) -> list[str]:
-        """Names of the rows that hold the configuration as it was found."""
+        """Names of the rows that keep the configuration residual at which they were imposed."""
         return [row.name for row in self._at(0).functions.equations.held]
 
-    def _held(self, integration: IntegratorState) -> NDArray[np.float64]:
-        """What these rows of a march hold, in its memory."""
+    def _held(self, integration: IntegratorState) -> Array:
+        """Return the residuals that these rows keep, in the memory of a run."""
         f = self._at(integration.problem.key).functions
         first = f.parts.held.start + len(f.equations.closing)
         return np.asarray(self._stage(integration)[first : first + len(f.equations.held)])
@@ -148,7 +146,7 @@ class ContactSwitching(ModeSource):
         """See ``ModeSource``.
 
         Raises:
-            ModelError: the run goes back in time, or something begins inside.
+            ModelError: the run goes backwards in time, or starts with a penetration.
         """
         model = problem.layout.model
         if course.until < course.start:
@@ -162,7 +160,7 @@ class ContactSwitching(ModeSource):
             if not row[GAP] >= -START_GAP_TOLERANCE:
                 raise ModelError(describe_penetration(problem.dyn, c.name, float(row[GAP])))
 
-    def doubted(self, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def doubted(self, t: float, x: Array, parameters: Array) -> NDArray[np.bool_]:
         numbers = _numbers(self._at(0).functions, t, x, parameters)
         return np.asarray(~(numbers[..., GAP] >= -START_GAP_TOLERANCE).all(axis=1))
 
@@ -184,7 +182,7 @@ class ContactSwitching(ModeSource):
         return refusal(functions.equations, automaton.changed, self._active(integration))
 
     def _active(self, integration: IntegratorState) -> list[str]:
-        """Names of the candidates that touch or are in force where a march stands."""
+        """Return the names of the constraints that touch or are active at the current state."""
         functions = self._at(integration.problem.key).functions
         numbers = _numbers(functions, integration.time, integration.x[None, :], integration.problem.parameters)[0]
         gapped = [c.normal is not None for c in functions.equations.intermittents]
@@ -216,7 +214,7 @@ class ContactSwitching(ModeSource):
     def stepped_over(self, integration: IntegratorState) -> str:
         return without_end(integration, self._changes(integration))
 
-    def _changes(self, integration: IntegratorState) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _changes(self, integration: IntegratorState) -> tuple[Array, Array]:
         history = self._history(integration)
         return history.changes, history.notes
 
@@ -249,7 +247,7 @@ class ContactSwitching(ModeSource):
             kept = stage_in_force(integration.system, SETTLE, before.project).copy()
             self.problem(integration.problem.key).join(integration)
             enter(integration.system, len(integration.system.automaton.table) - 1)
-            # The mode, what it holds and the choice of speeds lie in the same places as before.
+            # Contact mode, kept residuals and speed selection have the same places as before.
             stage, nq = (
                 stage_in_force(integration.system, SETTLE, here.functions.project),
                 len(here.posed.layout.coordinates),
@@ -262,7 +260,7 @@ class ContactSwitching(ModeSource):
         return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]
 
     def _numerical(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
-        """The modes met that are not compiled, in words, where some are."""
+        """Describe the modes of a run that are not compiled, if others are."""
         compiled = self._at(0).functions.parts.modes
         if not compiled.expected:
             return ()
@@ -275,9 +273,9 @@ class ContactSwitching(ModeSource):
         integration: IntegratorState,
         mode: NDArray[Any],
         statuses: NDArray[np.int8],
-        reactions: NDArray[np.float64],
+        reactions: Array,
     ) -> ContactLog:
-        """What has happened since the first record, at which the mode was this one."""
+        """Return the contact log since the first record, at which the contact mode was ``mode``."""
         history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
         nq, changes, notes, after = len(eqs.q), history.changes, history.notes, history.after
         nc, m = len(eqs.intermittents), len(eqs.constraints)
@@ -286,7 +284,7 @@ class ContactSwitching(ModeSource):
         impulses = notes[:, first : first + m - self._first]
         noted = notes[:, [place - at.status - 1 for place in (at.cause, at.kind)]].astype(np.int64)
         told, causes, kinds = happened(noted, np.vstack([mode, after]), self._struck(impulses))
-        # Kinetic energy is told once, with the first of what happened at once.
+        # The loss of kinetic energy is recorded once, with the first of simultaneous events.
         lost = np.where(np.diff(told, prepend=-1) > 0, notes[told, at.energy_lost - at.status - 1], 0.0)
         states = self._in_declared(integration, changes)[told]
         return ContactLog(
@@ -306,12 +304,12 @@ class ContactSwitching(ModeSource):
             u=states[:, nx + nq :],
         )
 
-    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The states before and behind changes of a march, (changes, 2 nx), in the coordinates that were declared."""
+    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
+        """Return the states before and after transitions, (transitions, 2 nx), in declared coordinates."""
         return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(integration.x)]
 
-    def _struck(self, impulses: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each candidate was pushed by an impact, (changes, candidates), from the impulses of the rows."""
+    def _struck(self, impulses: Array) -> NDArray[np.bool_]:
+        """Return whether an impact pushed each constraint, (transitions, constraints), from impulses of the rows."""
         found, row = np.zeros((len(impulses), len(self._names)), bool), 0
         for k, c in enumerate(self._at(0).functions.equations.intermittents):
             if c.normal is not None:
@@ -323,8 +321,6 @@ class ContactSwitching(ModeSource):
         return ContactHistory(integration, lambda key: self._at(key).functions)
 
 
-def _numbers(
-    functions: ContactFunctions, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """What the candidates' numbers are at many states, (states, candidates, NUMBERS)."""
+def _numbers(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> Array:
+    """Return the numbers of each constraint at many states, (states, constraints, NUMBERS)."""
     return RowsAt(functions, np.column_stack([np.full(len(x), t), x]), parameters).numbers
