@@ -97,11 +97,11 @@ from kane.formulation.search.decoupling import decoupling_speeds as decoupling_s
 from kane.formulation.witnesses.lagrange import lagrange as lagrange
 from kane.formulation.witnesses.path_tables import path_tables as path_tables
 from kane.geometry.rotation import Rotation as Rotation
-from kane.importers.dh.conventions import AngelesDH as AngelesDH
-from kane.importers.dh.conventions import DHConvention as DHConvention
-from kane.importers.dh.conventions import ModifiedDH as ModifiedDH
-from kane.importers.dh.conventions import StandardDH as StandardDH
+from kane.importers.dh.dh import AngelesDH as AngelesDH
+from kane.importers.dh.dh import DHConvention as DHConvention
 from kane.importers.dh.dh import DHLink as DHLink
+from kane.importers.dh.dh import ModifiedDH as ModifiedDH
+from kane.importers.dh.dh import StandardDH as StandardDH
 from kane.importers.dh.dh import from_dh as from_dh
 from kane.importers.example_robot_data import example_robot as example_robot
 from kane.importers.mjcf.mjcf import load_mjcf as load_mjcf
@@ -119,13 +119,13 @@ from kane.model.shapes import *
 from kane.model.wheel import Wheel as Wheel
 from kane.simulation.events.event import Event as Event
 from kane.simulation.events.event import Occurrence as Occurrence
+from kane.simulation.follow import FollowedMotion as FollowedMotion
 from kane.simulation.follow import follow as follow
 from kane.simulation.inputs.input_plan import Held as Held
 from kane.simulation.inputs.input_plan import Interpolated as Interpolated
 from kane.simulation.inputs.sampled import Sampled as Sampled
 from kane.simulation.integrators import *
 from kane.simulation.modes.charts import Charts as Charts
-from kane.simulation.results.followed_motion import FollowedMotion as FollowedMotion
 from kane.simulation.results.trajectory import Trajectory as Trajectory
 from kane.simulation.simulate import simulate as simulate
 from kane.simulation.stepper import Stepper as Stepper

@@ -14,7 +14,7 @@ from oracles.pinocchio_twin import PinocchioTwin
 from oracles.programs import loaded
 
 import kane
-from kane.codegen.emit.jax import emit_jax
+from kane.codegen.emit.jax import JAX
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.formulation.constraints.embedding import NumericalEmbedding
@@ -141,7 +141,7 @@ def test_derivatives_of_forward_dynamics_are_those_that_jax_finds_in_its_own_sou
     jax.config.update("jax_enable_x64", True)
     equations = kane.formulate(kane.library.stanford_arm())
     dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(1))
-    f = loaded(emit_jax([program(equations, "forward")], name="arm"))["forward"]
+    f = loaded(JAX.source([program(equations, "forward")], name="arm"))["forward"]
     x, parameters = np.concatenate([[state.t], state.q, state.u]), dyn.parameters
     theirs = np.asarray(jax.jacfwd(lambda x: f(x, state.inputs, parameters))(x))
     ours = dyn.derivatives("forward", wrt=("q", "u"))(state.q, state.u, state.inputs)

@@ -6,6 +6,7 @@ import pkgutil
 import pytest
 
 from kane.codegen import emit
+from kane.codegen.emit.array_source import ArrayLanguage
 from kane.expression import text
 from kane.expression.derivative import CHOICES, PARTIALS
 from kane.expression.operations import COST_CLASSES, OPERATIONS, SPLINE
@@ -13,9 +14,13 @@ from kane.expression.traverse import CONSTRUCTORS
 
 COMPUTED = {op for op, row in enumerate(OPERATIONS) if row.arity > 0}
 MODULES = {m.name: importlib.import_module(f"kane.codegen.emit.{m.name}") for m in pkgutil.iter_modules(emit.__path__)}
-# A file that defines emit_<its name> is an emitter.
+# A file that defines emit_<its name>, or an ArrayLanguage, is an emitter.
 # Rows stand in that file, or in one of its operations.
-EMITTERS = [name for name, module in MODULES.items() if hasattr(module, f"emit_{name}")]
+EMITTERS = [
+    name
+    for name, module in MODULES.items()
+    if hasattr(module, f"emit_{name}") or any(isinstance(x, ArrayLanguage) for x in vars(module).values())
+]
 
 
 def test_every_operation_has_a_constructor_and_a_derivative():

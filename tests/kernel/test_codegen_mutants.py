@@ -73,16 +73,13 @@ OF_LEAVES = "a sum that waits for nothing is fused whenever it is there"
 EQUIVALENT = {
     "array_source": {
         "_WIDTH: 110 -> 111": LAYOUT,
-        "_infix: 1 -> 2": PARENTHESES,
         "ArrayWriter.arguments: 0.0 -> 1.0": "the default of what has no effect",
         "ArrayWriter.statements: len(self.tables) + 1 -> len(self.tables)": NAMING,
         "ArrayWriter.statements: 1 -> 2": NAMING,
         "ArrayWriter.layout: False -> True": LAYOUT,
         "_constant: 0 -> 1": PARENTHESES,
     },
-    "c": {
-        "_infix: 1 -> 2": PARENTHESES,
-    },
+    "c": {},
     "trig": {
         "MAX_REDUCED_ANGLE: 1000000.0 -> 2000000.0": "sines are right some way beyond, too",
         "sincos_name: 1 -> 2": NAMING,

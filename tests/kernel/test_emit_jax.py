@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from oracles.programs import every_operation, interpreted, loaded, moving
 
-from kane.codegen.emit.jax import ROWS, emit_jax
-from kane.codegen.emit.numpy import emit_numpy
+from kane.codegen.emit.jax import JAX, ROWS
+from kane.codegen.emit.numpy import NUMPY
 from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.derivative import gradient
@@ -33,7 +33,7 @@ def double_precision():
     jax.config.update("jax_enable_x64", before)
 
 
-def functions(program, emit=emit_jax):
+def functions(program, emit=JAX.source):
     return loaded(emit([program], name="t"))["f"]
 
 
@@ -53,7 +53,7 @@ def test_every_operation_has_the_value_of_the_interpreter():
 def test_compiled_and_mapped_functions_are_the_plain_ones():
     f = functions(moving())
     states = STATE + 0.1 * np.arange(5)[:, None]
-    plain = functions(moving(), emit_numpy)(states, REST, PARAMETERS)
+    plain = functions(moving(), NUMPY.source)(states, REST, PARAMETERS)
     assert np.asarray(f(states, REST, PARAMETERS)).dtype == np.float64
     mapped = jax.jit(jax.vmap(f, in_axes=(0, None, None)))(states, REST, PARAMETERS)
     np.testing.assert_allclose(mapped, plain, rtol=0, atol=ROUNDING)
@@ -84,7 +84,7 @@ def test_choices_and_splines_are_differentiated():
 
 
 def test_without_the_switch_the_module_computes_in_single_precision_as_it_says(tmp_path):
-    source = emit_jax([moving()], name="t", defaults={"m": 3.0, "L1": 0.4, "tau": 1.5})
+    source = JAX.source([moving()], name="t", defaults={"m": 3.0, "L1": 0.4, "tau": 1.5})
     assert "jax_enable_x64" in source
     (tmp_path / "model.py").write_text(source)
     code = "import model; print(model.f([0.1] * 7, [1.5]).dtype)"

@@ -5,10 +5,10 @@ import math
 import sys
 
 import pytest
+from oracles.arena_invariants import check_arena
 
 from kane.expression import construct
 from kane.expression.arena import Arena
-from kane.expression.arena_invariants import check_arena
 from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracles.arena_invariants import check_arena
 
 from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena
-from kane.expression.arena_invariants import check_arena
 from kane.expression.functions import acos, asin, atan2, exp, log, select, sqrt
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from oracles.arena_invariants import check_arena
 
 from kane.errors import ExpressionError
 from kane.expression import derivative
 from kane.expression.arena import Arena
-from kane.expression.arena_invariants import check_arena
 from kane.expression.interpret import interpret
 from kane.expression.operations import (
     ABS,

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 
 import pytest
+from oracles.arena_invariants import check_arena
 
 import kane
 from kane.expression import arena
-from kane.expression.arena_invariants import check_arena
 from kane.expression.node import Expr
 from kane.expression.operations import SIN
 from kane.expression.traverse import reachable

@@ -10,11 +10,12 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
-from kane.expression.number_arguments import numbers
+from kane.errors import ModelError
+from kane.expression.number_arguments import numbers, require
+from kane.geometry.quaternion import normalise_quaternions
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.named_vector import named_vector
 from kane.simulation.state_layout import Layout
 
@@ -86,8 +87,7 @@ def inverse_kinematics(
         ModelError: the arguments are not a pose, the model has constraints, or the body does not reach the pose. The
             message gives the remaining distance.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"inverse_kinematics needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+    require(dyn, Dynamics, "inverse_kinematics needs Dynamics, as kane.build(equations) makes them")
     _require_open(dyn)
     targets, single = _targets(position, orientation)
     point = named_vector(at, ("x", "y", "z"), (0.0, 0.0, 0.0), "component of at")
@@ -95,8 +95,7 @@ def inverse_kinematics(
         raise ModelError(f"body {body.name!r} belongs to another model than {dyn.equations.name!r}")
     name = body.name if isinstance(body, Body) else body
     known = list(dyn.equations.posed)
-    if not isinstance(name, str) or name not in known:
-        raise ModelError(f"there is no body or frame {shown(name)}; {near(name, known)}")
+    require_known(name, known, "body or frame")
     layout = Layout.of(dyn.equations)
     found = layout.initial_state(q, None)[: len(layout.coordinates)]
     search = _Search(dyn, name, point, layout.quaternions, {"t": t, "parameters": parameters})
@@ -175,8 +174,7 @@ class _Search:
         """Return q + qdot(u = du) - qdot(u = 0), with quaternions normalized."""
         rates = self.dyn.kinematics(q, np.stack([du, np.zeros_like(du)]), **self.options)
         moved = q + rates[0] - rates[1]
-        for start in self.quaternions:
-            moved[start : start + 4] /= np.linalg.norm(moved[start : start + 4])
+        normalise_quaternions(moved, self.quaternions)
         return moved
 
 

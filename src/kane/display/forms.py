@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.model.shapes.part import BALL_FORM, BOX_FORM, CYLINDER_FORM, RING_FORM, SQUARE_FORM, TUBE_FORM
 
 ROUND = 40  # corners of a circle
@@ -25,8 +26,8 @@ class Triangles(NamedTuple):
         faces: indices of the three corners, counter-clockwise from outside, (m, 3).
     """
 
-    points: NDArray[np.float64]
-    normals: NDArray[np.float64]
+    points: Array
+    normals: Array
     faces: NDArray[np.int64]
 
 
@@ -46,7 +47,7 @@ def _grid(rows: int, columns: int) -> NDArray[np.int64]:
     return np.stack([np.stack([a, b, c], 1), np.stack([a, c, d], 1)], 1).reshape(-1, 3)
 
 
-def _circle(corners: int = ROUND) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _circle(corners: int = ROUND) -> tuple[Array, Array]:
     angle = np.linspace(0.0, 2 * np.pi, corners + 1)
     return np.cos(angle), np.sin(angle)
 

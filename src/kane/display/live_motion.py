@@ -1,4 +1,4 @@
-"""Data and programs with which a page moves a model: for poses, for sliders, or for integration."""
+"""Data and programs with which a page moves a model (poses, sliders, integration) and draws its forces."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import numpy as np
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
-from kane.display.live_forces import acting_form
 from kane.display.page import Page, scene_form
 from kane.display.scene import Numbers, Scene, poses_at, scene_of
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
+from kane.expression.node import Expr
 from kane.expression.number_arguments import number, words
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
+from kane.formulation.reactions.exerted import Exerted, exerted
+from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.recursive.measures import images
-from kane.model.checks import near
+from kane.model.checks import require_known
 
 # Tolerance for the relative error of one step; runs of seconds then keep nine digits.
 PAGE_STEP_TOLERANCE = 1e-11
@@ -128,8 +130,7 @@ def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> li
     places = {leaf.name: ("input", i) for i, leaf in enumerate(equations.inputs)}
     places |= {leaf.name: ("parameter", i) for i, leaf in enumerate(equations.parameters)}
     for name, span in given.items():
-        if name not in places:
-            raise ModelError(f"there is no input or parameter {shown(name)} for a slider; {near(name, list(places))}")
+        require_known(name, places, "input or parameter", " for a slider")
         kind, place = places[name]
         value = float(values[name])
         low, high = _usual(kind, value) if span is None else _span(name, span)
@@ -274,3 +275,47 @@ def model_page(equations: Equations, *, start: tuple[float, Sequence[float]], pa
     motion = {**motion_form(equations, parameters, {}), "rows": 0}
     more = {"sliders": [s._asdict() for s in shown_sliders], "subtitle": "double click on a slider: back"}
     return page("model", equations, scene, motion, start=start, programs=closing_programs(equations), extra=more)
+
+
+class ActingForm(NamedTuple):
+    """Data for ``Motion.acting`` of the page: acting parts with the indices of their outputs, and the programs."""
+
+    parts: list[dict[str, Any]]
+    reactions: dict[str, int] | None
+    programs: list[Program]
+
+
+def acting_form(equations: Equations, names: Sequence[str], numbers: Numbers) -> ActingForm:
+    """Return forces and torques on bodies per unit multiplier (program "exerted") and multipliers ("reactions").
+
+    Raises:
+        ModelError: a name is unknown, or redundant constraints share its reaction.
+    """
+    found = [exerted(equations, name) for name in names]
+    parts, outputs, first = list[dict[str, Any]](), list[Expr](), 0
+    for one in found:
+        for part in one.parts:
+            place = {"name": one.name, "body": part.body, "at": numbers.of(part.at).tolist()}
+            rows = {"rows": len(part.forces), "first": len(outputs)}
+            parts.append({**place, **rows, "multipliers": first if one.source == "reaction" else None})
+            outputs += [equations.system.arena.lift(x) for v in (*part.forces, *part.torques) for x in v]
+        first += len(one.parts[0].forces) if one.source == "reaction" else 0
+    if not parts:
+        return ActingForm([], None, [])
+    state = (equations.t, *equations.q, *equations.u)
+    program = Program("exerted", outputs, state=state, rest=equations.inputs, parameters=equations.parameters)
+    sizes, programs = _reactions(equations, [one for one in found if one.source == "reaction"])
+    return ActingForm(parts, sizes, [program, *programs])
+
+
+def _reactions(equations: Equations, found: Sequence[Exerted]) -> tuple[dict[str, int] | None, list[Program]]:
+    """Return sizes and program of the reactions."""
+    if not found:
+        return None, []
+    made = reveal_reactions(equations, *(one.name for one in found))
+    if made.indeterminate:
+        shared = ", ".join(made.indeterminate)
+        raise ModelError(
+            f"redundant constraints share {shared}, so these reactions are indeterminate; leave them out of arrows="
+        )
+    return {"own": made.own, "count": len(made.names), "rows": len(made.rows)}, [made.program()]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.display.forms import UNIT_FORM_NAMES, Triangles
 from kane.model.shapes.part import Solid
 
@@ -63,7 +64,7 @@ def _on_grid(form: Triangles, size: float) -> Triangles:
     return Triangles(points[used], np.zeros((len(used), 3)), faces.reshape(-1, 3))
 
 
-def _corners(form: Triangles, of: NDArray[np.int64], count: int, size: float) -> NDArray[np.float64]:
+def _corners(form: Triangles, of: NDArray[np.int64], count: int, size: float) -> Array:
     """Return the corner of each cell: the mean of its corners, moved to the intersection of the planes."""
     middle = np.zeros((count, 3))
     np.add.at(middle, of, form.points)

@@ -18,7 +18,7 @@ from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument, words
 from kane.formulation.equations import Equations
 from kane.model.body import Body, Point
-from kane.model.checks import near
+from kane.model.checks import require_known
 
 # Largest number of values of all runs, which keeps a page below two megabytes; smallest number of times of a run.
 MOST_REPLAY_NUMBERS, FEWEST_REPLAY_TIMES = 220_000, 200
@@ -72,8 +72,7 @@ def replay_page(
     first = runs[0]
     plotted = words(plots, "plots", "names")
     for name in plotted:
-        if name not in first.series:
-            raise ModelError(f"there is no quantity {shown(name)} to plot; {near(name, list(first.series))}")
+        require_known(name, first.series, "quantity", " to plot")
     scene = scene_of(equations, parameters=parameters, q=first.q[0])
     start = first.time[0], [*first.q[0], *(0.0 for _ in equations.u)]
     names = list(dict.fromkeys(arrow.name for arrow in first.arrows))

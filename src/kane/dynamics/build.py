@@ -16,7 +16,7 @@ from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
-from kane.expression.number_arguments import words
+from kane.expression.number_arguments import require, words
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import require_program
 from kane.progress import ProgressBar
@@ -76,8 +76,7 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
             program of a given name.
         CompileError: LLVM cannot generate code for this machine.
     """
-    if not isinstance(equations, Equations):
-        raise ModelError(f"build takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
+    require(equations, Equations, "build takes Equations, which kane.formulate(model) returns")
     given = LLVM() if target is None else target
     compiler = getattr(given, "compile", None)
     if not callable(compiler):

@@ -15,6 +15,7 @@ from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.dynamics.embedded.embedded_quantity import symmetric
 from kane.dynamics.least_solution import least_of_motion
 from kane.formulation.equations import Equations
+from kane.geometry.quaternion import normalise_quaternions
 from kane.native.memory.views import (
     ConstraintRows,
     UnconstrainedTerms,
@@ -158,8 +159,7 @@ class ConstraintTerms:
     def normalised(self, q: Array) -> Array:
         """Return the coordinates with quaternions scaled to unit length."""
         q = q.copy()
-        for start in self.equations.quaternions:
-            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+        normalise_quaternions(q, self.equations.quaternions)
         return q
 
     def values(self, name: str) -> Array:

@@ -362,8 +362,7 @@ class Dynamics(Displayed):
         """Return all parameters with the given ones replaced, shape (..., p); the batches of the values broadcast."""
         if parameters is None:
             return self.parameters
-        if not isinstance(parameters, Mapping):
-            raise ModelError(f"parameters must be a dict of values by name, not {shown(parameters)}")
+        require(parameters, Mapping, "parameters must be a dict of values by name")
         names = [p.name for p in self._equations.parameters]
         given = {}
         for name, value in parameters.items():

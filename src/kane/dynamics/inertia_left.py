@@ -6,15 +6,16 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
+from kane.geometry.quaternion import normalise_quaternions
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
 
-def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
+def require_inertia(dyn: Dynamics, values: Array) -> None:
     """Raise if parameters, (..., p), leave some motion without inertia, so that accelerations do not exist.
 
     Compares the rank of the mass matrix at a random state with its rank at the default values. A massless load on a
@@ -35,12 +36,11 @@ def require_inertia(dyn: Dynamics, values: NDArray[np.float64]) -> None:
             )
 
 
-def _rank(dyn: Dynamics, values: NDArray[np.float64]) -> int:
+def _rank(dyn: Dynamics, values: Array) -> int:
     """Return the rank of the mass matrix at a random state."""
     e = dyn.equations
     q = np.random.default_rng(0).normal(size=len(e.q))
-    for start in e.quaternions:
-        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    normalise_quaternions(q, e.quaternions)
     named = dict(zip((leaf.name for leaf in e.parameters), values, strict=True))
     M = dyn.mass_matrix(q, 0.3, parameters=named)
     return int(np.linalg.matrix_rank(M)) if np.isfinite(M).all() else 0

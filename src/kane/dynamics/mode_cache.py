@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from kane.errors import ModelError
+from kane.errors import ModelError, warn
 from kane.formulation.equations import Equations
 from kane.machine.forks import tell_of_forks, working
 
@@ -58,24 +58,19 @@ class ModeCache(Generic[F]):
         return self._functions
 
     def meet(self, met: Iterable[Any]) -> None:
-        """Submit the modes that are new to the compiling thread."""
+        """Submit the modes that are new to the compiling thread; warn of modes that could not be compiled."""
         for mode in met:
             if mode not in self._asked:
                 self._asked.add(mode)
                 self._pool = self._pool or ThreadPoolExecutor(1, thread_name_prefix="kane modes")
                 self._work.append(self._pool.submit(self._compile, mode))
+        with contextlib.suppress(IndexError):  # pop one by one, because the thread may append meanwhile
+            while True:
+                warn(self._failures.pop(0))
 
     def wait(self) -> None:
         """Wait until all submitted modes are compiled."""
         wait(self._work)
-
-    def failures(self) -> list[str]:
-        """Return and clear the messages about modes that could not be compiled."""
-        found = []
-        with contextlib.suppress(IndexError):  # pop one by one, because the thread may append meanwhile
-            while True:
-                found.append(self._failures.pop(0))
-        return found
 
     def after_fork(self) -> None:
         """Reset the thread in a child process, so that modes not compiled yet can be submitted again."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.model.named_vector import index_of_name
 from kane.native.arrays import Vector
 from kane.simulation.state_layout import Layout
@@ -37,10 +38,10 @@ class Ensemble:
     """
 
     time: Vector
-    q: NDArray[np.float64]
-    u: NDArray[np.float64]
-    inputs: NDArray[np.float64]
-    parameters: NDArray[np.float64]
+    q: Array
+    u: Array
+    inputs: Array
+    parameters: Array
     steps: NDArray[np.int64]
     rejected: NDArray[np.int64]
     failures: Mapping[int, str]
@@ -61,7 +62,7 @@ class Ensemble:
         """Number of trajectories."""
         return len(self.q)
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
+    def __getitem__(self, name: str) -> Array:
         """Return the coordinate or speed of this name in all trajectories, (n, k).
 
         Raises:

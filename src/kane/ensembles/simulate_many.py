@@ -16,6 +16,7 @@ from kane.ensembles.conditions import Conditions, course_of, split_inputs
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.projected_lanes import ProjectedLanes
 from kane.errors import ModelError, shown, warn
+from kane.expression.number_arguments import require
 from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES
@@ -75,8 +76,7 @@ def simulate_many(
     Raises:
         ModelError: an argument is invalid for all trajectories, or every trajectory starts with penetrating bodies.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"simulate_many needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
+    require(dyn, Dynamics, "simulate_many needs Dynamics, as kane.build(equations) returns")
     method = integrator if integrator is not None else RK8()
     if not isinstance(method, Adaptive):
         raise ModelError(

@@ -13,6 +13,7 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
+from kane.geometry.quaternion import normalise_quaternions
 
 # Distance of further starts of Newton's method from the neutral coordinates [rad or m].
 NEWTON_START_OFFSET = 0.3
@@ -72,8 +73,7 @@ def _closed(equations: Equations, q: Array) -> Array:
             break
         step = np.asarray(np.linalg.lstsq(J, -phi, rcond=None)[0], float)
         q = q + _numbers(own, rates, q, step) - _numbers(own, rates, q, still)
-        for start in own.quaternions:
-            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+        normalise_quaternions(q, own.quaternions)
     return q
 
 

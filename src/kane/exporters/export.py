@@ -48,8 +48,7 @@ def export(
             ``without_contacts`` is False.
         FileError: the folder cannot be written.
     """
-    if not isinstance(equations, Equations):
-        raise ModelError(f"export takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
+    require(equations, Equations, "export takes Equations, which kane.formulate(model) returns")
     if not isinstance(exporter, Exporter):
         raise ModelError(f"{shown(exporter)} is not an exporter; give one such as kane.CSource()")
     require(without_contacts, bool, "without_contacts= is True or False")

@@ -48,6 +48,11 @@ def function_row(word: str, parentheses: tuple[str, str] = PARENTHESES) -> Spell
     return lambda *operands: Piece(word + ", ".join(operand.text for operand in operands).join(parentheses))
 
 
+def infix_row(sign: str, binding: int) -> Spelling:
+    """Return the spelling a + b, with parentheses that keep the order of operations: a - (b - c), a + (b + c)."""
+    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
+
+
 def comparison_row(sign: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
     """Return the spelling a < b of a comparison with the given sign, which may be the condition of a select."""
 

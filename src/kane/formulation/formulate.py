@@ -11,6 +11,7 @@ from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embed import embed
 from kane.formulation.constraints.intermittent_rows import intermittent_equations, left_out
@@ -29,7 +30,7 @@ from kane.formulation.speeds.units import units_of_speeds
 from kane.formulation.tree.body_tree import body_tree
 from kane.formulation.tree.loads import forces_in
 from kane.formulation.tree.speeds import leaves_of
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.constraints import Constraint
 from kane.model.contacts import IntermittentConstraint
 from kane.model.model import Model
@@ -58,8 +59,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
             quantity. Also raised if the state ``near`` does not satisfy the constraints, or if fewer constraint rows
             are independent at this state than at neighbouring states.
     """
-    if not isinstance(model, Model):
-        raise ModelError(f"formulate takes a kane.Model, not {shown(model)}")
+    require(model, Model, "formulate takes a kane.Model")
     if near is not None:
         model = snapshot(model)
         model.speed_choice = replace(model.speed_choice, near=read_near(model, near))
@@ -143,13 +143,11 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     Raises:
         ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
     """
-    if not isinstance(equations, Equations):
-        raise ModelError(f"substitute takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
+    require(equations, Equations, "substitute takes Equations, which kane.formulate(model) returns")
     system = equations.system
     leaves = {leaf.name: leaf for leaf in (*equations.parameters, *equations.inputs)}
     for name in values:
-        if name not in leaves:
-            raise ModelError(f"there is no parameter or input {shown(name)}; {near(name, list(leaves))}")
+        require_known(name, leaves, "parameter or input")
     given = {leaves[name]: _lifted(name, value, system.arena) for name, value in values.items()}
     expressions = list(given.values())
     resolved = dict(zip(given, replace_leaves(expressions, images(system, expressions)), strict=True))
@@ -186,8 +184,7 @@ def constrain(
 
     Source: Gillespie 2003, Eqs. 44-46, 64.
     """
-    if not isinstance(equations, Equations):
-        raise ModelError(f"constrain takes Equations, which kane.formulate(model) returns, not {shown(equations)}")
+    require(equations, Equations, "constrain takes Equations, which kane.formulate(model) returns")
     model = snapshot(equations.model)
     for constraint in constraints:
         model.constrain(constraint)

@@ -65,8 +65,13 @@ def six(inertia: NumberMatrix) -> Six:
 
 
 def of_six(values: Sequence[Number]) -> NumberMatrix:
+    """Return the symmetric matrix of (xx, yy, zz, xy, xz, yz), with constants as numbers."""
+    return symmetric_rows(folded(values))
+
+
+def symmetric_rows(values: Sequence[Number]) -> NumberMatrix:
     """Return the symmetric matrix of (xx, yy, zz, xy, xz, yz)."""
-    xx, yy, zz, xy, xz, yz = folded(values)
+    xx, yy, zz, xy, xz, yz = values
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 

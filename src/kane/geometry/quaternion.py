@@ -6,6 +6,7 @@ functions of arrays broadcast.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -42,6 +43,13 @@ def normalized(q: ArrayLike) -> Array:
     given = np.asarray(q, dtype=float)
     with np.errstate(invalid="ignore"):
         return np.asarray(given / np.linalg.norm(given, axis=-1, keepdims=True))
+
+
+def normalise_quaternions(x: Array, starts: Iterable[int]) -> None:
+    """Scale the quaternions that start at these places of a vector x, or of each row of x, to unit length."""
+    for start in starts:
+        part = x[..., start : start + 4]
+        part /= np.linalg.norm(part) if x.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:

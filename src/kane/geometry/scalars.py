@@ -116,3 +116,23 @@ def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
             term = x * y
             total = term if total.__class__ is not Expr and total == 0.0 else total + term
     return total
+
+
+def add_vectors(a: Iterable[Any], b: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a + b for any length."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def subtract_vectors(a: Iterable[Any], b: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a - b for any length."""
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def scaled(factor: Any, v: Iterable[Any]) -> tuple[Any, ...]:
+    """Return factor v for any length."""
+    return tuple(factor * x for x in v)
+
+
+def sum_vectors(*vectors: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the sum of vectors of one length."""
+    return tuple(sum(column) for column in zip(*vectors, strict=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from kane.errors import FrameError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr
-from kane.geometry.scalars import Number, Triple, cross, dot, folded, negate, scalar
+from kane.geometry.scalars import Number, Triple, add_vectors, cross, dot, folded, negate, scalar
 
 if TYPE_CHECKING:
     from kane.geometry.frame import Frame
@@ -72,7 +72,7 @@ class Vector:
         if other.__class__ is not Expr and other == 0:  # sum(vectors) starts with 0
             return self
         theirs = self._same(other, "the sum")
-        return Vector(self.frame, tuple(a + b for a, b in zip(self.components, theirs, strict=True)))
+        return Vector(self.frame, add_vectors(self.components, theirs))
 
     __radd__ = __add__
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ImportFileError, ModelError, SimulationError, shown
+from kane.errors import ImportFileError, SimulationError, shown
+from kane.expression.number_arguments import require
 from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint
@@ -40,8 +41,7 @@ def replay(path: Any, dyn: Dynamics) -> Session:
         ImportFileError: the file is not a session, has another version or model, or is damaged.
         SimulationError: the motion differs from the recorded one; the message has the first different tick.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"replay needs Dynamics, as kane.build(equations) makes them, not {shown(dyn)}")
+    require(dyn, Dynamics, "replay needs Dynamics, as kane.build(equations) makes them")
     recording = read_recording(path)
     try:
         session = _session(recording, dyn)

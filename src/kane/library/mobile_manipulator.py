@@ -13,6 +13,7 @@ from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
 from kane.expression.operations import COORDINATE
 from kane.geometry.rotation import Rotation
+from kane.geometry.scalars import add_vectors
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.joints import Planar, Revolute, Weld
@@ -274,7 +275,7 @@ def _with_arm(model: Model, base: Body, first_joint: Position, arm: Sequence[Arm
         joint = model.connect(parent, body, Revolute(f"q{i}", axis="z"), at=at, orientation=link.orientation)
         model.load(Motor(joint, model.input(f"tau{i}")))
         joints.append(joint)
-        parent, at = body, tuple(a + b for a, b in zip(link.com, link.next_joint, strict=True))
+        parent, at = body, add_vectors(link.com, link.next_joint)
     force: list[Scalar] = [model.input(f"F{axis}") for axis in "xyz"]
     torque: list[Scalar] = [model.input(f"T{axis}") for axis in "xyz"]
     model.load(Force(parent.point(at), force, expressed_in=parent))

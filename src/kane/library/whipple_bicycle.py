@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from kane.geometry.scalars import scaled, subtract_vectors
 from kane.model.constraints import Rolling
 from kane.model.joints import Planar, Prismatic, Revolute
 from kane.model.model import Model
@@ -37,12 +38,12 @@ def whipple_bicycle() -> Model:
         "fork",
         mass=4.0,
         inertia=(0.05892, 0.06, 0.00708, 0.0, -0.00756, 0.0),
-        com=tuple(c - f for c, f in zip(centre, foot, strict=True)),
+        com=subtract_vectors(centre, foot),
     )
     model.connect(frame, fork, Revolute("steer", axis=axis), at=foot)
     rear_wheel = model.body("rear wheel", mass=2.0, inertia=(0.0603, 0.12, 0.0603))
     front_wheel = model.body("front wheel", mass=3.0, inertia=(0.1405, 0.28, 0.1405))
-    hub = tuple(c - f for c, f in zip((base, 0.0, rear - front), foot, strict=True))
+    hub = subtract_vectors((base, 0.0, rear - front), foot)
     model.connect(frame, rear_wheel, Revolute("rear", axis="y"))
     model.connect(fork, front_wheel, Revolute("front", axis="y"), at=hub)
     road = Plane(model.ground.point(), model.ground.direction((0.0, 0.0, -1.0)))
@@ -53,5 +54,5 @@ def whipple_bicycle() -> Model:
     for start, end in ((frame.point(), seat), (seat, head), (frame.point((0.45, 0.0, 0.0)), head)):
         frame.shape(Capsule(start, end, 0.02))
     frame.shape(Ellipsoid(0.15, 0.2, 0.4), at=(0.25, 0.0, -0.95))
-    fork.shape(Capsule(fork.point(hub), fork.point(tuple(-0.3 * a for a in axis)), 0.02))
+    fork.shape(Capsule(fork.point(hub), fork.point(scaled(-0.3, axis)), 0.02))
     return model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import require
 from kane.expression.operations import MEASURE
 from kane.expression.text import number_text
 from kane.geometry.rotation import Rotation
@@ -131,8 +132,7 @@ class VectorMeasure:
         Raises:
             ModelError: not a direction, or a direction of another model.
         """
-        if not isinstance(direction, Direction):
-            raise ModelError(f"dot() takes a direction such as body.x, not {shown(direction)}")
+        require(direction, Direction, "dot() takes a direction such as body.x")
         if direction.body.model is not self.body.model:
             raise ModelError(f"body {direction.body.name!r} belongs to another model than body {self.body.name!r}")
         typed = f"{self!r}.dot({direction!r})"

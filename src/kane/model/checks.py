@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, list_names, shown
@@ -41,6 +41,12 @@ def near(name: object, known: Sequence[str]) -> str:
     if not known:
         return "there are none here"
     return f"did you mean {', '.join(close)}?" if close else f"known are {list_names(known)}"
+
+
+def require_known(name: Any, known: Collection[str], what: str, purpose: str = "") -> None:
+    """Raise ModelError with similar names unless ``name`` is one of the known names of ``what``."""
+    if not isinstance(name, str) or name not in known:
+        raise ModelError(f"there is no {what} {shown(name)}{purpose}; {near(name, list(known))}")
 
 
 def cure_of(found: Iterable[Expr]) -> str:

@@ -1,4 +1,4 @@
-"""A joint between two bodies of a model, with the poses of its frames."""
+"""A joint between two bodies of a model, with the poses of its frames and the names of its coordinates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.body import Body, triple_of_model
-from kane.model.checks import require_fixed, require_word
+from kane.model.checks import require_coordinate_expression, require_fixed, require_word
+from kane.model.joints.joint import Joint
 from kane.model.reaction import ReactionVector
 
 if TYPE_CHECKING:
@@ -178,3 +179,27 @@ def fixed_pose(model: Model, at: Sequence[Scalar], orientation: Any, what: str) 
     rotation, whose = Rotation.of(orientation, f"the orientation of {what}"), f"the orientation of {what}"
     require_fixed([model.scalar(x, whose) for row in rotation.entries for x in row], whose)
     return position, rotation
+
+
+def joint_symbols(model: Model, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of a joint's own coordinates and speeds; both are empty if an expression is its coordinate.
+
+    Raises:
+        ModelError: a name is no word or occurs twice, or the label of the joint is neither a name nor an expression.
+    """
+    label = joint.label
+    if isinstance(label, (str, tuple)):
+        stem = label if isinstance(label, str) else title
+        for word in (stem, *(label if isinstance(label, tuple) else ())):
+            require_word(word)
+        coordinates, speeds = joint.coordinate_names(stem), joint.speed_names(stem)
+        symbols = (*coordinates, *speeds)
+        if len(set(symbols)) != len(symbols):
+            raise ModelError(f"two of the names {', '.join(symbols)} of joint {title!r} are the same; give others")
+        return coordinates, speeds
+    if isinstance(label, Expr) and joint.one_dof:
+        require_coordinate_expression(model, label, title)
+    elif joint.nq:
+        cure = "a name, or an expression of other coordinates and time" if joint.one_dof else "a name"
+        raise ModelError(f"the coordinate of joint {title!r} is {shown(label)}; give {cure}")
+    return (), ()

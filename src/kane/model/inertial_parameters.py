@@ -10,7 +10,7 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import require, words
 from kane.expression.operations import PARAMETER
 from kane.geometry.inertia import shift_from_mass_centre, six
-from kane.geometry.scalars import is_number, is_zero
+from kane.geometry.scalars import is_number, is_zero, scaled
 from kane.model.body import Body
 from kane.model.checks import own_body
 from kane.model.model import Model
@@ -66,7 +66,7 @@ def ten_numbers(body: Body) -> list[Any]:
     Raises:
         ModelError: a value is an expression, or the body is the ground.
     """
-    first = tuple(body.mass * x for x in body.com)
+    first = scaled(body.mass, body.com)
     found = [body.mass, *first, *six(shift_from_mass_centre(body.inertia, body.mass, body.com))]
     if any(isinstance(x, Expr) for x in found):
         raise ModelError(

@@ -14,14 +14,13 @@ from kane.expression.number_arguments import require, text
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
 from kane.geometry.scalars import Triple
 from kane.model.body import Body, BodyFrame, triple_of_model
-from kane.model.checks import near, own_body, require_fixed, require_tree, require_word
-from kane.model.connection import Connection, fixed_pose, title_of
+from kane.model.checks import own_body, require_fixed, require_known, require_tree, require_word
+from kane.model.connection import Connection, fixed_pose, joint_symbols, title_of
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed, row_from_expression
 from kane.model.constraints.welded import Welded
 from kane.model.contacts import IntermittentConstraint
 from kane.model.contacts.declarations import IntermittentDeclarations
-from kane.model.joint_symbols import joint_symbols
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.mass_properties import DEFAULT_ORIGIN, checked_mass_properties
@@ -377,8 +376,7 @@ class Model(IntermittentDeclarations):
         """
         known = [n for c in self.connections for n in c.coordinate_names]
         for n in names:
-            if not isinstance(n, str) or n not in known:
-                raise ModelError(f"there is no coordinate {shown(n)}; {near(n, known)}")
+            require_known(n, known, "coordinate")
         if len(set(names)) != len(names):
             raise ModelError(f"a coordinate is named twice in {names}; name each once")
         self.coordinate_order = names

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kane.errors import ModelError, shown
+from kane.errors import ModelError
 from kane.expression.number_arguments import number, numbers
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.native.arrays import Vector
 
 
@@ -40,9 +40,8 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
 
 def index_of_name(name: Any, names: Sequence[str], what: str) -> int:
     """Return the index of a name; raise ModelError with similar names if it is unknown."""
-    if isinstance(name, str) and name in names:
-        return names.index(name)
-    raise ModelError(f"there is no {what} {shown(name)}; {near(name, names)}")
+    require_known(name, names, what)
+    return names.index(name)
 
 
 def _array(values: Any, names: Sequence[str], what: str) -> Vector:

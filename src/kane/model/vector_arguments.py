@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from kane.errors import ModelError, shown
+from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr, Scalar
+from kane.expression.number_arguments import require
 from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
@@ -25,16 +26,14 @@ if TYPE_CHECKING:
 def require_points(who: str, *points: Any) -> None:
     """Raise ModelError unless all arguments are points fixed in bodies of one model."""
     for P in points:
-        if not isinstance(P, Point):
-            raise ModelError(f"{who} takes points such as body.point((0, 0, 0.1)), not {shown(P)}")
+        require(P, Point, f"{who} takes points such as body.point((0, 0, 0.1))")
         require_fixed(P.position_in_body, f"the position of a point of body {P.body.name!r} in {who}")
     require_one_model(who, *(P.body for P in points))
 
 
 def require_direction(who: str, direction: Any) -> None:
     """Raise ModelError unless the argument is a nonzero direction fixed in a body."""
-    if not isinstance(direction, Direction):
-        raise ModelError(f"{who} takes a direction such as body.x, not {shown(direction)}")
+    require(direction, Direction, f"{who} takes a direction such as body.x")
     require_fixed(direction.components, f"a direction of body {direction.body.name!r} in {who}")
     if all(at_defaults(direction.body.model, x) == 0.0 for x in direction.components):
         raise ModelError(
@@ -94,10 +93,7 @@ def coordinate(who: str, target: Any) -> JointCoordinate:
                 f"{count} coordinates; {cure}"
             )
         target = JointCoordinate(target)
-    if not isinstance(target, JointCoordinate):
-        raise ModelError(
-            f"{who} takes a joint, which Model.connect returns, or one coordinate of it, not {shown(target)}"
-        )
+    require(target, JointCoordinate, f"{who} takes a joint, which Model.connect returns, or one coordinate of it")
     return target
 
 

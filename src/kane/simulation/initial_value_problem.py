@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.contacts.contact_functions import ContactParts
@@ -365,7 +366,7 @@ class InitialValueProblem:
         energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
         return given, energy, self.kept(states, notes)
 
-    def kept(self, states: NDArray[np.float64], notes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def kept(self, states: Array, notes: Array) -> Array:
         """Return constraint residuals and projection diagnostics at records, see ``Record.constraints``.
 
         Raises:

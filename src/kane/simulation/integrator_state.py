@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 from kane.native import arrays
 from kane.native.arrays import (
@@ -100,6 +100,11 @@ class IntegratorState:
     sampler: Sampler | None = None
     memory: Any = None
     near: str = ""
+
+    @property
+    def step_arguments(self) -> tuple[StateEquation, tuple[Tables, Tables, Sampling], Course, Watch, Store]:
+        """First arguments of the native loops of steps."""
+        return self.system, self.tables, self.course, self.watch, self.store
 
     @property
     def x(self) -> Vector:
@@ -195,15 +200,15 @@ class IntegratorState:
         )
         return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
 
-    def states(self) -> NDArray[np.float64]:
+    def states(self) -> Array:
         """Return the recorded states [t, q, u], (recorded, 1 + nx)."""
         return self.store.rows[: self.store.counts[ROWS], : 1 + len(self.x)].copy()
 
-    def notes(self) -> NDArray[np.float64]:
+    def notes(self) -> Array:
         """Return the projection diagnostics at recorded states, (recorded, 4), or (recorded, 0) without constraints."""
         return self.store.rows[: self.store.counts[ROWS], 1 + len(self.x) :].copy()
 
-    def occurrences(self) -> NDArray[np.float64]:
+    def occurrences(self) -> Array:
         """Return the located events as rows [index of the event, t, q, u], in the order of the run."""
         found = self.store.found[: self.store.counts[FOUND]]
         return found[np.argsort(found[:, 1] * self.way, kind="stable")]
@@ -230,7 +235,7 @@ def new_store(
     return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
 
 
-def _enlarged(rows: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+def _enlarged(rows: Array, length: int) -> Array:
     try:
         larger = np.empty((length, rows.shape[1]))
     except (MemoryError, ValueError):

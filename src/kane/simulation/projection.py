@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.compiled_modes import in_words
 from kane.dynamics.constraint_terms import ConstraintTerms
@@ -73,13 +74,13 @@ class Constraints:
     dyn: Dynamics
     parameters: Vector
 
-    def residuals(self, states: NDArray[np.float64]) -> Residuals:
+    def residuals(self, states: Array) -> Residuals:
         """Return the residuals at states [t, q, u], (states, 1 + nq + n)."""
         nq = len(self.dyn.equations.q)
         q, u = states[:, 1 : 1 + nq], states[:, 1 + nq :]
         return ConstraintTerms.of(self.dyn, q, u, t=states[:, 0], parameters=self.parameters).residuals
 
-    def modes(self, states: NDArray[np.float64], switches: Vector) -> tuple[str, ...]:
+    def modes(self, states: Array, switches: Vector) -> tuple[str, ...]:
         """Return the names of the speed selections of a run; empty if the selection is fixed.
 
         Args:
@@ -141,7 +142,7 @@ class Constraints:
         rank = int(np.sum(sizes > RANK_TOLERANCE * sizes[0]))
         return f"the constraint {terms.names[int(np.argmax(np.abs(U[:, rank - 1])))]!r}"
 
-    def require_followed(self, states: NDArray[np.float64]) -> None:
+    def require_followed(self, states: Array) -> None:
         """Raise if a motion [t, q, u], (times, 1 + nq + n), does not satisfy the constraints.
 
         Raises:

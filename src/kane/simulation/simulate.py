@@ -9,7 +9,7 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown, warn
-from kane.expression.number_arguments import list_argument
+from kane.expression.number_arguments import list_argument, require
 from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES, Outcome, advance_to_end
@@ -90,8 +90,7 @@ def simulate(
             run chatters (as with dry friction), a divisor of constraints or speeds near zero, or lost digits. The
             attribute ``trajectory`` of the error has the results up to this time.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"simulate needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
+    require(dyn, Dynamics, "simulate needs Dynamics, as kane.build(equations) returns")
     events = (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
     method, span = _method(integrator, dt), Span.of(start, until, every, times)
     with ProgressBar(dyn.equations.name) as bar:

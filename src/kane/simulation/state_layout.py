@@ -10,6 +10,7 @@ import numpy as np
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations
+from kane.geometry.quaternion import normalise_quaternions
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector
 from kane.native.arrays import Vector
@@ -81,8 +82,7 @@ class Layout:
         """Return the same state without the check for singular gimbals."""
         coordinates = named_vector(q, self.coordinates, self.neutral, "coordinate")
         require_unit(coordinates, self.quaternions, self.coordinates, UNIT)
-        for start in self.quaternions:
-            coordinates[start : start + 4] /= np.linalg.norm(coordinates[start : start + 4])
+        normalise_quaternions(coordinates, self.quaternions)
         return np.concatenate([coordinates, named_vector(u, self.speeds, [0.0] * len(self.speeds), "speed")])
 
     def require_regular(self, x: Vector) -> None:

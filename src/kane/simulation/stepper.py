@@ -11,7 +11,7 @@ from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
-from kane.expression.number_arguments import list_argument, number
+from kane.expression.number_arguments import list_argument, number, require
 from kane.formulation.equations import Equations
 from kane.model.constraints import Constraint
 from kane.model.named_vector import named_vector
@@ -73,8 +73,7 @@ class Stepper:
         start: float = 0.0,
         charts: Charts | None = None,
     ) -> None:
-        if not isinstance(dyn, Dynamics):
-            raise ModelError(f"Stepper needs Dynamics, as kane.build(equations) returns, not {shown(dyn)}")
+        require(dyn, Dynamics, "Stepper needs Dynamics, as kane.build(equations) returns")
         if integrator is not None and not isinstance(integrator, Integrator):
             raise ModelError(f"the integrator is {shown(integrator)}; give one such as kane.RK8()")
         watched = (

@@ -15,12 +15,12 @@ from kane.analysis.assembly.non_penetration import terms_with_gaps
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
-from kane.expression.number_arguments import number, words
+from kane.errors import ModelError
+from kane.expression.number_arguments import number, require, words
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.parameter_bounds import given_parameters
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.simulation.state_layout import Layout
 
 # A normalized row is redundant if its part orthogonal to earlier rows is shorter than this. At singular configurations
@@ -112,10 +112,7 @@ def assemble(
 
     Source: Levenberg 1944; Gillespie 2003, Eqs. 4-5 for the motion constraints.
     """
-    if not isinstance(equations, Equations | Dynamics):
-        raise ModelError(
-            f"assemble takes Equations or Dynamics, from kane.formulate or kane.build, not {shown(equations)}"
-        )
+    require(equations, Equations | Dynamics, "assemble takes Equations or Dynamics, from kane.formulate or kane.build")
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
     values = given_parameters(dyn.equations, parameters)
@@ -159,8 +156,7 @@ def _held(layout: Layout, fixed: Sequence[str]) -> tuple[list[int], list[int]]:
     fixed = words(fixed, "fixed", "names")
     names = (*layout.coordinates, *layout.speeds)
     for name in fixed:
-        if name not in names:
-            raise ModelError(f"there is no coordinate or speed {name!r} to hold; {near(str(name), names)}")
+        require_known(name, names, "coordinate or speed", " to hold")
     for start in layout.quaternions:
         group = layout.coordinates[start : start + 4]
         if 0 < sum(name in fixed for name in group) < 4:

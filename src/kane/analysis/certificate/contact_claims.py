@@ -6,7 +6,7 @@ with the energy balance over time, and with the contact laws at the recorded tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ import numpy as np
 from kane.analysis.assembly.assemble import assemble
 from kane.analysis.assembly.closing import null_space
 from kane.analysis.certificate.claims import Found, digits
-from kane.analysis.certificate.embedding_claims import GUESSES, Declared
+from kane.analysis.certificate.embedding_claims import Declared, first_success
 from kane.analysis.laws import applied_power, prescribes_motion
 from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, joints_of
 from kane.codegen.jit.compiled import CompiledFunction
@@ -28,6 +28,7 @@ from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
+from kane.geometry.quaternion import normalise_quaternions
 from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.memory.views import gap_terms_at
 from kane.simulation.events.event import Event
@@ -113,7 +114,16 @@ class ContactRuns:
     @cached_property
     def runs(self) -> list[ContactRun]:
         """One run for each random state."""
-        return list(self._made())
+        declared, eqs = self.declared, self.equations
+        random = np.random.default_rng([declared.seed, 2])
+
+        def attempt() -> ContactRun:  # raises if no admissible state is found, or if no run can start there
+            q = np.array(eqs.neutral) + random.normal(size=len(eqs.q))
+            normalise_quaternions(q, eqs.quaternions)
+            state = assemble(declared.dyn, q=q, u=random.normal(size=len(eqs.u)), t=0.0)
+            return self._run(self._regular(state.q), state.u, random.normal(size=len(eqs.inputs)))
+
+        return [first_success(attempt, KaneError) for _ in range(declared.count)]
 
     @cached_property
     def singularities(self) -> tuple[Event, ...]:
@@ -139,23 +149,6 @@ class ContactRuns:
             if singular is not None:
                 raise ModelError(singular)
         return q
-
-    def _made(self) -> Iterator[ContactRun]:
-        declared, eqs = self.declared, self.equations
-        random = np.random.default_rng([declared.seed, 2])
-        for _ in range(declared.count):
-            for trial in range(GUESSES):
-                q = np.array(eqs.neutral) + random.normal(size=len(eqs.q))
-                for start in eqs.quaternions:
-                    q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
-                try:
-                    state = assemble(declared.dyn, q=q, u=random.normal(size=len(eqs.u)), t=0.0)
-                    yield self._run(self._regular(state.q), state.u, random.normal(size=len(eqs.inputs)))
-                except KaneError:  # no admissible state was found, or no run can start there
-                    if trial == GUESSES - 1:
-                        raise
-                    continue
-                break
 
     def _run(self, q: Array, u: Array, inputs: Array) -> ContactRun:
         """Simulate twice from a state: first to find steps and transitions, then with records at the Gauss nodes."""

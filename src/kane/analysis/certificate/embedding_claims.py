@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from kane.analysis.assembly.assemble import assemble
+from kane.analysis.assembly.assemble import Assembly, assemble
 from kane.analysis.certificate.claims import Found, digits
 from kane.analysis.random_states import RandomStates
 from kane.codegen.jit.compiled import CompiledFunction
@@ -25,12 +26,22 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.formulation.read_model import snapshot
+from kane.geometry.quaternion import normalise_quaternions
 from kane.geometry.scalars import dot
 
 # Number of guesses from which a state that satisfies the constraints is sought; the claim fails if all fail.
 GUESSES = 10
 # Standard deviation [m or rad] of states around the one near which dependent speeds were selected.
 AROUND = 0.1
+T = TypeVar("T")
+
+
+def first_success(attempt: Callable[[], T], error: type[Exception]) -> T:
+    """Return the result of the first of GUESSES attempts without this error; raise the error of the last attempt."""
+    for _ in range(GUESSES - 1):
+        with suppress(error):
+            return attempt()
+    return attempt()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,20 +112,16 @@ class Declared:
     def _balanced(self) -> Iterator[Balance]:
         random, times = (np.random.default_rng(seed) for seed in (self.seed, [self.seed, 1]))
         eqs = self.equations
+
+        def assembled() -> tuple[Assembly, float]:
+            q = self._middle + self._spread * random.normal(size=len(eqs.q))
+            normalise_quaternions(q, eqs.quaternions)
+            t = float(times.uniform(0.0, 1.0))
+            return assemble(self.dyn, q=q, u=random.normal(size=len(eqs.u)), t=t), t
+
         for _ in range(self.count):
-            for trial in range(GUESSES):
-                q = self._middle + self._spread * random.normal(size=len(eqs.q))
-                for start in eqs.quaternions:
-                    q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
-                try:
-                    t = float(times.uniform(0.0, 1.0))
-                    state = assemble(self.dyn, q=q, u=random.normal(size=len(eqs.u)), t=t)
-                except ModelError:
-                    if trial == GUESSES - 1:
-                        raise
-                    continue
-                yield Balance.at(self, state.q, state.u, random.normal(size=len(eqs.inputs)), t)
-                break
+            state, t = first_success(assembled, ModelError)
+            yield Balance.at(self, state.q, state.u, random.normal(size=len(eqs.inputs)), t)
 
     @property
     def _middle(self) -> np.ndarray:

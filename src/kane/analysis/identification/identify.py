@@ -26,10 +26,10 @@ from kane.analysis.identification.identification import (
     Unidentifiable,
 )
 from kane.analysis.identification.measurements import Measurements
-from kane.analysis.identification.no_effect import no_effect
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
+from kane.analysis.random_states import RandomStates
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
@@ -37,11 +37,17 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers, require, words
 from kane.expression.traverse import leaves
 from kane.geometry.inertia import six
+from kane.model.body import Body
 from kane.model.named_vector import index_of_name
 
 # Largest noise; the squares of larger values overflow.
 SQUARED = 1e100
 DATA, DATA_SILENT = "in these data", "these data do not depend on it; another motion may"
+
+NO_INFLUENCE = "the motion does not depend on it"
+NO_EFFECT_STATES = 20
+# Size below which velocities of order one count as zero.
+ZERO_VELOCITY_SIZE = 1e-9
 
 
 def identify(
@@ -244,3 +250,45 @@ def _unidentifiable(fitted: Regression, structure: BaseParameters, total: BasePa
             before = structure.B[structure.independent.index(place)]
             found.append(Undetermined(tuple(terms), terms, "" if np.array_equal(before, row) else DATA))
     return Unidentifiable(found)
+
+
+def no_effect(dyn: Dynamics, names: Sequence[str]) -> list[str]:
+    """Return the reason for each name.
+
+    For mass properties, the reason may be that the body does not move, or turns about a fixed axis only.
+    """
+    states = RandomStates(dyn.equations, NO_EFFECT_STATES, seed=0) if names else None
+    bodies = {symbol: b for b in dyn.equations.model.bodies for symbol in _symbols(b)}
+    moving: dict[Body, str] = {}
+    for name in names:
+        body = bodies.get(name)
+        if body is not None and states is not None and body not in moving:
+            moving[body] = _motion_of(dyn, body, states)
+    return [moving[bodies[name]] if name in bodies else NO_INFLUENCE for name in names]
+
+
+def _motion_of(dyn: Dynamics, body: Body, states: RandomStates) -> str:
+    moved = dyn.jacobian(body, states.q.T, t=np.zeros(NO_EFFECT_STATES))
+    if max(np.abs(moved.angular).max(initial=0.0), np.abs(moved.linear).max(initial=0.0)) < ZERO_VELOCITY_SIZE:
+        return f"{body.name} does not move"
+    axes = moved.angular.transpose(0, 2, 1).reshape(-1, 3)
+    if (
+        np.abs(moved.linear).max(initial=0.0) < ZERO_VELOCITY_SIZE
+        and np.linalg.matrix_rank(axes, tol=ZERO_VELOCITY_SIZE) == 1
+    ):
+        axis = axes[np.argmax(np.linalg.norm(axes, axis=1))]
+        upright = np.linalg.norm(np.cross(axis, _gravity(dyn))) < ZERO_VELOCITY_SIZE * np.linalg.norm(axis)
+        return f"{body.name} turns about a fixed axis{', which is vertical' if upright else ''}"
+    return NO_INFLUENCE
+
+
+def _gravity(dyn: Dynamics) -> np.ndarray:
+    """Return the direction of gravity; NaN if it is zero or not constant, so that no axis counts as vertical."""
+    g = np.array([x if isinstance(x, float) else np.nan for x in dyn.equations.model.gravity])
+    return g / (np.linalg.norm(g) or np.nan)
+
+
+def _symbols(body: Body) -> set[str]:
+    first, inertia = body.moments or (body.com, body.inertia)
+    given = [body.mass, *first, *(x for row in inertia for x in row)]
+    return {leaf.name for leaf in leaves([x for x in given if isinstance(x, Expr)])}

@@ -31,9 +31,8 @@ from kane.analysis.identification.estimate import (
     small_beside,
     spread_of,
 )
-from kane.analysis.identification.guessed_speeds import guessed_speeds
 from kane.analysis.identification.regression import Regression
-from kane.analysis.identification.shooting_nodes import shooting_nodes
+from kane.analysis.identification.shooting_nodes import guessed_speeds, shooting_nodes
 from kane.analysis.identification.variational import Variational
 from kane.array_types import Array
 from kane.errors import ModelError, SimulationError

@@ -1,4 +1,4 @@
-"""Shooting nodes of a measured motion with contacts: rows that show which contacts are closed."""
+"""Shooting nodes of a measured motion with contacts: rows that show which contacts are closed; guessed speeds."""
 
 from __future__ import annotations
 
@@ -155,3 +155,24 @@ def _sizes(
     rough = np.median(np.abs(np.diff(x, 2, axis=0)), axis=0) / MEDIAN if len(x) > 2 else np.zeros(x.shape[1])
     allowed = CLEAR * np.sqrt((by**2) @ rough**2) + CLOSED_GAP_ERROR
     return np.abs(found.value) <= allowed, found.value > allowed
+
+
+def guessed_speeds(dyn: Dynamics, time: Array, q: Array, values: Array) -> Array:
+    """Append speeds to measured coordinates: qdot by differences, and u by least squares of qdot(q, u, t).
+
+    Args:
+        dyn: compiled equations.
+        time: times of the rows, (k,) [s].
+        q: coordinates (k, nq), with continuous signs of quaternions.
+        values: values of all parameters.
+
+    Returns:
+        [q, u], (k, nq + n). The search replaces these speeds by simulated ones.
+    """
+    e = dyn.equations
+    n = len(e.u)
+    named = dict(zip((leaf.name for leaf in e.parameters), values.tolist(), strict=True))
+    qdot = np.gradient(q, time, axis=0)
+    still, *columns = (dyn.kinematics(q, u, time, parameters=named) for u in (np.zeros(n), *np.eye(n)))
+    Y = np.stack(columns, axis=-1) - still[..., None]
+    return np.hstack([q, (np.linalg.pinv(Y) @ (qdot - still)[..., None])[..., 0]])

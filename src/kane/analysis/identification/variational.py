@@ -19,6 +19,7 @@ from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, span
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
+from kane.geometry.quaternion import normalise_quaternions
 from kane.native.arrays import DONE
 from kane.native.variations import vary_forwards
 from kane.simulation.driver import Outcome, advance_to_end
@@ -109,8 +110,7 @@ class Variational:
             SimulationError: the projection does not converge.
         """
         dyn, x = self.at_begin(t), np.array(x)
-        for start in dyn.equations.quaternions:
-            x[start : start + 4] /= np.linalg.norm(x[start : start + 4])
+        normalise_quaternions(x, dyn.equations.quaternions)
         project = dyn.project
         if project is None:
             return x

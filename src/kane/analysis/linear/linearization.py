@@ -13,7 +13,7 @@ from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.number_arguments import words
-from kane.model.checks import near
+from kane.model.named_vector import index_of_name
 
 # Relative size of entries of A, compared with the largest, below which a state does not influence another.
 NO_INFLUENCE_TOLERANCE = 1e-9
@@ -97,7 +97,7 @@ class Linearization:
         Raises:
             ModelError: a name is unknown, or a kept state depends on an omitted one.
         """
-        kept = [self._place(name) for name in words(states, "states", "names")]
+        kept = [index_of_name(name, self.states, "state") for name in words(states, "states", "names")]
         left = [i for i in range(len(self.states)) if i not in kept]
         size = NO_INFLUENCE_TOLERANCE * max(1.0, float(np.abs(self.A).max(initial=0.0)))
         for i in left:
@@ -133,11 +133,6 @@ class Linearization:
 
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         return state_space((self.A, self.B, self.C, self.D), names)
-
-    def _place(self, name: str) -> int:
-        if name not in self.states:
-            raise ModelError(f"there is no state {name!r}; {near(name, list(self.states))}")
-        return self.states.index(name)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{x:.6g}" for x in self.eigenvalues())

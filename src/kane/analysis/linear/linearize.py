@@ -12,9 +12,9 @@ from kane.analysis.linear.linearization import Linearization
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
+from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.number_arguments import list_argument, number, positive
+from kane.expression.number_arguments import list_argument, number, positive, require
 from kane.expression.text import format_expression
 from kane.model.named_vector import named_vector
 from kane.simulation.state_layout import Layout
@@ -63,8 +63,7 @@ def linearize(
 
     Source: for constrained systems Peterson, Gede & Hubbard 2014.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"linearize takes Dynamics, from kane.build, not {shown(dyn)}")
+    require(dyn, Dynamics, "linearize takes Dynamics, from kane.build")
     if outputs is not None:
         outputs = list_argument(outputs, "outputs", "expressions of the model")
     layout = Layout.of(dyn.equations)

@@ -12,8 +12,8 @@ from kane.analysis.assembly.non_penetration import not_active_hint, require_apar
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
-from kane.expression.number_arguments import number, words
+from kane.errors import ModelError
+from kane.expression.number_arguments import number, require, words
 from kane.model.checks import near
 from kane.model.named_vector import named_vector
 from kane.native.memory.views import constraint_rows_at
@@ -85,8 +85,7 @@ def trim(
         ModelError: no steady motion is found (the message names the largest residual), it penetrates a contact or
             exceeds a stop, or a name is unknown.
     """
-    if not isinstance(dyn, Dynamics):
-        raise ModelError(f"trim takes Dynamics, from kane.build, not {shown(dyn)}")
+    require(dyn, Dynamics, "trim takes Dynamics, from kane.build")
     layout = Layout.of(dyn.equations)
     x, nq = layout.initial_state(q, u), len(layout.coordinates)
     given = named_vector(inputs, layout.inputs, layout.input_defaults, "input")

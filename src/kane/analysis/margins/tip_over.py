@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kane.analysis.margins.along import along
-from kane.analysis.margins.ground_wrench import ground_wrench, moved_moment
+from kane.analysis.margins.ground_wrench import along, ground_wrench, moved_moment
 from kane.analysis.margins.slip import Stand, checked_wheels, require_level, stand_of
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused

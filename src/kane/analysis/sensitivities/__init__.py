@@ -1,1 +1,1 @@
-"""Derivatives of a run: of its steps, and of what happens between its modes."""
+"""Derivatives of a run, through its steps and through the transitions between its modes."""

@@ -1,8 +1,8 @@
-"""Derivatives through changes of charts: gimbals that take other angles near their singularities.
+"""Derivatives through changes of charts, in which gimbals use other angles near their singularities.
 
-The motion goes on as it was, in other coordinates x' = C(x), so that S' = C_x S whenever they change. What is recorded
-is in the coordinates that were declared, and so are the first and the last state. Of two families of angles, a, b, c
-and a + pi, -b or pi - b, c + pi, records and runs have the one that is next to what was before.
+The motion continues in other coordinates x' = C(x), so that S' = C_x S at each change. Records, the first and the last
+state are in declared coordinates. Angles a, b, c and a + pi, -b or pi - b, c + pi give the same orientation; records
+and runs use the family that is nearest to the angles before.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kane.simulation.results.trajectory import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class ChartChange:
-    """The state of one combination of charts in those of another.
+    """Change of the state from one combination of charts to another.
 
     Attributes:
-        motion: in the charts before.
-        atlas: of the charts.
-        before, after: keys of both.
-        t, x, x_after: when, and the states on both sides.
+        motion: motion in the charts before.
+        atlas: charts of the run.
+        before, after: keys of both combinations.
+        t, x, x_after: time, and the states before and after.
     """
 
     motion: ModeSlopes
@@ -41,7 +41,7 @@ class ChartChange:
     x_after: Array
 
     def derived(self) -> Affine:
-        """S' from S."""
+        """Return S' as an affine function of S."""
         keys, t = (self.before, self.after), np.array([self.t])
         by_x = chart_slopes(self.motion, self.atlas, keys, (t, self.x[None]), self.x_after[None])[0]
         return Affine(by_x, np.zeros((len(self.x), self.motion.widths[2])))
@@ -55,7 +55,10 @@ class ChartedLeg(Leg):
     key: int
 
     def declared(self, t: Array, x: Array, S: Array, last: Array) -> tuple[Array, Array]:
-        """States (times, nx) and derivatives (times, nx, columns) in declared coordinates, beginning at ``last``."""
+        """Return states (times, nx) and derivatives (times, nx, columns) in declared coordinates.
+
+        Angles continue from ``last``.
+        """
         found = self.atlas.declared(x, self.key, last)
         return found, chart_slopes(self.motion, self.atlas, (self.key, 0), (t, x), found) @ S
 
@@ -63,14 +66,14 @@ class ChartedLeg(Leg):
 def chart_slopes(
     motion: ModeSlopes, atlas: Atlas, keys: tuple[int, int], at: tuple[Array, Array], after: Array
 ) -> Array:
-    """C_x of the way from the charts of one key to those of another, (times, nx, nx).
+    """Return C_x of the map from the charts of one key to those of another, (times, nx, nx).
 
     Args:
-        motion: in the charts of the first.
-        atlas: of the charts.
-        keys: of both.
-        at: times, and states in the first.
-        after: the same states in the second, whose family of angles they have.
+        motion: motion in the first charts.
+        atlas: charts of the run.
+        keys: both keys.
+        at: times, and states in the first charts.
+        after: the same states in the second charts, whose family of angles they determine.
     """
     e, (nq, _, _), (t, x) = motion.dyn.equations, motion.widths, at
     leaves = [*e.q, *e.u]
@@ -95,7 +98,7 @@ def chart_slopes(
 
 
 def charts_of(run: Trajectory) -> Charts | None:
-    """The charts of a run that changed them, for the joints that did; None where it did not."""
+    """Return the charts of a run for the joints that changed them; None if no joint did."""
     joints = tuple(dict.fromkeys(joint for _, joint, _ in run.chart_switches))
     within = run.to_xarray().attrs.get("charts_within")
     return None if within is None or not joints else Charts(within=float(within), joints=joints)
@@ -104,13 +107,15 @@ def charts_of(run: Trajectory) -> Charts | None:
 def charted_pieces(
     run: Trajectory, integration: IntegratorState, mode_source: ChartSwitching, motion: Callable[[int], ModeSlopes]
 ) -> tuple[list[Leg], list[ChartChange]]:
-    """The steps of a march in the charts of each stretch, and the changes between; it begins and ends as declared.
+    """Return the steps of a run in the charts of each stretch, and the changes of charts between them.
+
+    The run begins and ends in declared coordinates.
 
     Args:
-        run: as it was recorded.
-        integration: the same again, all of its steps.
-        mode_source: of its charts.
-        motion: in the charts of a key.
+        run: the recorded run.
+        integration: the repeated run with all steps.
+        mode_source: mode source of the charts.
+        motion: function that returns the motion in the charts of a key.
     """
     atlas, states, stretches = mode_source.atlas, integration.states(), integration.stretches()
     pieces, keys = list[Leg](), list[int]()

@@ -1,8 +1,8 @@
-"""Sampled laws that have derivatives: their answers y = g(x, p) at ticks are inputs with derivatives of their own,
+"""Differentiable sampled laws: their answers y = g(x, p) at ticks are inputs with derivatives
 
-    dy = g_x S + g_p  at a tick,
+    dy = g_x S + g_p  at a tick.
 
-and y is the input from where it takes effect until the next answer does. Other inputs are among p.
+The answer y is the input from its begin until the next answer. Other inputs are among the p.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kane.simulation.inputs.sampler import ON_GRID, Answers, SampledLaw
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """One answer of a law.
+    """One answer of a sampled law.
 
     Attributes:
-        column: of the input that it is.
-        tick, begin: when the law was asked, and from when the answer is the input [s].
-        by_x, by_p: its derivatives by the state at the tick, and by what is varied directly.
+        column: index of its input.
+        tick, begin: time of the tick, and time from which the answer is the input [s].
+        by_x, by_p: derivatives by the state at the tick and by the direct variables.
     """
 
     column: int
@@ -41,11 +41,11 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class HeldAnswers:
-    """The answers of a run as they are passed, forwards or backwards once.
+    """Answers of a run, passed once forwards or backwards.
 
     Attributes:
-        asked, begun: by the times of states.
-        kept: derivatives of answers that do not act yet, or weights of those whose tick is still to come.
+        asked, begun: answers by the times of their ticks and of their begins.
+        kept: derivatives of answers that are not the input yet, or weights of answers whose tick is still to come.
     """
 
     asked: Mapping[float, Sequence[Answer]]
@@ -54,12 +54,12 @@ class HeldAnswers:
 
     @cached_property
     def times(self) -> frozenset[float]:
-        """At which something happens."""
+        """Times at which an answer is given or takes effect."""
         return frozenset((*self.asked, *self.begun))
 
     @classmethod
     def of(cls, answers: Iterable[Answer]) -> HeldAnswers:
-        """Those answers, none of them passed."""
+        """Return the answers for a first pass."""
         asked, begun = defaultdict(list), defaultdict(list)
         for answer in answers:
             asked[answer.tick].append(answer)
@@ -67,18 +67,18 @@ class HeldAnswers:
         return cls(dict(asked), dict(begun))
 
     def anew(self) -> HeldAnswers:
-        """For another pass."""
+        """Return the answers for another pass."""
         return HeldAnswers(self.asked, self.begun)
 
     def pass_forwards(self, t: float, S: Array, chosen: Array) -> None:
-        """What a time changes of ``chosen``, the derivatives of what is varied directly, (direct, columns)."""
+        """Update ``chosen``, the derivatives of the direct variables, (direct, columns), at a time of a state."""
         for answer in self.asked.get(t, ()):
             self.kept[answer] = answer.by_x @ S + answer.by_p @ chosen
         for answer in self.begun.get(t, ()):
             chosen[answer.column] = self.kept.pop(answer)
 
     def pass_backwards(self, t: float, weight: Array, direct: Array) -> Array:
-        """The weight of the state before what a time changes; ``direct``, of what is varied directly, is changed."""
+        """Return the weight of the state before the changes at a time; update the weights ``direct``."""
         for answer in self.begun.get(t, ()):
             self.kept[answer] = np.array(direct[answer.column])
             direct[answer.column] = 0.0
@@ -91,10 +91,10 @@ class HeldAnswers:
 
 
 def require_derivatives(laws: Sequence[SampledLaw]) -> None:
-    """Refuse laws in Python that come without derivatives.
+    """Raise if a law in Python has no derivatives.
 
     Raises:
-        ModelError: a law has none.
+        ModelError: names the law.
     """
     for law in laws:
         if not isinstance(law.sampled.law, Expr) and law.sampled.derivative is None:
@@ -106,7 +106,7 @@ def require_derivatives(laws: Sequence[SampledLaw]) -> None:
 
 
 def with_answers(plan: InputPlan, found: Sequence[Answers], start: float) -> InputPlan:
-    """A plan in which what laws have said is held."""
+    """Return an input plan that holds the recorded answers."""
     samples = dict(plan.samples)
     for law in found:
         for column, values in zip(law.columns, law.values.T, strict=True):
@@ -115,7 +115,7 @@ def with_answers(plan: InputPlan, found: Sequence[Answers], start: float) -> Inp
 
 
 def answers_of(motion: ModeSlopes, found: Sequence[Answers], states: Array) -> Iterator[Answer]:
-    """The answers with their derivatives, from the states [t, x] at the ends of all steps."""
+    """Return the answers with their derivatives, from the states [t, x] at the ends of all steps."""
     width = motion.widths[2]
     for law in found:
         places = np.searchsorted(states[:, 0], law.ticks - _slack(states))
@@ -132,7 +132,7 @@ def answers_of(motion: ModeSlopes, found: Sequence[Answers], states: Array) -> I
 
 
 def _of_expression(motion: ModeSlopes, law: Expr, t: Array, x: Array) -> tuple[Array, Array]:
-    """Derivatives of a law at ticks, by the state (ticks, 1, nx) and by what is varied directly (ticks, 1, direct)."""
+    """Return derivatives of a law at ticks by state, (ticks, 1, nx), and direct variables, (ticks, 1, direct)."""
     nq, _, width = motion.widths
     d = motion.dyn.derivatives([law], wrt=("coordinates", "u", "inputs", *motion.direct))
     before = motion.inputs(t, np.nextafter(t, -np.inf))
@@ -145,10 +145,10 @@ def _of_expression(motion: ModeSlopes, law: Expr, t: Array, x: Array) -> tuple[A
 
 
 def _as_given(motion: ModeSlopes, law: Answers, t: Array, x: Array) -> Array:
-    """Derivatives that the user's function returns, (ticks, columns, nx).
+    """Return the derivatives from the user's function, (ticks, columns, nx).
 
     Raises:
-        ModelError: they have another shape, or are no finite numbers.
+        ModelError: they have another shape, or are not finite numbers.
     """
     (nq, nx, _), function = motion.widths, law.sampled.derivative
     assert function is not None
@@ -169,5 +169,5 @@ def _as_given(motion: ModeSlopes, law: Answers, t: Array, x: Array) -> Array:
 
 
 def _slack(states: Array) -> float:
-    """By how much the end of a step may miss a tick, from rounding [s]."""
+    """Return the rounding error of a time [s] by which the end of a step may miss a tick."""
     return ON_GRID * float(np.diff(states[:, 0]).max(initial=0.0))

@@ -1,15 +1,15 @@
-"""Impacts of a run, of one contact, of several that always meet, and of several that happen to.
+"""Impacts of a run: of one contact, of several that are always simultaneous, and of several that are so by chance.
 
-Impacts of independent contacts that meet in one instant can be taken one after the other, in any order. With the small
-change S each comes at a time t + dt_i of its own, and S goes through their saltation matrices X_i in the order of these
-times. Where the X_i commute that order is of no account, and X_m ... X_1 is the derivative; where they do not, the
-motion has another derivative for each order, and none at this state.
+Simultaneous impacts of independent contacts can be applied in any order. With a small change S, each occurs at its own
+time t + dt_i, and their saltation matrices X_i are applied in the order of these times. If the X_i commute, the order
+has no effect, and X_m ... X_1 is the derivative. Otherwise each order has its own derivative, and the motion has none
+at this state.
 
-Impulses that meet are told apart by
+Simultaneous impulses are separated by
 
     M (v - u) = sum_i A_i^T L_i + C^T L_C,   v_i = u + w_i,   M w_i = A_i^T L_i + C^T m,   C w_i = 0,
 
-C the constraints and contacts that stay closed.
+with C the rows of constraints and contacts that stay closed.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD
 
-# Derivatives in two orders are the same but for this share: rounding leaves 1e-12.
+# Relative difference below which derivatives of two orders are equal; rounding is 1e-12.
 COMMUTES = 1e-8
-# By which contacts close.
+# Kinds of events that close contacts.
 STRIKES = ("imposed", "bounces", "halts")
 
 
 @dataclass(frozen=True, eq=False)
 class Strike:
-    """What strikes, and what it does: one of ``STRIKES``, or it is deleted."""
+    """One event of an impact: its kind is one of ``STRIKES``, or the constraint is deleted."""
 
     c: IntermittentEquations
     kind: str
 
     @property
     def guard(self) -> Expr | None:
-        """What vanishes; None where a reaction does, at which the accelerations go on as they were."""
+        """Expression that vanishes at the event; None if a reaction vanishes: accelerations do not jump there."""
         if self.kind == "deleted":
             return None if self.c.constraint.off is None else self.c.numbers.off
         return self.c.numbers.on if self.c.normal is None else self.c.numbers.gap
 
     def rows(self, closed: Sequence[Equation], tangents: Sequence[Equation]) -> list[tuple[Equation, Expr | float]]:
-        """On what the impact acts, and the restitution of each: what is closed, tangents and normal of the contact."""
+        """Rows with impulses, and the restitution of each: closed rows, tangents and normal of the contact."""
         if self.kind == "deleted":
             return []
         found: list[tuple[Equation, Expr | float]] = [(row, 0.0) for row in (*closed, *tangents)]
@@ -67,7 +67,7 @@ class Strike:
         closed: Sequence[Equation],
         together: Sequence[Expr] = (),
     ) -> Saltation:
-        """The change, of the law that the run followed: it sticks, has no friction, or slips one way all through."""
+        """Return the transition with the law of the run: sticking, frictionless, or slip in one direction."""
         c, rows = self.c, self.rows(closed, self.c.tangents)
         before, after = motions
         t, x, x_after = at
@@ -76,7 +76,7 @@ class Strike:
             return jump
         rows = self.rows(closed, ())
         bounds = [c.numbers.kinetic]
-        if self.kind == "imposed":  # the last of a series rubs as one that bounces, and its rebound is taken away
+        if self.kind == "imposed":  # the last bounce of a series has its usual friction, and no rebound
             bounds.append(c.numbers.kinetic * (1.0 + c.numbers.restitution))
         laws = [(c.tangents[0], sign * bound, len(rows) - 1) for bound in bounds for sign in (-1.0, 1.0)]
         slipping = (replace(jump, rows=rows, drags=[law]) for law in laws)
@@ -85,14 +85,14 @@ class Strike:
 
 @dataclass(frozen=True, eq=False)
 class Meeting:
-    """Impacts that meet in one instant.
+    """Simultaneous impacts.
 
     Attributes:
-        strikes: what strikes.
-        intermittents, constraints: of the whole model.
-        before, after: statuses of all candidates.
-        mode: the motion in which these statuses are in force.
-        at: when, and the states on both sides.
+        strikes: events of the impacts.
+        intermittents, constraints: all intermittent and permanent constraints of the model.
+        before, after: statuses of all intermittent constraints.
+        mode: function that returns the motion with these statuses.
+        at: time, and the states before and after.
     """
 
     strikes: Sequence[Strike]
@@ -105,11 +105,11 @@ class Meeting:
 
     @property
     def t(self) -> float:
-        """When [s]."""
+        """Time of the impacts [s]."""
         return self.at[0]
 
     def derived(self) -> Affine:
-        """S+ from S.
+        """Return S+ as an affine function of S.
 
         Raises:
             ModelError: two of the impacts act on each other.

@@ -1,4 +1,4 @@
-"""A run taken again with all its steps, cut into pieces of one mode each, with what happens between them."""
+"""Repetition of a run with all its steps, cut into pieces of one mode each, with the transitions between them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.schedule.course import fixed_course, free_course
 from kane.simulation.schedule.step_ends import Stops
 
-# What friction does between sticking and sliding.
+# Kinds of transitions between sticking and sliding.
 _SLIPS = ("slips", "sticks", "reverses")
-# What a run does where there is no mode, or changes of it without end.
+# Kinds of transitions without a consistent mode, or with endless transitions.
 STEPPED_OVER = "is stepped over"
-# What settling leaves of the speed at which something is closed from the start, over the largest speed.
+# Normal speed of contacts closed from the start after projection, relative to the largest speed.
 AT_THE_START = 1e-12
 # Time of a transition, and the states before and after it.
 Jump = tuple[float, Array, Array]
@@ -56,15 +56,15 @@ Jump = tuple[float, Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class Retraced:
-    """A run by its steps.
+    """Run as a sequence of steps.
 
     Attributes:
-        problem: that was posed.
-        method: of integration.
-        pieces: in their order; between each and the next one is a jump.
-        jumps: one less.
-        answers: of sampled laws.
-        times: of the run's records.
+        problem: initial value problem of the run.
+        method: integrator.
+        pieces: steps in one mode each, in order.
+        jumps: transitions between the pieces, one fewer than pieces.
+        answers: answers of sampled laws.
+        times: times of the records.
     """
 
     problem: InitialValueProblem
@@ -76,16 +76,16 @@ class Retraced:
 
 
 def retraced(run: Trajectory, inputs: Any, integrator: Integrator | None, direct: Sequence[str]) -> Retraced:
-    """Take a run again.
+    """Repeat a run.
 
     Args:
-        run: from ``simulate``.
-        inputs: as they were given to it, or None where they were constant.
-        integrator: None for the run's own, or RK8() where that is no explicit Runge-Kutta method.
+        run: result of ``simulate``.
+        inputs: inputs as given to ``simulate``; None for constant inputs.
+        integrator: None for the method of the run, or RK8() if that is not an explicit Runge-Kutta method.
         direct: names of the parameters that are varied.
 
     Raises:
-        ModelError, SimulationError: as of ``sensitivities``.
+        ModelError, SimulationError: as ``sensitivities``.
     """
     dyn = run.dynamics()
     require_no_step_over(dyn.equations.name, (e.time for e in run.events), (e.cause for e in run.events))
@@ -132,7 +132,7 @@ def _in_charts(
     method: Explicit,
     slopes: Callable[[Dynamics], ModeSlopes],
 ) -> Retraced:
-    """A run whose gimbals changed their angles."""
+    """Return a run that changed charts, as pieces in the charts of each stretch."""
     mode_source = problem.mode_source
     assert isinstance(mode_source, ChartSwitching)
     if problem.laws:
@@ -148,10 +148,10 @@ def _in_charts(
 
 
 def _integrated(run: Trajectory, problem: InitialValueProblem, method: Explicit) -> IntegratorState:
-    """The run again, with a record of each step.
+    """Repeat the run with a record of each step.
 
     Raises:
-        SimulationError: it does not come to its end.
+        SimulationError: the run does not reach its end.
     """
     start, until = float(run.time[0]), float(run.time[-1])
     if method.fixed:
@@ -169,7 +169,7 @@ def _integrated(run: Trajectory, problem: InitialValueProblem, method: Explicit)
 
 
 def require_no_step_over(name: str, times: Iterable[float], kinds: Iterable[str]) -> None:
-    """Raise if a run has a step of Moreau and Jean or a dynamic jam, which are not derived."""
+    """Raise if a run has a Moreau-Jean time step or a dynamic jam, which have no derivatives."""
     for t, kind in zip(times, kinds, strict=True):
         if kind == JAMS:
             raise ModelError(
@@ -184,7 +184,7 @@ def require_no_step_over(name: str, times: Iterable[float], kinds: Iterable[str]
 
 
 def _inputs(run: Trajectory, given: Any) -> Any:
-    """The inputs as given, or the constant ones of the run."""
+    """Return the inputs as given, or the constant inputs of the run."""
     if given is not None:
         return given
     recorded = run.inputs
@@ -194,7 +194,7 @@ def _inputs(run: Trajectory, given: Any) -> Any:
 
 
 def _method(run: Trajectory, given: Integrator | None) -> Explicit:
-    """The method by which a run is taken again: its own, where that is explicit."""
+    """Return the method for the repetition: by default the method of the run if it is explicit."""
     if given is not None:
         if not isinstance(given, Explicit) or given.fixed:
             raise ModelError(
@@ -214,7 +214,7 @@ def _method(run: Trajectory, given: Integrator | None) -> Explicit:
 
 @dataclass(frozen=True, eq=False)
 class Cutter:
-    """What cuts the states of a run where the mode changes."""
+    """Cuts the states of a run at transitions between modes."""
 
     dyn: Dynamics
     plan: InputPlan
@@ -236,7 +236,7 @@ class Cutter:
         pieces = [
             _piece(self._mode(mode), states, begin, end) for mode, begin, end in zip(modes, begins, ends, strict=True)
         ]
-        parts = list(self._graded(log, groups, pieces))  # refuses slips so stiff that their steps say nothing
+        parts = list(self._graded(log, groups, pieces))  # raises for slips that are too stiff for their steps
         for mode, piece in zip(modes, pieces, strict=True):
             require_same_steps(piece, self.method, f", with {statuses_in_words(mode, log.intermittents)}")
         jumps: list[Saltation | Meeting] = []

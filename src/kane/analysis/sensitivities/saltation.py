@@ -1,17 +1,16 @@
-"""Derivatives through changes of the mode: saltation matrices.
+"""Saltation matrices: derivatives through transitions between modes.
 
-At a change the guard g(t, x, p) vanishes, the state jumps to x+ = D(x, p), and x' = f goes on as f+. A small change S
-before it moves the time of the change too:
+At a transition the guard g(t, x, p) vanishes, the state jumps to x+ = D(x, p), and x' changes from f to f+. A small
+change S of the state before it also changes the time of the transition:
 
     S+ = D_x S + D_p + (D_x f + D_t - f+) dt,   dt = -(g_x S + g_p) / (g_x f + g_t).
 
-At an impact u jumps to v with impulses L of the rows A that act, each of which has A v + b = -e (A u + b):
+At an impact, u jumps to v by impulses L of the rows A, each of which satisfies A v + b = -e (A u + b):
 
     M (v - u) = A^T L.
 
-Redundant rows share impulses as they share forces, by the L of least norm: it matters to friction of what slips on.
-
-The order in which changes follow each other is that of the run.
+Redundant rows share impulses like forces, by the L of minimum norm. The shares affect the friction of sliding contacts.
+The order of the transitions is the order in the run.
 
 Source: Aizerman & Gantmakher 1958; Kong, Payne, Zhu & Johnson 2024 for the name and its use.
 """
@@ -37,29 +36,29 @@ from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.rows import Equation
 
-# A guard that changes slower than this over what would change it if all its parts added up is grazed.
+# Rate of a guard, relative to the sum of the magnitudes of its terms, below which the guard is grazed.
 GRAZING = 1e-9
-# What differs by less than this share is one: times of changes, and accelerations on both sides of one.
+# Relative difference below which times of transitions, or accelerations before and after one, are equal.
 AT_ONCE = 1e-6
-# What is left of the law of an impact over momenta or speeds: the roundings of the engine's impulses, times 1e6.
+# Residual of the law of an impact, relative to momenta or speeds: 1e6 times the rounding of the impulses.
 UNLAWFUL = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Saltation:
-    """One change of the mode.
+    """One transition between modes.
 
     Attributes:
-        before, after: the motions on both sides.
-        t: when [s].
-        x, x_after: the states on both sides.
-        guard: what vanishes there; None where f goes on as it was, so that the time of the change is of no account, and
-            where an input that jumps brings the change about, so that its time is that of the input.
-        rows: on which impulses act, and the restitution of each; none where the state does not jump.
-        drags: friction that slips all through the jump: its row, and its impulse per unit of that of the row of
-            ``rows`` with this number, which is along the normal.
-        together: guards of other contacts that strike in the same instant, which have to be always the same instant.
-        cause: the name of the candidate, for messages.
+        before, after: the motions before and after it.
+        t: its time [s].
+        x, x_after: the states before and after it.
+        guard: expression that vanishes at the transition. None if f does not change, so that the time has no effect, or
+            if an input jumps, whose time is that of the input.
+        rows: rows with impulses, and the restitution of each; empty if the state does not jump.
+        drags: friction that slips during the whole jump: its row, and its impulse per unit impulse of the normal row,
+            given by its number in ``rows``.
+        together: guards of other contacts with an impact at the same time; these impacts must always be simultaneous.
+        cause: name of the constraint, for messages.
     """
 
     before: ModeSlopes
@@ -74,11 +73,10 @@ class Saltation:
     together: Sequence[Expr] = ()
 
     def derived(self) -> Affine:
-        """S+ from S.
+        """Return S+ as an affine function of S.
 
         Raises:
-            ModelError: the guard is grazed: when it vanishes depends on the rest without bounds; an impact of another
-                law.
+            ModelError: the guard is grazed, so that its time has no derivative, or the impact follows another law.
         """
         if not self.lawful:
             raise ModelError(
@@ -103,7 +101,7 @@ class Saltation:
 
     @property
     def always_together(self) -> bool:
-        """Whether the other contacts strike in the same instant from wherever the motion begins."""
+        """Check whether the impacts of the other contacts are simultaneous for all small changes of the motion."""
         if not self.together:
             return True
         f = self._rates(self.before, self.x)
@@ -116,7 +114,7 @@ class Saltation:
         return self._moved(self._map()[3], f)
 
     def _moved(self, guard: tuple[Array, float, Array] | None, f: Array) -> tuple[Array, Array]:
-        """The derivatives of the time of the change."""
+        """Return the derivatives of the time of the transition."""
         assert guard is not None
         g_x, g_t, g_p = guard
         rate = g_x @ f + g_t
@@ -128,7 +126,7 @@ class Saltation:
         return -g_x / rate, -g_p / rate
 
     def _require_continuous(self, lost: Array, f: Array) -> None:
-        """Refuse a change whose time counts, and is that of no guard: where what follows it is not what was before."""
+        """Raise if accelerations jump at a transition without a guard."""
         if np.abs(lost).max() > AT_ONCE * max(1.0, np.abs(f).max()):
             raise ModelError(
                 f"accelerations jump where {self.cause!r} lets go at t = {self.t:.9g} s, as something else changes in "
@@ -140,7 +138,7 @@ class Saltation:
         return motion.rates(t, x[None, :], motion.inputs(t, t))[0]
 
     def _map(self) -> tuple[Array, Array, Array, tuple[Array, float, Array] | None]:
-        """D by x, t and what is varied directly; the guard by the same, where there is one."""
+        """Return the derivatives of D by x, t and direct variables, and of the guard if there is one."""
         motion = self.before
         e, (nq, nx, width) = motion.dyn.equations, motion.widths
         found = self._terms[0]
@@ -160,7 +158,7 @@ class Saltation:
         return by_x, by_t, by_p, (guard[:nx], float(guard[nx]), g_p)
 
     def momenta(self) -> tuple[Array, Array]:
-        """M and the rows A on which impulses act."""
+        """Return M and the rows A with impulses."""
         n, m = len(self.before.dyn.equations.u), len(self.rows)
         entries = self._terms[0]
         first = entries.shape[1] - n - m
@@ -168,13 +166,15 @@ class Saltation:
 
     @property
     def lawful(self) -> bool:
-        """Whether the speeds behind the jump are those of this law."""
+        """Check whether the speeds after the jump satisfy this law."""
         return self._terms[1]
 
     @cached_property
     def _terms(self) -> tuple[Array, bool]:
-        """M (v - u) - A^T L, A v + b + e (A u + b), and the guard, by q, u, t, parameters, v and L; whether v makes the
-        first two zero.
+        """Return the equations of the impact, with derivatives, and whether v satisfies them.
+
+        The equations are M (v - u) - A^T L, A v + b + e (A u + b), and the guard; the derivatives are by q, u, t,
+        parameters, v and L.
         """
         motion, nq = self.before, self.before.widths[0]
         program, places, shape, rest = self._program()
@@ -187,7 +187,7 @@ class Saltation:
         entries = np.zeros(shape)
         if (
             self.rows and jumps
-        ):  # the impulses follow from v, in which the terms are linear; they stand in the derivatives
+        ):  # impulses follow from v, in which the equations are linear; the derivatives contain them
             n = len(v)
             at = function(state, read, stage)
             entries.ravel()[places] = at[shape[0] :]
@@ -200,7 +200,7 @@ class Saltation:
         return entries, lawful
 
     def _program(self) -> tuple[Program, NDArray[np.intp], tuple[int, int], int]:
-        """Terms and their entries, where these lie, the shape of all, and where L stands in what is read."""
+        """Return the program of equations and derivatives, places of the entries, their shape, and the place of L."""
         motion = self.before
         e = motion.dyn.equations
         free, arena = e.unconstrained, e.t.arena
@@ -230,7 +230,7 @@ class Saltation:
 
 
 def held(dyn: Dynamics, rows: Sequence[Equation]) -> Dynamics:
-    """The dynamics of a mode in which rows of candidates are in force besides the constraints, nothing slipping."""
+    """Return the dynamics of a mode in which additional rows are active and no contact slides."""
     if not rows:
         return dyn
     return dyn.derived(("held", tuple(row.name for row in rows)), lambda: _held(dyn, rows))

@@ -1,7 +1,7 @@
-"""Whether what is derived is what ran: steps taken again with the derived equations end where those of the run did.
+"""Check that the derived equations reproduce the steps of the run.
 
-Equations of a mode with contacts are put together here by another way than in the native engine, which finds in numbers
-what is in force, slips and shares forces. Where both do not agree a derivative would be of another motion.
+The derived equations of a contact mode are built independently of the native engine, which determines active
+constraints, slips and shared forces numerically. If both disagree, the derivatives would belong to another motion.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from kane.errors import ModelError
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.integrators.slip_threshold import begun
 
-# Of what accelerations change in a step: rounding leaves 1e-10, and what another mode does is far above.
+# Tolerance relative to the change by accelerations in a step: rounding is 1e-10, and another mode differs far more.
 AGREED = 1e-8
-# Of the largest speed, and of what coordinates and speeds do to each speed in the step: in short steps rounding is a
-# large share of the change.
+# Tolerance relative to the largest speed, and to the effect of coordinates and speeds on each speed in the step: in
+# short steps rounding is a large fraction of the change.
 ROUNDING = 1e-11
-# What rounding leaves of forces in balance on bodies at rest [m/s or rad/s].
+# Rounding error of balanced forces on bodies at rest [m/s or rad/s].
 AT_REST = 1e-14
-# A slip in space below this share of the largest speed has a direction that rounding decides.
+# Slip in space, relative to the largest speed, below which rounding determines its direction.
 SLOW = 1e-8
 
 
 def require_same_steps(leg: Leg, method: Explicit, mode: str) -> None:
-    """Refuse steps that the derived equations take to other ends.
+    """Raise if the derived equations take steps to other states than the run.
 
     Args:
-        leg: the steps of the run.
-        method: that took them.
-        mode: what is in force, in words.
+        leg: steps of the run.
+        method: integrator of the steps.
+        mode: description of the contact mode.
 
     Raises:
-        ModelError: when, in which mode, and which speed.
+        ModelError: names the time, the mode and the speed.
     """
     table, (nq, _, _) = scheme(method), leg.motion.widths
     for part in leg.chunks():
@@ -63,10 +63,10 @@ def require_same_steps(leg: Leg, method: Explicit, mode: str) -> None:
 
 
 def _rounding(part: Leg) -> Array:
-    """What rounding may change of each coordinate and speed in steps.
+    """Return the possible rounding error of each coordinate and speed in the steps.
 
-    A coordinate counts by the accelerations that it makes, h |f_x| |x|, so that it is of no account how far away a body
-    is on which nothing acts that depends on its place.
+    A coordinate counts by its effect on accelerations, h |f_x| |x|. The distance of a body on which no
+    position-dependent load acts therefore has no effect.
     """
     t, size, nq = part.t[:-1], np.maximum(np.abs(part.x[:-1]), np.abs(part.x[1:])), part.motion.widths[0]
     h = np.diff(part.t)
@@ -77,13 +77,13 @@ def _rounding(part: Leg) -> Array:
 
 
 def _directed(motion: ModeSlopes, method: Explicit, times: Array, stages: Array) -> NDArray[np.bool_]:
-    """Of which steps the slips in space are fast enough at all stages to have directions."""
+    """Return a mask of the steps in which slips in space are fast enough at all stages to have directions."""
     if not isinstance(motion, SlidingSlopes):
         return np.ones(len(times), bool)
     turning = [len(drag.tangents) == 2 for drag in motion.drags]
     slips = motion.slips(times.ravel(), stages.reshape(-1, stages.shape[2]))[:, turning]
     fastest = np.abs(stages[..., motion.widths[0] :]).max(initial=0.0)
     least = max(SLOW * fastest, begun(method.settings.get("atol", 0.0)))
-    # Below it the run keeps a share of the direction that friction had, see ``slip_direction``.
+    # Below it friction keeps part of its previous direction in the run, see ``slip_direction``.
     slow = np.linalg.norm(slips, axis=2).reshape(*times.shape, -1) <= least
     return ~slow.any(axis=(1, 2))

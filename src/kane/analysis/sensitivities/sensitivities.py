@@ -1,7 +1,7 @@
-"""sensitivities: how a motion changes with parameters, initial values and inputs.
+"""sensitivities: derivatives of a motion by parameters, initial values and inputs.
 
-Derivatives are those of the steps that made the run, forwards (S = dx/dp, one column for each name) or backwards (one
-weight for each state, whatever the number of names), through changes of the mode by saltation matrices.
+The steps of the run are differentiated forwards (S = dx/dp, one column per name) or backwards (one weight per state,
+for any number of names). Saltation matrices carry the derivatives through transitions between modes.
 
 Source: Griewank & Walther 2008, Chap. 3 and 4, for both directions.
 """
@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.changed_charts import ChartedLeg
 from kane.analysis.sensitivities.retrace import Retraced, retraced
@@ -27,24 +26,27 @@ from kane.analysis.sensitivities.variations import (
     direct_columns,
     forward,
 )
+from kane.array_types import Array
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require, words
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.results.trajectory import Trajectory
 
-Array = NDArray[np.float64]
-# So near the last time, as a share of it, has an event to be at which the run ended.
+# Largest distance between the last time and the event at which the run ended, relative to the last time.
 NEAR_EVENT = 1e-6
-# A displacement along the constraints changes a coordinate that it should by 1 but for this; else it cannot.
+# Tolerance for the unit change of a coordinate along the constraints; a coordinate beyond it cannot change.
 IMMOVABLE = 1e-8
 
 
 class Profile(NamedTuple):
-    """Derivatives by inputs over time: at times in steps of known middles, (stages,) each, by (stages, inputs)."""
+    """Derivatives by the inputs over time, (stages, inputs).
+
+    The times of the stages and the middles of their steps are (stages,) each.
+    """
 
     times: Array
     middles: Array
@@ -52,7 +54,7 @@ class Profile(NamedTuple):
 
 
 class _Slopes(NamedTuple):
-    """An expression at the last state, by the state and by what is varied directly, and its rate in the motion."""
+    """Value of an expression at the last state, derivatives by state and direct variables, and time derivative."""
 
     value: float
     by_x: Array
@@ -62,11 +64,11 @@ class _Slopes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Adjoint(Mapping[str, float]):
-    """The derivatives of a cost at the last state, ``a["L1"]`` by the name of what was varied.
+    """Derivatives of a cost at the last state, ``a["L1"]`` by name.
 
     Attributes:
-        inputs: those by the inputs over time: where stages of steps lie, (stages,) [s], and of the cost by each input
-            there, (stages, inputs): a change du(t) of the inputs changes the cost by sum_k by[k] . du(times[k]).
+        inputs: derivatives by the inputs over time: times of the stages, (stages,) [s], and derivatives ``by`` of the
+            cost, (stages, inputs). A change du(t) of the inputs changes the cost by sum_k by[k] . du(times[k]).
     """
 
     inputs: Profile
@@ -74,10 +76,10 @@ class Adjoint(Mapping[str, float]):
     _retraced: Retraced
 
     def samples(self, name: str) -> Array:
-        """The derivatives by the samples of an input that was ``kane.Held`` or ``kane.Interpolated``, (samples,).
+        """Return the derivatives by the samples of a ``kane.Held`` or ``kane.Interpolated`` input, (samples,).
 
         Raises:
-            ModelError: no such input, or it has no samples.
+            ModelError: there is no such input, or it has no samples.
         """
         plan = self._retraced.problem.plan
         column = index_of_name(name, plan.names, "input")
@@ -105,12 +107,12 @@ class Adjoint(Mapping[str, float]):
 
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
-    """Derivatives of a motion, ``s["L1"]`` by the name of what is varied: of q, then u, (times, nq + n).
+    """Derivatives of a motion, ``s["L1"]`` by name: of q, then of u, (times, nq + n).
 
     Attributes:
         time: (times,) [s].
-        names: of what is varied.
-        states: of q and u.
+        names: names of the parameters, initial values and inputs.
+        states: names of q and u.
     """
 
     time: Array
@@ -125,12 +127,12 @@ class Sensitivities:
 
     @property
     def run(self) -> Array:
-        """The motion itself at these times, (times, nq + n), as its steps are taken again."""
+        """Motion at these times from repeated steps, (times, nq + n)."""
         return self._forward[0]
 
     @cached_property
     def final(self) -> Mapping[str, Array]:
-        """The derivatives of the last state, (nq + n,) by name."""
+        """Derivatives of the last state, (nq + n,) by name."""
         if self._ends is None:
             return {name: self[name][-1] for name in self.names}
         rates = self._last[0]
@@ -138,7 +140,7 @@ class Sensitivities:
 
     @cached_property
     def end(self) -> Mapping[str, float]:
-        """The derivatives of the last time by name: that of the event in ``ends``, zero where it is held."""
+        """Derivatives of the last time by name: of the event in ``ends``, zero without it."""
         if self._ends is None:
             return dict.fromkeys(self.names, 0.0)
         at = self._event
@@ -146,22 +148,22 @@ class Sensitivities:
         return dict(zip(self.names, moved.tolist(), strict=True))
 
     def gradient(self, cost: Expr) -> dict[str, float]:
-        """The derivatives of an expression at the last state, by name of what is varied: forwards.
+        """Return the derivatives of an expression at the last state by name, in forward mode.
 
         Raises:
-            ModelError: as of ``Dynamics.derivatives``.
+            ModelError: as ``Dynamics.derivatives``.
         """
         by_x, by_p = self._cost(cost)
         found = by_x @ self._forward[1][-1] + by_p @ self._forward[2]
         return dict(zip(self.names, found.tolist(), strict=True))
 
     def adjoint(self, cost: Expr) -> Adjoint:
-        """The same derivatives backwards, at the price of one run whatever the number of names.
+        """Return the derivatives of ``gradient`` in reverse mode, at the cost of one run for any number of names.
 
-        They are those of ``gradient`` to rounding, and those by inputs over time besides.
+        They equal ``gradient`` up to rounding, and include the derivatives by inputs over time.
 
         Raises:
-            ModelError: as of ``Dynamics.derivatives``.
+            ModelError: as ``Dynamics.derivatives``.
         """
         weight, direct = self._cost(cost)
         found = self._retraced
@@ -180,7 +182,7 @@ class Sensitivities:
 
     @cached_property
     def _jumps(self) -> list[Affine]:
-        """What each change of the mode or of charts makes of S."""
+        """Saltation matrix of each transition between modes or charts."""
         return [jump.derived() for jump in self._retraced.jumps]
 
     @cached_property
@@ -189,7 +191,7 @@ class Sensitivities:
 
     @cached_property
     def _forward(self) -> tuple[Array, Array, Array]:
-        """States and S, (times, nx, ...), and the derivatives of what is varied directly at the last time."""
+        """States and S, (times, nx, ...), and the derivatives of the direct variables at the last time."""
         found, chosen = self._retraced, self._chosen.copy()
         S = self._start.by_x + self._start.by_p @ chosen
         out = Passed(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
@@ -205,7 +207,7 @@ class Sensitivities:
         return np.array(out.x), np.array(out.S), chosen
 
     def _cost(self, cost: Expr) -> tuple[Array, Array]:
-        """Of an expression at the last time, which may move, by the state there and by what is varied directly."""
+        """Return the derivatives of an expression by state and direct variables at the last time, which may move."""
         require(cost, Expr, "a cost is one expression of the model")
         found = self._slopes(cost)
         if self._ends is None:
@@ -214,7 +216,7 @@ class Sensitivities:
         return found.by_x - share * self._event.by_x, found.by_p - share * self._event.by_p
 
     def _slopes(self, value: Expr) -> _Slopes:
-        """Of an expression at the last state."""
+        """Return the derivatives of an expression at the last state."""
         rates, input_rates = self._last
         piece = self._retraced.pieces[-1]
         motion, (nq, _, _) = piece.motion, piece.motion.widths
@@ -236,10 +238,10 @@ class Sensitivities:
 
     @cached_property
     def _event(self) -> _Slopes:
-        """Of the expression of the event.
+        """Derivatives of the expression of the event.
 
         Raises:
-            ModelError: it does not vanish at the last time.
+            ModelError: the expression does not vanish at the last time.
         """
         assert self._ends is not None
         value, t = self._ends.expression, float(self._retraced.pieces[-1].t[-1])
@@ -252,7 +254,7 @@ class Sensitivities:
         return found
 
     def require_derived(self) -> None:
-        """Refuse a run with changes that have no derivative, or that did not end at the event in ``ends``."""
+        """Raise if a transition has no derivative, or if the run did not end at the event in ``ends``."""
         _ = self._jumps
         if self._ends is not None:
             _ = self._event
@@ -262,7 +264,7 @@ class Sensitivities:
 
 
 def _profile(out: Weights, inputs: int) -> Profile:
-    """Weights of inputs, in the order of time."""
+    """Return the derivatives by inputs, in the order of time."""
     shares = np.concatenate([np.zeros((0, out.direct.size)), *out.inputs[::-1]])
     times, middles = (np.concatenate([np.zeros(0), *rows[::-1]]) for rows in (out.times, out.middles))
     return Profile(times, middles, shares[:, :inputs])
@@ -276,30 +278,31 @@ def sensitivities(
     integrator: Integrator | None = None,
     ends: Event | None = None,
 ) -> Sensitivities:
-    """The derivatives of a motion at its recorded times by parameters, initial values and constant inputs.
+    """Differentiate a motion at its recorded times by parameters, initial values and constant inputs.
 
-    The run is taken again with its own steps, of which these are the exact derivatives. Under constraints a coordinate
-    that is varied takes along what it must, by the least displacements of the joints; dependent speeds follow. Where
-    constraints come and go, changes of the mode are passed by saltation matrices, their order as it is in the run:
-    impacts of one contact or of several independent ones, contacts and stops that stay closed, slip, switches. The
-    derived equations have to take the steps of the run to where they ended.
+    The steps of the run are repeated, and the result is their exact derivative. Under constraints, the change of a
+    coordinate is completed by the smallest displacements of the joints; dependent speeds follow. With intermittent
+    constraints, saltation matrices carry derivatives through transitions, whose order does not change. They cover
+    impacts of one contact or of several independent ones, contacts and stops that stay closed, slip, and switches. The
+    derived equations must reproduce the steps of the run.
 
     Args:
-        run: what ``kane.simulate`` returned.
-        wrt: names of parameters, of coordinates and speeds (their initial values), of inputs that are constant.
-        inputs: as they were given to ``simulate``, where they were not constant: expressions, ``kane.Interpolated`` or
+        run: result of ``kane.simulate``.
+        wrt: names of parameters, of coordinates and speeds (their initial values), and of constant inputs.
+        inputs: inputs that were not constant, as given to ``simulate``: expressions, ``kane.Interpolated`` or
             ``kane.Held``.
-        integrator: an explicit one that chooses its steps; that of the run unless given, RK8() where that is implicit.
-        ends: the event at which the run ended, if the last time is to be that of the event and moves with it:
-            ``s.final``, ``s.gradient`` and ``s.adjoint`` are then of what is found at the event, ``s.end`` of its time.
-            The last time is held unless given, and recorded times always are.
+        integrator: explicit method with step-size control; by default the method of the run, or RK8() if that is
+            implicit.
+        ends: event at which the run ended, if the last time moves with the event. ``s.final``, ``s.gradient`` and
+            ``s.adjoint`` then apply at the event, and ``s.end`` to its time. By default the last time is fixed.
+            Recorded times are always fixed.
 
     Raises:
-        ModelError: unknown names; inputs that are functions of Python, sampled ones without derivative=; inputs that
-            vary and are not given; impacts that meet and act on each other, or in which a slip begins or ends; friction
-            in space that begins to slip with no acceleration; sampled laws in a run that changed charts; equations that
-            do not take the steps of the run; a run that did not end at the event.
-        SimulationError: as of ``simulate``.
+        ModelError: names are unknown; inputs are Python functions; sampled laws have no derivative=; inputs that vary
+            are missing; impacts act on each other, or a slip begins or ends in them; friction in space begins to slip
+            with no acceleration; a run with sampled laws changed charts; the equations do not reproduce the steps of
+            the run; the run did not end at the event.
+        SimulationError: as ``simulate``.
     """
     if not isinstance(run, Trajectory):
         raise ModelError(f"sensitivities are those of a trajectory, from kane.simulate, not of {shown(run)}")
@@ -311,8 +314,7 @@ def sensitivities(
         raise ModelError(f"wrt={shown(list(names))} names something twice; name it once")
     parts = {e.q[start + k] for start in e.quaternions for k in range(4)}
     for name in names:
-        if name not in leaves:
-            raise ModelError(f"there is no parameter, coordinate, speed or input {name!r}; {near(name, list(leaves))}")
+        require_known(name, leaves, "parameter, coordinate, speed or input")
         if leaves[name] in parts:
             raise ModelError(
                 f"{name!r} is a part of a quaternion and cannot be varied by itself; vary an angle of a "
@@ -328,7 +330,7 @@ def sensitivities(
 
 
 def _started(motion: ModeSlopes, t: Array, x: Array, names: Sequence[str]) -> Affine:
-    """The initial state by the names, and by what is varied directly: what must follow follows."""
+    """Return the derivatives of the initial state by the names and by the direct variables, under constraints."""
     e, (nq, nx, width) = motion.dyn.equations, motion.widths
     states = [leaf.name for leaf in (*e.q, *e.u)]
     moved = np.array([[float(name == state) for name in names] for state in states]).reshape(nx, len(names))
@@ -351,7 +353,7 @@ def _started(motion: ModeSlopes, t: Array, x: Array, names: Sequence[str]) -> Af
 
 
 def _carried(motion: ModeSlopes, state: tuple[Array, ...], place: int, name: str) -> Array:
-    """What a unit change of a coordinate changes of all, by the least displacements that keep the constraints."""
+    """Return the smallest change of all coordinates on the constraints for a unit change of one coordinate."""
     Y, J = motion.tangents(*state)[0], motion.closing(*state)["q"][0]
     rows = np.vstack([J, Y[place]])
     wanted = np.zeros(len(rows))

@@ -25,23 +25,23 @@ from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.native.arrays import Scheme
 from kane.simulation.integrators.explicit import Explicit, scheme
 
-# The shortest step and w, as shares of the piece and of the largest slip; steps are no longer than this share of the
-# time from the end.
+# Shortest step relative to the piece, which is also w relative to the largest slip. Largest step relative to its
+# distance from the end.
 SHORTEST, GROWTH = 1e-9, 1.0 / 16.0
-# The run's direction next to the end is that of a slip of this share of the largest; in the short steps that of one so
-# many times faster than w. The cosine of the angle between them has to be larger than this, after so many turns.
+# Slip, relative to the largest, whose direction counts as the direction at the end of the run; slip, relative to w, for
+# the same in the short steps. Least cosine of the angle between both directions, and largest number of iterations.
 DIRECTED, FAST, ALONG, TURNS = 1e-3, 10.0, 0.5, 4
-# Newton's steps for directions, their differences in rad, and when they are found.
+# Newton steps for directions: largest number, difference of angles for slopes [rad], and tolerance [rad].
 STEPS, APART, FOUND = 30, 1e-6, 1e-11
-# A slip that accelerates by less than this share of the acceleration that friction makes begins too slowly.
+# Acceleration, relative to the effect of friction, below which a slip starts too slowly.
 SLOW = 1e-3
 
 
 def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], *, begins: bool) -> Leg:
-    """The steps of a piece in which the slips of some contacts in space begin from rest, or else end.
+    """Return the steps of a piece in which slips in space start from rest, or else end.
 
     Raises:
-        ModelError: a slip begins with next to no acceleration, or its direction is not found.
+        ModelError: a slip starts with almost no acceleration, or its direction is not found.
     """
     motion, h = leg.motion, leg.t[-1] - leg.t[0]
     assert isinstance(motion, SlidingSlopes)
@@ -68,7 +68,7 @@ def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], 
 
 
 def _next_to(end: int, fast: NDArray[np.bool_], leg: Leg) -> int:
-    """The state next to an end at which slips are fast enough to have directions."""
+    """Return the state near an end at which slips are fast enough to have directions."""
     if not fast.any():
         raise ModelError(
             f"contacts that slip in space at t = {leg.t[end]:.9g} s hardly move, and such slips are "
@@ -78,13 +78,13 @@ def _next_to(end: int, fast: NDArray[np.bool_], leg: Leg) -> int:
 
 
 def _directions(motion: SlidingSlopes, leg: Leg, place: int) -> Array:
-    """Of the slips at a state, (drags, 2)."""
+    """Return the directions of the slips at a state, (drags, 2)."""
     v = motion.slips(leg.t[place][None], leg.x[place][None])[0]
     return v / np.maximum(np.linalg.norm(v, axis=1), np.finfo(float).tiny)[:, None]
 
 
 def _accelerating(motion: SlidingSlopes, leg: Leg, slow: Array, w: float) -> Array:
-    """The directions of slips from rest that accelerate along them, from those that they have a step later."""
+    """Return the directions in which slips accelerate from rest, starting from their directions a step later."""
     t, x = leg.t[:1], leg.x[:1]
     inputs = motion.inputs(t, t)
     assert motion.offsets is not None
@@ -114,7 +114,7 @@ def _accelerating(motion: SlidingSlopes, leg: Leg, slow: Array, w: float) -> Arr
 
 
 def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Array:
-    """Accelerations of the slips, (drags, 2)."""
+    """Return the accelerations of the slips, (drags, 2)."""
     f = motion.rates(t, x, inputs)
     h = APART / max(1.0, float(np.abs(f).max()))
     ends = [motion.slips(t + sign * h, x + sign * h * f)[0] for sign in (1.0, -1.0)]
@@ -122,7 +122,7 @@ def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Arr
 
 
 def _integrated(leg: Leg, times: Array, table: Scheme) -> Leg:
-    """The piece with more steps; where the run has states they stay."""
+    """Return the piece with more steps; states of the run do not change."""
     known, states = dict(zip(leg.t.tolist(), leg.x, strict=True)), [leg.x[0]]
     for t, end in pairwise(times.tolist()):
         if end in known:

@@ -1,7 +1,7 @@
-"""Forces that jump on the way of a run: where ``select`` or ``sign`` goes over from one value to another.
+"""Force jumps within the steps of a run, where ``select`` or ``sign`` changes its value.
 
-The derivatives of steps know nothing of it: when such a jump comes depends on what is varied. Where both values are the
-same at the switch, as of a spring that begins to push, nothing jumps and derivatives hold.
+Derivatives of steps do not include the effect of parameters on the time of a jump. If both values are equal at the
+switch, for example for a spring that begins to push, nothing jumps and the derivatives are valid.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT, LESS, LESS_EQUAL, SIGN
 from kane.expression.traverse import reachable, substitute_nodes
 
-# What jumps by less than this share of the largest force of the run is what the search for the switch has left.
+# Jump, relative to the largest force of the run, below which it is an error of the search for the switch.
 SMOOTH = 1e-7
 HALVINGS = 60
 
 
 class _Switches(NamedTuple):
-    """What is looked at.
+    """Switches of the forces, and their values.
 
     Attributes:
-        function: of [inputs, udot, sides]: what changes its sign at each switch, then the forces.
-        asked: the conditions and signs.
-        values: of each, where what changes its sign is below zero, and where it is not.
+        function: of [inputs, udot, sides]: expressions that change sign at each switch, then the forces.
+        asked: conditions and signs.
+        values: values of each switch while its expression is negative, and while it is not.
     """
 
     function: CompiledFunction
@@ -41,10 +41,10 @@ class _Switches(NamedTuple):
 
 
 def require_smooth(leg: Leg) -> None:
-    """Refuse steps over which a force jumps.
+    """Raise if a force jumps within steps.
 
     Raises:
-        ModelError: when, at which condition, and the cure.
+        ModelError: names the time, the condition and the cure.
     """
     switches = _switches(leg)
     if switches is None or len(leg.t) < 2:
@@ -67,7 +67,7 @@ def require_smooth(leg: Leg) -> None:
 
 
 def _switches(leg: Leg) -> _Switches | None:
-    """None where nothing is chosen."""
+    """Return the switches of the forces; None without any."""
     dyn = leg.motion.dyn
     e = dyn.equations
     with collector_paused():
@@ -86,7 +86,7 @@ def _switches(leg: Leg) -> _Switches | None:
 
 
 def _evaluated(leg: Leg, switches: _Switches, t: Array, x: Array, below: NDArray[np.bool_] | None = None) -> Array:
-    """What changes its sign, and the forces at udot = 0 where each of them is below zero or not."""
+    """Return the expressions of the switches, and the forces at udot = 0 on both sides of each switch."""
     function, m = switches.function, len(leg.motion.dyn.equations.udot)
     chosen = np.zeros((len(t), len(switches.asked)), bool) if below is None else below
     sides = np.where(chosen, *np.array(switches.values).T[:, None])
@@ -95,7 +95,7 @@ def _evaluated(leg: Leg, switches: _Switches, t: Array, x: Array, below: NDArray
 
 
 def _switch(leg: Leg, switches: _Switches, k: int, c: int) -> tuple[float, Array]:
-    """Where on the straight line over the k-th step a switch is."""
+    """Return the place of a switch on the straight line over the k-th step."""
     low, high = 0.0, 1.0
     t, x = leg.t[k : k + 2], leg.x[k : k + 2]
     begins = _evaluated(leg, switches, t[:1], x[:1])[0, c] < 0.0

@@ -1,6 +1,7 @@
-"""Derivatives of a run, step by step: those of the explicit Runge-Kutta steps that made it, forwards and backwards.
+"""Derivatives of a run, step by step, through the explicit Runge-Kutta steps that made it, forwards and backwards.
 
-Here are the derivatives of slopes at all stages; ``native.variations`` passes them on from step to step.
+This module differentiates the slopes at all stages; ``native.variations`` propagates them from step to step. Direct
+variables are the inputs and parameters that enter the slopes.
 """
 
 from __future__ import annotations
@@ -12,30 +13,30 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
+from kane.geometry.quaternion import normalise_quaternions
 from kane.native.arrays import Scheme
 from kane.native.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
 from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.integrators.explicit import Explicit, dense_weights, scheme
 
-Array = NDArray[np.float64]
-# Steps whose stages are derived at once: some megabytes.
+# Number of steps whose stages are differentiated at once; they need some megabytes.
 CHUNK = 256
 
 
 class Affine(NamedTuple):
-    """S+ = by_x S + by_p: how small changes go on, of the state and of what is varied directly (inputs, parameters)."""
+    """S+ = by_x S + by_p: propagation of small changes of the state and of the direct variables."""
 
     by_x: Array
     by_p: Array
 
 
 class Slopes(NamedTuple):
-    """What belongs to the stages of steps, (steps, stages, ...): slopes, and their derivatives."""
+    """Slopes at the stages of steps, (steps, stages, ...), and their derivatives."""
 
     times: Array
     value: Array
@@ -45,13 +46,13 @@ class Slopes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModeSlopes:
-    """x' = f(t, x, inputs, parameters) in one mode, and how states are settled on its constraints.
+    """x' = f(t, x, inputs, parameters) in one mode, and the projection of states onto its constraints.
 
     Attributes:
-        dyn: of the mode, laws of feedback in place of inputs.
-        plan: what drives the inputs.
-        parameters: values of all.
-        direct: names of the parameters that are varied.
+        dyn: dynamics of the mode, with feedback laws substituted for inputs.
+        plan: schedule of the inputs.
+        parameters: values of all parameters.
+        direct: names of the parameters among the direct variables.
     """
 
     dyn: Dynamics
@@ -61,7 +62,7 @@ class ModeSlopes:
 
     @property
     def widths(self) -> tuple[int, int, int]:
-        """How many coordinates, states, and columns of what is varied directly there are."""
+        """Numbers of coordinates, states and direct variables."""
         e = self.dyn.equations
         return len(e.q), len(e.q) + len(e.u), len(e.inputs) + len(self.direct)
 
@@ -72,7 +73,7 @@ class ModeSlopes:
         return dict(zip(names, self.parameters.tolist(), strict=True))
 
     def inputs(self, t: Array, middle: Array) -> Array:
-        """Inputs at times, each in a step whose middle is given, (times, inputs)."""
+        """Return the inputs at times, (times, inputs); each time is in a step whose middle is given."""
         return self.plan.sampled(t, middle)
 
     def rates(self, t: Array, x: Array, inputs: Array) -> Array:
@@ -84,13 +85,13 @@ class ModeSlopes:
         """f_x (times, nx, nx) and f_p (times, nx, direct) at states."""
         d = self.dyn.derivatives("rhs", wrt=("coordinates", "u", "inputs", *self.direct))
         nq, nx, _ = self.widths
-        if d.function is None:  # the quaternions of stages are not of unit length, which numbers at states ask for
+        if d.function is None:  # stages have quaternions of other than unit length, which functions of states reject
             x = self._unit(x)
         whole = d(x[:, :nq], x[:, nq:], inputs, t, parameters=self.values).whole
         return whole[..., :nx], whole[..., nx:]
 
     def projected(self, t: Array, x: Array) -> Affine | None:
-        """How a state that a step has reached follows as it is settled; None where nothing is."""
+        """Return the derivatives of the projection of states at the ends of steps; None without projection."""
         e, (_, nx, width) = self.dyn.equations, self.widths
         if not (e.constraints or e.closing or e.quaternions):
             return None
@@ -105,12 +106,11 @@ class ModeSlopes:
 
     def _unit(self, x: Array) -> Array:
         x = x.copy()
-        for start in self.dyn.equations.quaternions:
-            x[:, start : start + 4] /= np.linalg.norm(x[:, start : start + 4], axis=1, keepdims=True)
+        normalise_quaternions(x, self.dyn.equations.quaternions)
         return x
 
     def _onto_constraints(self, t: Array, x: Array) -> Affine:
-        """Coordinates move by the least displacements onto the constraints, dependent speeds follow."""
+        """Return the derivatives of the projection: smallest displacements of q, then dependent speeds."""
         e, (nq, nx, width) = self.dyn.equations, self.widths
         m, direct = len(e.inputs), self.direct
         state = (x[:, :nq], x[:, nq:], self.inputs(t, t), t)
@@ -132,13 +132,13 @@ class ModeSlopes:
         return Affine(by_x, by_p)
 
     def closing(self, q: Array, u: Array, inputs: Array, t: Any) -> Any:
-        """The residuals of the configuration, derived by "q", "coordinates" and what is varied directly."""
+        """Return the configuration residuals with derivatives by "q", "coordinates" and the direct variables."""
         rows = [row.configuration for row in self.dyn.equations.closing if row.configuration is not None]
         d = self.dyn.derivatives(rows, wrt=("q", "coordinates", *self.direct))
         return d(q, u, inputs, t, parameters=self.values)
 
     def tangents(self, q: Array, u: Array, inputs: Array, t: Any) -> Array:
-        """dq along each of the joints' own speeds, (..., nq, own)."""
+        """Return dq along each of the joints' own speeds, (..., nq, own)."""
         e = self.dyn.equations
         along: list[Expr] = []
         for leaf in e.q:
@@ -149,19 +149,22 @@ class ModeSlopes:
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """Steps in one mode: their ends t (steps + 1) and x (steps + 1, nx), settled."""
+    """Steps in one mode: their ends t, (steps + 1), and projected states x, (steps + 1, nx)."""
 
     motion: ModeSlopes
     t: Array
     x: Array
 
     def chunks(self) -> Iterator[Leg]:
-        """So many steps at a time, in their order."""
+        """Yield up to CHUNK steps at a time, in order."""
         for start in range(0, len(self.t) - 1, CHUNK):
             yield Leg(self.motion, self.t[start : start + CHUNK + 1], self.x[start : start + CHUNK + 1])
 
     def values(self, table: Scheme) -> tuple[Array, Array, Array]:
-        """Times (steps, stages), slopes and states (steps, stages, nx) of all stages, those of the interpolant too."""
+        """Return times, slopes and states of all stages, including those of the interpolant.
+
+        Their shapes are (steps, stages), (steps, stages, nx) and (steps, stages, nx).
+        """
         t, h = self.t[:-1], np.diff(self.t)
         value = np.zeros((len(h), len(table.nodes), self.x.shape[1]))
         times = t[:, None] + np.array(table.nodes) * h[:, None]
@@ -173,7 +176,7 @@ class Leg:
         return times, value, stages
 
     def slopes(self, table: Scheme) -> Slopes:
-        """Slopes of all stages with their derivatives."""
+        """Return the slopes of all stages with their derivatives."""
         t, h = self.t[:-1], np.diff(self.t)
         times, value, stages = self.values(table)
         flat = times.reshape(-1), stages.reshape(-1, stages.shape[2])
@@ -192,12 +195,12 @@ class Leg:
         return StepSlopes(np.diff(self.t), table.coefficients, table.last, by_x, by_p, *projected)
 
     def stretches(self, answers: Passing) -> list[tuple[int, int]]:
-        """Steps between which answers change something: the first, and behind the last."""
+        """Return ranges of steps between the times at which answers change, as pairs of first and end."""
         cuts = [k for k in range(1, len(self.t) - 1) if self.t[k] in answers.times]
         return list(pairwise([0, *cuts, len(self.t) - 1])) if len(self.t) > 1 else []
 
     def looks(self, found: Slopes, method: Explicit, out: Passed, columns: int) -> Looks:
-        """What is wanted of these steps; the states there are put out."""
+        """Return the weights of recorded times inside these steps; append the states there to ``out``."""
         dense = dense_weights(method.tableau)
         powers = np.arange(1, dense.shape[1] + 1)
         weights, count = [np.zeros((0, len(dense)))], 0
@@ -221,7 +224,7 @@ class Leg:
 
 
 class Passing(Protocol):
-    """What changes the derivatives of inputs at times of states; see ``HeldAnswers``."""
+    """Changes of the input derivatives at times of states; see ``HeldAnswers``."""
 
     @property
     def times(self) -> Set[float]: ...
@@ -230,7 +233,7 @@ class Passing(Protocol):
 
 
 class Passed(NamedTuple):
-    """What forward derivatives leave at the times that are wanted: states (nx,) and S (nx, columns)."""
+    """Results of the forward mode at recorded times: states (nx,) and S (nx, columns)."""
 
     wanted: Array
     x: list[Array]
@@ -239,14 +242,14 @@ class Passed(NamedTuple):
 
 
 def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) -> Array:
-    """S at the end of a piece; ``out`` gets what is wanted within it.
+    """Return S at the end of a piece; ``out`` receives the results at recorded times.
 
     Args:
-        piece: steps.
-        method: that took them.
-        S: at their beginning, (nx, columns).
-        chosen: the derivatives of what is varied directly, (direct, columns), which answers change.
-        out: what is added to.
+        piece: steps of one mode.
+        method: integrator of the steps.
+        S: derivatives at the start of the piece, (nx, columns).
+        chosen: derivatives of the direct variables, (direct, columns); answers of sampled laws change them.
+        out: collects the results.
     """
     table, S = scheme(method), np.array(S)
     dK = np.zeros((len(table.nodes), *S.shape))
@@ -262,7 +265,7 @@ def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) 
 
 
 def spanned(chosen: Array) -> SpannedColumns:
-    """The derivatives of what is varied directly, (direct, columns), as native loops take them."""
+    """Return the derivatives of the direct variables, (direct, columns), as native loops need them."""
     there, columns = chosen != 0.0, chosen.shape[1]
     first = np.where(there.any(axis=1), there.argmax(axis=1), columns) if columns else np.zeros(len(chosen), int)
     behind = columns - there[:, ::-1].argmax(axis=1) if columns else first
@@ -270,7 +273,7 @@ def spanned(chosen: Array) -> SpannedColumns:
 
 
 class Weights(NamedTuple):
-    """What backward derivatives collect: of what is varied directly, and of inputs at the stages of steps."""
+    """Results of the reverse mode: weights of the direct variables, and of inputs at the stages of steps."""
 
     direct: Array
     times: list[Array]
@@ -291,7 +294,7 @@ class Weights(NamedTuple):
 
 
 def backward(piece: Leg, method: Explicit, weight: Array, out: Weights) -> Array:
-    """The weight of the state at the beginning of a piece, from that at its end; ``out`` is added to."""
+    """Return the weight of the state at the start of a piece from the weight at its end; ``out`` collects the rest."""
     table, weight = scheme(method), np.array(weight)
     n, m = np.empty((table.last, len(weight))), np.empty((1, len(weight)))
     for part in reversed(list(piece.chunks())):
@@ -306,6 +309,6 @@ def backward(piece: Leg, method: Explicit, weight: Array, out: Weights) -> Array
 
 
 def direct_columns(motion: ModeSlopes, names: Sequence[str]) -> Array:
-    """Which of what is varied directly the names vary, (direct, names)."""
+    """Return the derivatives of the direct variables by the names, (direct, names): entries are 0 or 1."""
     known = [*(leaf.name for leaf in motion.dyn.equations.inputs), *motion.direct]
     return np.array([[float(name == column) for name in names] for column in known]).reshape(len(known), len(names))

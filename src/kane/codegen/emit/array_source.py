@@ -13,7 +13,7 @@ from kane.codegen.emit.source_names import distinct_names, identifier, local_nam
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, name_of
+from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, infix_row, name_of
 from kane.expression.traverse import leaves
 
 _RESERVED = frozenset(
@@ -40,12 +40,6 @@ _FUNCTIONS = {
 }
 
 
-def _infix(sign: str, binding: int) -> Spelling:
-    # At equal precedence the right operand gets parentheses: a - b - c means (a - b) - c. This also keeps the order of
-    # a + (b + c).
-    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
-
-
 def array_rows(module: str) -> dict[int, Spelling]:
     """Return the written form of every operation, with the functions of ``module``."""
 
@@ -61,10 +55,10 @@ def array_rows(module: str) -> dict[int, Spelling]:
         return Piece(f"{module}.where({holds}, {a.text}, {b.text})")
 
     return {
-        ops.ADD: _infix("+", SUM),
-        ops.SUB: _infix("-", SUM),
-        ops.MUL: _infix("*", PRODUCT),
-        ops.DIV: _infix("/", PRODUCT),
+        ops.ADD: infix_row("+", SUM),
+        ops.SUB: infix_row("-", SUM),
+        ops.MUL: infix_row("*", PRODUCT),
+        ops.DIV: infix_row("/", PRODUCT),
         ops.NEG: lambda a: Piece(f"-{a.within(POWER)}", SIGNED),
         ops.POW: lambda a, b: Piece(f"{a.within(ATOM)} ** {b.within(ATOM)}", POWER),
         **{op: function_row(f"{module}.{word}") for op, word in _FUNCTIONS.items()},
@@ -103,6 +97,27 @@ class ArrayLanguage:
     rows: Mapping[int, Spelling]
     decorator: str = ""
 
+    def source(
+        self,
+        programs: Sequence[Program],
+        *,
+        name: str,
+        outputs: Mapping[str, Sequence[str]] | None = None,
+        defaults: Mapping[str, float] | None = None,
+    ) -> str:
+        """Return source of programs: each is a function of the arrays ``state``, ``rest`` and ``parameters``.
+
+        Args:
+            programs: programs to write; their names become identifiers.
+            name: title in the module's docstring.
+            outputs: output names by program name, for the docstrings.
+            defaults: parameter values by name; if complete, they become the default of the argument ``parameters``.
+
+        Raises:
+            ExpressionError: the names of two programs become the same identifier.
+        """
+        return ArrayWriter(self, outputs or {}, defaults or {}).module(programs, name)
+
 
 @dataclass
 class ArrayWriter:
@@ -116,16 +131,12 @@ class ArrayWriter:
     """
 
     language: ArrayLanguage
-    outputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    defaults: Mapping[str, float] = field(default_factory=dict)
+    outputs: Mapping[str, Sequence[str]]
+    defaults: Mapping[str, float]
     tables: dict[PiecewiseCubic, str] = field(default_factory=dict)
 
     def module(self, programs: Sequence[Program], name: str) -> str:
-        """Return the source of the module.
-
-        Raises:
-            ExpressionError: the names of two programs become the same identifier.
-        """
+        """Return the source of the module."""
         words = [function_name(program) for program in programs]
         distinct_names(programs, [(word,) for word in words], "Python")
         functions = [self.function(program, word) for program, word in zip(programs, words, strict=True)]

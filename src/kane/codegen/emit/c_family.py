@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kane.expression import operations as ops
-from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row
-
-
-def _infix(sign: str, binding: int) -> Spelling:
-    # At equal precedence the right operand gets parentheses: a - b - c means (a - b) - c. This also keeps the order of
-    # a + (b + c).
-    return lambda a, b: Piece(f"{a.within(binding)} {sign} {b.within(binding + 1)}", binding)
+from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, infix_row
 
 
 def family_rows(
@@ -38,10 +32,10 @@ def family_rows(
         return Piece(f"({test} ? {a.text} : {b.text})")
 
     return {
-        ops.ADD: _infix("+", SUM),
-        ops.SUB: _infix("-", SUM),
-        ops.MUL: _infix("*", PRODUCT),
-        ops.DIV: _infix("/", PRODUCT),
+        ops.ADD: infix_row("+", SUM),
+        ops.SUB: infix_row("-", SUM),
+        ops.MUL: infix_row("*", PRODUCT),
+        ops.DIV: infix_row("/", PRODUCT),
         ops.NEG: lambda a: Piece(f"-{a.within(ATOM)}", SIGNED),
         **{op: function_row(name) for op, name in functions.items()},
         ops.SIGN: function_row("kane_sign"),

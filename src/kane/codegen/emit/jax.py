@@ -6,10 +6,7 @@ selected has no finite derivative, reverse-mode differentiation gives NaN.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from kane.codegen.emit.array_source import ArrayLanguage, ArrayWriter, array_rows
-from kane.codegen.programs.program import Program
+from kane.codegen.emit.array_source import ArrayLanguage, array_rows
 
 ROWS = array_rows("jnp")
 
@@ -26,25 +23,4 @@ other use of JAX, enable double precision:
 import jax.numpy as jnp
 import numpy as np
 '''
-_JAX = ArrayLanguage("jnp", _HEADING, ROWS)
-
-
-def emit_jax(
-    programs: Sequence[Program],
-    *,
-    name: str,
-    outputs: Mapping[str, Sequence[str]] | None = None,
-    defaults: Mapping[str, float] | None = None,
-) -> str:
-    """Return JAX source of programs: each is a pure function of the arrays ``state``, ``rest`` and ``parameters``.
-
-    Args:
-        programs: programs to write; their names become identifiers.
-        name: title in the module's docstring.
-        outputs: output names by program name, for the docstrings.
-        defaults: parameter values by name; if complete, they become the default of the argument ``parameters``.
-
-    Raises:
-        ExpressionError: the names of two programs become the same identifier.
-    """
-    return ArrayWriter(_JAX, outputs or {}, defaults or {}).module(programs, name)
+JAX = ArrayLanguage("jnp", _HEADING, ROWS)

@@ -5,10 +5,7 @@ The source does the same operations in the same order as ``kane.expression.inter
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from kane.codegen.emit.array_source import ArrayLanguage, ArrayWriter, array_rows
-from kane.codegen.programs.program import Program
+from kane.codegen.emit.array_source import ArrayLanguage, array_rows
 
 ROWS = array_rows("np")
 
@@ -22,25 +19,4 @@ code, undefined values are NaN or infinite, without a warning.
 import numpy as np
 '''
 # np.where evaluates both branches, and the branch that is not selected may be undefined.
-_NUMPY = ArrayLanguage("np", _HEADING, ROWS, decorator='@np.errstate(all="ignore")')
-
-
-def emit_numpy(
-    programs: Sequence[Program],
-    *,
-    name: str,
-    outputs: Mapping[str, Sequence[str]] | None = None,
-    defaults: Mapping[str, float] | None = None,
-) -> str:
-    """Return NumPy source of programs: each is a function of the arrays ``state``, ``rest`` and ``parameters``.
-
-    Args:
-        programs: programs to write; their names become identifiers.
-        name: title in the module's docstring.
-        outputs: output names by program name, for the docstrings.
-        defaults: parameter values by name; if complete, they become the default of the argument ``parameters``.
-
-    Raises:
-        ExpressionError: the names of two programs become the same identifier.
-    """
-    return ArrayWriter(_NUMPY, outputs or {}, defaults or {}).module(programs, name)
+NUMPY = ArrayLanguage("np", _HEADING, ROWS, decorator='@np.errstate(all="ignore")')

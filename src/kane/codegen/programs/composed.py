@@ -49,7 +49,7 @@ class Routine:
         self._known: dict[tuple[str, int], Expr] = {}
 
     def read(self, array: str, first: int, count: int = 1) -> tuple[Expr, ...]:
-        """So many values in a row."""
+        """Return ``count`` consecutive values of an array as leaves."""
         found = []
         for index in range(first, first + count):
             leaf = self._known.get((array, index))

@@ -1,4 +1,4 @@
-"""What native code of constraints that come and go calls besides where gimbals may change their angles."""
+"""Programs that native code of intermittent constraints needs besides, if gimbals change their angles."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kane.native.memory.regions import CHART_BLOCK
 
 @dataclass(frozen=True)
 class ChartPrograms:
-    """Of the charts in force.
+    """Programs of the current charts.
 
     Attributes:
-        near: a number for each joint that may change its angles, negative where it is near a singularity of theirs.
-        carry: the state in other charts, [q, u, key of these].
-        key: of the charts in force.
+        near: guard of each joint that changes charts, negative near a singularity.
+        carry: the state in other charts, [q, u, their key].
+        key: key of the current charts.
     """
 
     near: CompiledFunction

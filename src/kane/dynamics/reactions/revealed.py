@@ -22,7 +22,7 @@ from kane.dynamics.run_interface import Recorded, recorded_parameters
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
-from kane.model.checks import near
+from kane.model.checks import require_known
 
 
 @dataclass(frozen=True)
@@ -236,10 +236,7 @@ class RevealedReactions:
             return None
         require(contacts, Mapping, "contacts= is a dict from names to forces, such as run.reactions")
         for name in contacts:
-            if name not in (known := [c.name for c in intermittents]):
-                raise ModelError(
-                    f"there is no contact, stop, stick, latch or switch {shown(name)}; {near(name, known)}"
-                )
+            require_known(name, [c.name for c in intermittents], "contact, stop, stick, latch or switch")
         given = {name: numbers(x, f"the forces of {name!r} must be numbers") for name, x in contacts.items()}
         for c in intermittents:
             if c.name in given and given[c.name].shape[-1:] != (len(c.rows),):

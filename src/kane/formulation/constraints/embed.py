@@ -23,7 +23,7 @@ from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, shortest
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
 from kane.formulation.tree.system import System
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.model import Model
 
 
@@ -43,8 +43,7 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
     dependent = choice.dependent
     names = [leaf.name for leaf in speeds.u]
     for name in dependent:
-        if name not in names:
-            raise ModelError(f"there is no speed {name!r} to be dependent; {near(name, names)}")
+        require_known(name, names, "speed", " to be dependent")
     if not all(row.linear for row in constraints):
         if dependent or choice.near:
             raise ModelError(

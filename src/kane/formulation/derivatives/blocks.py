@@ -128,12 +128,12 @@ class ComposedLayout:
         self.values: list[Any] = []
 
     def take(self, values: int) -> int:
-        """Memory for so many values of all lanes."""
+        """Return the start of memory for this number of values in all lanes."""
         self.memory += values * self.width
         return self.memory - values * self.width
 
     def give(self, count: int) -> int:
-        """So many results."""
+        """Return the start of ``count`` more results."""
         self.n_out += count
         return self.n_out - count
 

@@ -72,7 +72,7 @@ class InverseFactor:
         return self._ways[g]
 
     def eliminate(self, at: int, given: set[int], count: int) -> None:
-        """L^-T b in the place of b, of so many columns that are not zero in some groups."""
+        """Replace b by L^-T b; its ``count`` columns are nonzero in the given groups only."""
         for g in sorted(given, reverse=True):
             self._call(self._inward[g], count, self._arrays(b=at))
 

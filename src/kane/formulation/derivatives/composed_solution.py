@@ -22,7 +22,7 @@ from kane.formulation.tree.sparse import TriangularFactor, solved, triangular_fa
 from kane.formulation.tree.spatial import times
 from kane.geometry.scalars import ZERO_VECTOR
 
-# So many operations of single numbers take as long as one of links side by side: 1.1 to 1.7 in arms of 5 to 7 joints.
+# Cost of an operation on links side by side, in operations on single numbers: 1.1 to 1.7 in arms of 5 to 7 joints.
 WORTH_SIDES = 1.4
 
 

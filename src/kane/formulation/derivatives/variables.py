@@ -12,7 +12,7 @@ from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.number_arguments import words
 from kane.formulation.equations import Equations
-from kane.model.checks import near
+from kane.model.checks import require_known
 
 # The rate of each changing leaf, along one direction.
 LeafRates: TypeAlias = Mapping[Expr, Expr]
@@ -75,8 +75,7 @@ def variables(equations: Equations, wrt: Sequence[str], read: Sequence[Expr]) ->
         known.setdefault(leaf.name, partial(_leaf, leaf))
     asked = words(wrt, "wrt", "words")
     for word in asked:
-        if word not in known:
-            raise ModelError(f"there is no derivative with respect to {shown(word)} here; {near(word, list(known))}")
+        require_known(word, known, "derivative with respect to", " here")
     if len(set(asked)) < len(asked):
         raise ModelError(f"wrt={shown(tuple(asked))} names something twice; name it once")
     return tuple(known[word]() for word in asked)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from kane.expression.node import Expr
+from kane.expression.operations import NEG
 from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.generalized_forces import (
     about_mass_centre,
@@ -23,20 +24,21 @@ from kane.formulation.explicit.generalized_forces import (
     project_joint_efforts,
     resolve_loads,
 )
-from kane.formulation.explicit.measure_rows import MeasureRows
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
-from kane.formulation.explicit.velocity_forms import Velocities
+from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.loads import per_input, without_inputs
 from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.spatial import times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, dot, is_zero
+from kane.geometry.scalars import Triple, is_zero
 
 # Measure rows of the three components of a vector, None for zero components. A vector, with the row of each component.
 _Places: TypeAlias = Sequence["int | None"]
 _OnRows: TypeAlias = tuple[_Places, Triple]
+
+MeasureRow = dict[int, Any]
 
 
 class ExplicitRoute(Route):
@@ -121,10 +123,7 @@ class ExplicitRoute(Route):
     def _inertia(self, udot: Sequence[Any]) -> Iterator[_OnRows]:
         """Yield I alpha + w x I w on the rows of w, and m a on the rows of v."""
         speeds, (_, turning, pushing) = self._speeds, self._standing
-        natural = [
-            dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
-        ]
-        motion = Accelerations(self.velocities, natural, self._ground)
+        motion = Accelerations(self.velocities, speeds.natural_accelerations(udot), self._ground)
         for k, member in enumerate(self._tree.members[1:], start=1):
             yield turning[k], inertia_torque(motion, k)
             if not is_zero(member.body.mass):
@@ -137,3 +136,93 @@ class ExplicitRoute(Route):
             force, torque = about_mass_centre(self.velocities, applied)
             yield pushing[applied.member], times(-1.0, force)
             yield turning[applied.member], times(-1.0, torque)
+
+
+class MeasureRows:
+    """Measure numbers of partial velocities as distinct rows {speed: coefficient}, with M = rows^T weights rows.
+
+    Two bodies with the same angular velocity, or with a common component of their mass centres' velocities, share a
+    row. Their masses or moments of inertia are added before any multiplication.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[MeasureRow] = []
+        self._known: dict[tuple[tuple[int, Any], ...], int] = {}
+        self._weights: dict[tuple[int, int], Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def places(self, form: VelocityForm) -> list[int | None]:
+        """Return the row of each of the three components of a vector's partial velocities; None for zero components."""
+        return [self._place({r: v[i] for r, v in form.u.items() if not is_zero(v[i])}) for i in range(3)]
+
+    def _place(self, row: MeasureRow) -> int | None:
+        if not row:
+            return None
+        key = tuple(sorted((r, ("node", x.id) if x.__class__ is Expr else ("number", x)) for r, x in row.items()))
+        if key not in self._known:
+            self._known[key] = len(self._rows)
+            self._rows.append(row)
+        return self._known[key]
+
+    def weigh(self, places: Sequence[int | None], weights: Sequence[Sequence[Any]]) -> None:
+        """Add a symmetric 3 x 3 matrix (inertia, or mass) to the weights of three rows."""
+        for i, a in zip(places, weights, strict=True):
+            for j, x in zip(places, a, strict=True):
+                if i is not None and j is not None and not is_zero(x):
+                    self._weights[i, j] = self._weights.get((i, j), 0.0) + x
+
+    def mass_entries(self) -> dict[tuple[int, int], Any]:
+        """Return M_rs = sum over rows i, j of row_i[r] weight_ij row_j[s], s <= r."""
+        coupled = {i for i, j in self._weights if i != j}
+        M: dict[tuple[int, int], Any] = {}
+        for i, momentum in self._momenta(coupled).items():
+            for r, x in self._rows[i].items():
+                for s, y in momentum.items():
+                    if s <= r and not is_zero(y):
+                        M[r, s] = M.get((r, s), 0.0) + x * y
+        for (r, s, x, y), weight in self._pairs(coupled).items():
+            M[r, s] = M.get((r, s), 0.0) + x * (weight * y)
+        return M
+
+    def _momenta(self, coupled: set[int]) -> dict[int, MeasureRow]:
+        """Return the sum over j of weight_ij row_j for each row i that weights couple with others."""
+        found: dict[int, MeasureRow] = {i: {} for i in sorted(coupled)}
+        for (i, j), weight in self._weights.items():
+            if i in coupled:
+                for s, x in self._rows[j].items():
+                    found[i][s] = found[i].get(s, 0.0) + weight * x
+        return found
+
+    def _pairs(self, coupled: set[int]) -> dict[tuple[int, int, Any, Any], Any]:
+        """Return the weights of the products x y in M_rs of all other rows, added up if several rows give the same
+        product.
+        """
+        found: dict[tuple[int, int, Any, Any], Any] = {}
+        for (i, _), weight in self._weights.items():
+            if i not in coupled:
+                for r, x in self._rows[i].items():
+                    for s, y in self._rows[i].items():
+                        if s <= r:
+                            (a, m), (b, n) = _unsigned(x), _unsigned(y)
+                            key = (r, s, m, n)
+                            found[key] = found.get(key, 0.0) + (weight if a == b else -weight)
+        return found
+
+    def projected(self, loads: Sequence[Any], n: int) -> list[Any]:
+        """Return the sum over rows of row[r] load for each of n speeds, adding loads with equal coefficients first."""
+        shared: list[dict[Any, Any]] = [{} for _ in range(n)]
+        for row, load in zip(self._rows, loads, strict=True):
+            if not is_zero(load):
+                for r, x in row.items():
+                    sign, size = _unsigned(x)
+                    shared[r][size] = shared[r].get(size, 0.0) + (load if sign > 0 else -load)
+        return [sum((x * load for x, load in terms.items()), 0.0) for terms in shared]
+
+
+def _unsigned(x: Any) -> tuple[int, Any]:
+    """Return sign and size of a number, or of an expression that is the negative of another."""
+    if x.__class__ is Expr:
+        return (-1, x.args[0]) if x.op == NEG else (1, x)
+    return (-1, -x) if x < 0 else (1, x)

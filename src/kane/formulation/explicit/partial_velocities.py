@@ -23,7 +23,7 @@ from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.system import System
 from kane.geometry.frame import Frame
-from kane.geometry.scalars import ZERO_VECTOR, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero
 from kane.geometry.vector import Vector
 
 GRAVITY_TITLE, INERTIA_TITLE = "gravity", "inertia"
@@ -232,10 +232,6 @@ class _Tables:
 
     def inertia(self) -> GeneralizedForces:
         speeds = self.motion.speeds
-        udot = speeds.udot
-        natural = [
-            dot(tuple(row.values()), [udot[r] for r in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
-        ]
-        motion = Accelerations(self.motion, natural)
+        motion = Accelerations(self.motion, speeds.natural_accelerations(speeds.udot))
         found = [(INERTIA_TITLE, self.frames[k].name, inertia_forces(motion, k)) for k in range(1, len(self.frames))]
         return self._forces("F*", found)

@@ -24,7 +24,7 @@ from kane.formulation.route import Route
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR
-from kane.model.checks import near
+from kane.model.checks import near, require_known
 from kane.progress import stage
 
 
@@ -269,8 +269,8 @@ def require_program(equations: Derived, name: str) -> None:
     require(name, str, 'a program has a name such as "forward"')
     if name.startswith("jacobian "):
         _frame(equations, name.removeprefix("jacobian "))
-    elif name not in PROGRAMS:
-        raise ModelError(f"there is no program {name!r}; {near(name, list(PROGRAMS))}")
+    else:
+        require_known(name, PROGRAMS, "program")
 
 
 def written_quantity(equations: Derived, name: str) -> Quantity:

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
@@ -38,7 +38,7 @@ from kane.formulation.tree.spatial import minus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import UNIT_VECTORS, ZERO_VECTOR, Triple, cross, dot, is_zero
 from kane.model.body import Point
-from kane.model.checks import near
+from kane.model.checks import require_known
 from kane.model.connection import Connection
 from kane.model.constraints.constraint import Imposed
 
@@ -151,8 +151,7 @@ class Reactions:
             if not terms:
                 raise ModelError(f"the sum {shown(title)} is empty; give factors by names of reactions")
         for name in (name for terms in sums.values() for name in terms):
-            if name not in self.names:
-                raise ModelError(f"there is no reaction {shown(name)}; {near(name, self.names)}")
+            require_known(name, self.names, "reaction")
         weights = [[terms.get(name, 0.0) for name in self.names] for terms in sums.values()]
         needed = [dot(row, self.needed[n:]) for row in weights]
 
@@ -208,10 +207,7 @@ def reveal_reactions(equations: Equations, *places: ReactionPlace) -> Reactions:
 
     Source: Tanner & Kyriakopoulos 2001, Sec. 3; Kane & Levinson 1985, Sec. 4.9.
     """
-    if not isinstance(equations, Equations):
-        raise ModelError(
-            f"reveal_reactions takes Equations, which kane.formulate(model) returns, not {shown(equations)}"
-        )
+    require(equations, Equations, "reveal_reactions takes Equations, which kane.formulate(model) returns")
     if not places:
         raise ModelError("reveal_reactions needs a joint, a constraint, or a point of a body whose reactions to reveal")
     with collector_paused():
@@ -248,8 +244,7 @@ def _resolved(equations: Equations, place: ReactionPlace) -> Connection | Point 
     known: dict[str, Connection | Imposed] = {c.name: c for c in model.constraints}
     known |= {c.name: c for c in model.connections}
     if isinstance(place, str):
-        if place not in known:
-            raise ModelError(f"there is no joint or constraint {shown(place)}; {near(place, list(known))}")
+        require_known(place, known, "joint or constraint")
         return known[place]
     if isinstance(place, Point):
         if place.body.model.arena is not model.arena:
@@ -360,7 +355,7 @@ def _in_chosen_speeds(expressions: Sequence[Any], system: System, equations: Equ
     return equations.unconstrained.baked_in(found)
 
 
-def _null_rows(matrix: Sequence[NDArray[np.float64]]) -> np.ndarray:
+def _null_rows(matrix: Sequence[Array]) -> np.ndarray:
     """Return vectors c with matrix c = 0, in reduced form: few entries, and the first entry of each is one."""
     A = np.array(matrix, float)
     _, sizes, V = np.linalg.svd(A)

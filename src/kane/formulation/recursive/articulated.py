@@ -8,9 +8,9 @@ from typing import Any
 from kane.errors import ModelError
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.mass_parameters import MassParameters
-from kane.formulation.tree.spatial import inertia_of, plus, rotate_square, six_plus
+from kane.formulation.tree.spatial import inertia_of, plus, rotate_square
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, add_vectors, cross, is_zero
 
 # A wrench or acceleration as six scalars: moment or angular part first.
 Spatial = list[Any]
@@ -43,7 +43,7 @@ class Articulated:
         """Return the relation of two subtrees on one link."""
         H = tuple(plus(a, b) for a, b in zip(self.H, other.H, strict=True))
         p = plus(self.p[0], other.p[0]), plus(self.p[1], other.p[1])
-        return Articulated(six_plus(self.I, other.I), H, six_plus(self.A, other.A), p)
+        return Articulated(add_vectors(self.I, other.I), H, add_vectors(self.A, other.A), p)
 
     def rows(self) -> Symmetric:
         """Return the lower triangle of the 6 x 6 matrix, by rows."""

@@ -6,9 +6,9 @@ from kane.formulation.recursive.inverse import generalized_forces
 from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
 from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
-from kane.formulation.tree.spatial import inertia_of, plus, shifted_moment, six_plus, six_times, times
+from kane.formulation.tree.spatial import inertia_of, plus, shifted_moment, six_times, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, Triple, add_vectors, cross, dot, is_zero
 
 
 def natural_mass_matrix(system: System) -> Sparse:
@@ -43,7 +43,7 @@ def composites(system: System) -> list[MassParameters]:
         step, own, above = system.steps[index], total[index], total[parent]
         mc, J = shifted_moment(own.m, own.mc, own.J, step.d)
         mc, J = shifted_moment(own.m, step.R.apply(mc), step.R.rotate_symmetric(J), step.p)
-        total[parent] = MassParameters(above.m + own.m, plus(above.mc, mc), six_plus(above.J, J))
+        total[parent] = MassParameters(above.m + own.m, plus(above.mc, mc), add_vectors(above.J, J))
     return total
 
 

@@ -37,7 +37,7 @@ from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.sparse import Sparse
 from kane.formulation.tree.spatial import minus, plus, rotate_square, times
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero, scaled
 
 
 class Twist(NamedTuple):
@@ -143,7 +143,7 @@ def stirred_by(mass: MassParameters, V: Twist) -> Stirred:
 
 
 def _multiple(mass: MassParameters, ratio: float) -> MassParameters:
-    return MassParameters(ratio * mass.m, times(ratio, mass.mc), tuple(ratio * x for x in mass.J))
+    return MassParameters(ratio * mass.m, times(ratio, mass.mc), scaled(ratio, mass.J))
 
 
 def _seen_from_parent(system: System, index: int, own: Stirred) -> Stirred:

@@ -28,10 +28,7 @@ def inverse_dynamics(system: System, udot: Sequence[Any], applied: Mapping[int, 
 
     Source: Angeles, Ma & Rojas 1988, Eqs. 42-51, for trees and joints of any freedom.
     """
-    speeds = system.speeds
-    natural = [
-        dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in zip(speeds.C, speeds.a_t, strict=True)
-    ]
+    natural = system.speeds.natural_accelerations(udot)
     w = angular_velocities(system)
     fields = acceleration_fields(system, w, natural, udot)
     forces = [inertia_wrench(m, field, v) for m, field, v in zip(system.masses, fields, w, strict=True)]

@@ -21,7 +21,8 @@ from kane.formulation.recursive.kinematics import acceleration_fields, angular_v
 from kane.formulation.tree.mass_parameters import MassParameters
 from kane.formulation.tree.spatial import inertia_of, minus, plus, rotated
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, cross, dot, is_zero
+from kane.geometry.inertia import symmetric_rows
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
 # Products of which a sum is made, and such sums for each of three components.
 Pair: TypeAlias = tuple[Any, Any]
@@ -81,7 +82,7 @@ class Whole(NamedTuple):
         v' + w' x r + w x rdot, f = m v' + w' x mc + w x p and n = mc x v' + (tr J - J) w' + T w.
         """
         (w, v), c = V, sigma.mc
-        columns = [_crossed(column, w) for column in _symmetric(sigma.J)]
+        columns = [_crossed(column, w) for column in symmetric_rows(sigma.J)]
         others = [[(v[k], c[k]) for k in range(3) if k != i] for i in range(3)]
         T = tuple(
             tuple(_summed([*(others[i] if i == j else [(-v[i], c[j])]), *columns[j][i]]) for j in range(3))
@@ -174,7 +175,7 @@ def links(count: int, width: int) -> Routine:
     m, *mc = at.read("masses", 0, 4)
     xx, yy, zz, xy, xz, yz = at.read("masses", 4, 6)
     R, p = _rows(pose[:9]), pose[9:12]
-    H = tuple(zip(*(_turned(R, column) for column in _symmetric((xx, yy, zz, xy, xz, yz))), strict=True))
+    H = tuple(zip(*(_turned(R, column) for column in symmetric_rows((xx, yy, zz, xy, xz, yz))), strict=True))
     turned = _turned(R, mc)
     c = _added(_scaled(m, p), to=turned)
     J = tuple(
@@ -187,7 +188,7 @@ def links(count: int, width: int) -> Routine:
 
 
 def sums(count: int, width: int, hanging: int) -> Routine:
-    """What is beyond every joint: of the links beside it, and of so many that hang on them elsewhere."""
+    """Return the routine that sums over the links beyond every joint, with ``hanging`` sums of branches elsewhere."""
     more = {f"total{k}": width for k in range(hanging)}
     at = Routine(f"kane_sums{count}_{hanging}", plain={"all": 1, **more})
     found = [_beyond(at, "own", k, more, count=count, width=width) for k in range(OWN_NUMBERS)]
@@ -352,19 +353,13 @@ def _force(sigma: MassParameters, A: Twist) -> tuple[Terms, Terms]:
 
 def _moment(sigma: MassParameters, A: Twist) -> tuple[Terms, Terms]:
     """Likewise: (tr J - J) w + mc x v."""
-    return _through(_symmetric(inertia_of(sigma.J)), A.w), _crossed(sigma.mc, A.v)
+    return _through(symmetric_rows(inertia_of(sigma.J)), A.w), _crossed(sigma.mc, A.v)
 
 
 def _brackets(*pairs: tuple[Twist, Twist]) -> Twist:
     """The sum of [A, B]."""
     w = _added(*(_crossed(A.w, B.w) for A, B in pairs))
     return Twist(w, _added(*(term for A, B in pairs for term in (_crossed(A.w, B.v), _crossed(A.v, B.w)))))
-
-
-def _symmetric(S: Six) -> NumberMatrix:
-    """By rows."""
-    xx, yy, zz, xy, xz, yz = S
-    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 def _rows(x: Sequence[Any]) -> NumberMatrix:

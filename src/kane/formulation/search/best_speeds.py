@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from kane.errors import ModelError, shown
+from kane.errors import ModelError
 from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.expression.operations import COST_CLASSES, MUL, NEG
 from kane.expression.traverse import count_operations, leaves
 from kane.formulation.equations import Equations
@@ -104,8 +105,7 @@ def best_speeds(model: Model) -> BestSpeeds:
 
     Source: Gillespie 2003, Example 2; Mitiguy & Kane 1996.
     """
-    if not isinstance(model, Model):
-        raise ModelError(f"best_speeds takes a kane.Model, not {shown(model)}")
+    require(model, Model, "best_speeds takes a kane.Model")
     search = _SpeedSearch(model)
     search.climb()
     own = search.tried[tuple(d.name for d in search.own)]

@@ -10,7 +10,7 @@ import numpy as np
 from kane.errors import ModelError, shown
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
-from kane.expression.number_arguments import number, numbers
+from kane.expression.number_arguments import number, numbers, require
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.formulation.read_model import system_of
@@ -48,8 +48,7 @@ def decoupling_speeds(
 
     Source: Gillespie 2003, Sections 3 and 6 (an orthogonal basis of partial velocities).
     """
-    if not isinstance(model, Model):
-        raise ModelError(f"decoupling_speeds takes a kane.Model, not {shown(model)}")
+    require(model, Model, "decoupling_speeds takes a kane.Model")
     if model.constraints:
         raise ModelError(
             f"{model.name!r} has constraints, which couple the decoupled speeds again; remove the constraints, or "

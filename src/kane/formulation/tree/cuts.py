@@ -8,7 +8,7 @@ from kane.formulation.tree.links import Link
 from kane.formulation.tree.mass_parameters import mass_parameters
 from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import ZERO_VECTOR, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, is_zero, scaled
 from kane.model.connection import Connection
 from kane.model.constraints.welded import WeldedPose, welded_pose
 from kane.model.model import Model
@@ -61,5 +61,5 @@ def _turns(index: int, system: System) -> bool:
 
 def _part(link: Link, of: Link) -> Link:
     """Return ``link`` with the fraction CUT_MASS_FRACTION of the mass and moments of another link."""
-    mc, J = (tuple(CUT_MASS_FRACTION * x for x in moment) for moment in (of.mc, of.J))
+    mc, J = (scaled(CUT_MASS_FRACTION, moment) for moment in (of.mc, of.J))
     return replace(link, mass=CUT_MASS_FRACTION * of.mass, mc=mc, J=J)

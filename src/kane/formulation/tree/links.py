@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError
-from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment, six_plus, square_of, times
+from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment, square_of, times
 from kane.geometry.inertia import second_moment, six
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import ZERO_VECTOR, Six, Triple
+from kane.geometry.scalars import ZERO_VECTOR, Six, Triple, add_vectors, scaled
 from kane.model.body import Body
 from kane.model.connection import Connection
 from kane.model.model import Model
@@ -104,7 +104,7 @@ def _hang(connection: Connection, links: list[Link], places: dict[int, PlaceInLi
     mc, J = moments(child)
     m, turned = child.mass, place.R_LB.apply(mc)
     mc, J = shifted_moment(m, turned, place.R_LB.rotate_symmetric(J), place.p_LB)
-    link.mass, link.mc, link.J = link.mass + m, plus(link.mc, mc), six_plus(link.J, J)
+    link.mass, link.mc, link.J = link.mass + m, plus(link.mc, mc), add_vectors(link.J, J)
 
 
 def moments(body: Body) -> tuple[Triple, Six]:
@@ -113,7 +113,7 @@ def moments(body: Body) -> tuple[Triple, Six]:
         first, inertia = body.moments
         return first, six(second_moment(inertia))
     central = six(second_moment(body.inertia))
-    return times(body.mass, body.com), six_plus(central, tuple(body.mass * x for x in square_of(body.com)))
+    return times(body.mass, body.com), add_vectors(central, scaled(body.mass, square_of(body.com)))
 
 
 def _require_inertia(links: list[Link]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.links import Link
-from kane.formulation.tree.spatial import ZERO_SIX, plus, shifted_moment, six_plus, square_of, symmetric_product, times
-from kane.geometry.scalars import ZERO_VECTOR, Six, Triple, is_zero
+from kane.formulation.tree.spatial import ZERO_SIX, plus, shifted_moment, square_of, symmetric_product, times
+from kane.geometry.scalars import ZERO_VECTOR, Six, Triple, add_vectors, is_zero, scaled
 
 # After a change of frame, a moment that is exactly zero has round-off up to this fraction of the largest moment.
 # Nonzero moments can be small too: the moment of a long thin body about its axis may be 1e-12 of the others.
@@ -73,7 +73,7 @@ def regrouped(
             out[index], moved = shared
             above = out[links[index].parent]
             out[links[index].parent] = MassParameters(
-                above.m + moved.m, plus(above.mc, moved.mc), six_plus(above.J, moved.J)
+                above.m + moved.m, plus(above.mc, moved.mc), add_vectors(above.J, moved.J)
             )
     return out
 
@@ -98,6 +98,6 @@ def _on_axis(step: Step, m: Any, mz: Any, zz: Any) -> MassParameters:
     if not (is_zero(mz) and is_zero(zz) and step.d == ZERO_VECTOR):
         z = step.R.apply((0.0, 0.0, 1.0))
         p = plus(p, times(step.d[2], z))
-    J = six_plus(tuple(m * x for x in square_of(p)), symmetric_product(p, times(mz, z)))
-    J = six_plus(J, tuple(zz * x for x in square_of(z)))
+    J = add_vectors(scaled(m, square_of(p)), symmetric_product(p, times(mz, z)))
+    J = add_vectors(J, scaled(zz, square_of(z)))
     return MassParameters(m, plus(times(m, p), times(mz, z)), J)

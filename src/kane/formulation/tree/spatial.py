@@ -9,7 +9,7 @@ from typing import Any
 
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary, General
-from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, dot, is_zero
+from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Six, Triple, add_vectors, dot, is_zero
 
 ZERO_SIX: Six = (0.0,) * 6
 
@@ -48,11 +48,6 @@ def six_times(S: Six, v: Triple) -> Triple:
     return dot((xx, xy, xz), v), dot((xy, yy, yz), v), dot((xz, yz, zz), v)
 
 
-def six_plus(a: Six, b: Six) -> Six:
-    """Return a + b."""
-    return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
 def symmetric_product(a: Triple, b: Triple) -> Six:
     """Return a b^T + b a^T."""
     ax, ay, az = a
@@ -89,7 +84,7 @@ def shifted_moment(m: Any, mc: Triple, J: Six, p: Triple) -> tuple[Triple, Six]:
     moved = plus(mc, times(m, p))
     # Add p (mc + m p / 2)^T and its transpose: products with a constant m are then folded or computed once.
     half = plus(mc, times(m * 0.5, p))
-    return moved, six_plus(J, symmetric_product(p, half))
+    return moved, add_vectors(J, symmetric_product(p, half))
 
 
 def rotate_square(R: Rotation, H: NumberMatrix) -> NumberMatrix:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import ACCELERATION, COORDINATE, INPUT, PARAMETER, RATE, SPEED, TIME
 from kane.expression.traverse import substitute_nodes
+from kane.geometry.scalars import dot
 from kane.model.connection import Connection
 from kane.model.joints.joint import JointMotion
 from kane.model.model import Model
@@ -39,6 +41,11 @@ class Speeds:
     C: list[dict[int, Expr]]
     a_t: list[Expr]
     rates: dict[Expr, Expr]
+
+    def natural_accelerations(self, udot: Sequence[Any]) -> list[Any]:
+        """Return wdot = C udot + a_t."""
+        rows = zip(self.C, self.a_t, strict=True)
+        return [dot(tuple(row.values()), [udot[j] for j in row]) + a for row, a in rows]
 
     @property
     def are_natural(self) -> bool:

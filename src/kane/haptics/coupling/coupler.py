@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import final
 
-from kane.errors import ModelError, shown
-from kane.expression.number_arguments import number, positive
+from kane.errors import ModelError
+from kane.expression.number_arguments import number, positive, require
 from kane.haptics.devices.device import require_axes
 from kane.model.body import Point
 
@@ -65,8 +65,7 @@ class Coupler:
     lead: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.handle, Point):
-            raise ModelError(f"a Coupler takes a point such as body.point((0.9, 0, 0)), not {shown(self.handle)}")
+        require(self.handle, Point, "a Coupler takes a point such as body.point((0.9, 0, 0))")
         positive(self.stiffness, "the stiffness of a coupler")
         for word in ("scale", "force_scale", "torque_scale"):
             positive(getattr(self, word), f"{word} of a coupler")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from kane.errors import ModelError, shown
-from kane.expression.number_arguments import number, positive
+from kane.expression.number_arguments import number, positive, require
 from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.devices.device import Device, Traits, require_axes
 from kane.haptics.safety.sampled_loop import BISECTION_TOLERANCE, SampledLoop
@@ -57,8 +57,7 @@ class RigidCoupler:
     settings = (0.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.handle, Point):
-            raise ModelError(f"a RigidCoupler takes a point such as body.point((0.9, 0, 0)), not {shown(self.handle)}")
+        require(self.handle, Point, "a RigidCoupler takes a point such as body.point((0.9, 0, 0))")
         for word in ("follow", "scale", "force_scale"):
             positive(getattr(self, word), f"{word} of a rigid coupler")
         require_axes(self.axes, "the axes of a rigid coupler", some=True)

@@ -206,9 +206,9 @@ class Loop:
         if isinstance(steps, RigidSteps):
             loop, given = march_rigid, (m.system, m.course, m.store, steps.arrays, 1)
         elif steps is not None:
-            loop, given = march_passive, (m.system, m.tables, m.course, m.watch, m.store, steps.arrays, 1)
+            loop, given = march_passive, (*m.step_arguments, steps.arrays, 1)
         else:
-            given = (m.system, m.tables, m.course, m.watch, m.store, scheme(self.method), 1)
+            given = (*m.step_arguments, scheme(self.method), 1)
         words = b"".join(packed(kind, value)[0] for kind, value in zip(loop.kinds, given, strict=True))
         memory = ctypes.create_string_buffer(words, len(words))
         code = Address(*address_of(_entry(loop)))

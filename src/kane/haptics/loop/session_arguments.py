@@ -10,6 +10,7 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
+from kane.expression.number_arguments import require
 from kane.haptics.coupling.handle import IMAGE, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps, rigid_steps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps, passive_steps
@@ -133,8 +134,7 @@ def require_kinds(dyn: Any, device: Any, coupler: Any, safety: Any, method: Any)
         (coupler, AnyCoupler, "a kane.haptics.Coupler(point, stiffness=..., damping=...)"),
         (safety, Safety, "kane.haptics.Safety(...)"),
     ):
-        if not isinstance(value, kind):
-            raise ModelError(f"a Session takes {wanted}, not {shown(value)}")
+        require(value, kind, f"a Session takes {wanted}")
     if isinstance(method, type):
         raise ModelError(f"integrator= is the class {method.__name__}; its brackets are missing: {method.__name__}()")
     if not isinstance(method, Explicit | Implicit | PassiveMidpoint | InverseDynamics) or not method.fixed:

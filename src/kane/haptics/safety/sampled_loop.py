@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebder, chebroots, chebtrim, chebval
-from numpy.typing import NDArray
+
+from kane.array_types import Array
 
 # Grid of w T for Llewellyn's criterion; its first point represents the limit at 0.
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi
@@ -42,7 +43,7 @@ class SampledLoop:
     delay: float
     lead: float = 0.0
 
-    def matrix(self, stiffness: float, damping: float) -> NDArray[np.float64]:
+    def matrix(self, stiffness: float, damping: float) -> Array:
         """Return the exact transition matrix of [x, v, x one sample ago, earlier forces] over one sample."""
         damping += stiffness * self.lead
         T, late = self.period, self.late
@@ -68,7 +69,7 @@ class SampledLoop:
         """Remainder of the delay, less than one sample [s]."""
         return max(0.0, self.delay - self.late * self.period)
 
-    def pushed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def pushed(self) -> tuple[Array, Array]:
         """Return the one-sample transition matrix of [x, v], and the decrease of [x, v] per force, newest first."""
         part = self.part
         before, push_before = self._free(part)
@@ -77,7 +78,7 @@ class SampledLoop:
         taken[:, self.late], taken[:, self.late + 1] = push_after, after @ push_before
         return after @ before, taken
 
-    def _free(self, h: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _free(self, h: float) -> tuple[Array, Array]:
         """Return the transition matrix of [x, v] without force over h seconds, and the effect of a constant force."""
         m, b = self.mass, self.damping
         s = b * h / m
@@ -141,7 +142,7 @@ class SampledLoop:
                 cut = 2.0 * alone / (math.sqrt(linear * linear - 4.0 * alone * square) - linear)
         return 2.0 * self.damping / self.period * cut
 
-    def _passivity(self, damper: float) -> NDArray[np.float64]:
+    def _passivity(self, damper: float) -> Array:
         """Return Chebyshev coefficients, in cos wT, of the passivity condition, (3, k + 3).
 
         Row i is multiplied by (K T/(2 b))^i. The condition holds if the sum is not negative.
@@ -201,7 +202,7 @@ class SampledLoop:
         return float(((np.sqrt(room) + np.sign(spring) * -damper.imag) / np.abs(spring)).min())
 
 
-def _least(coefficients: NDArray[np.float64]) -> tuple[float, float]:
+def _least(coefficients: Array) -> tuple[float, float]:
     """Return the minimizer of a Chebyshev series on [-1, 1], and the minimum."""
     slope = chebder(coefficients)
     roots = chebroots(chebtrim(slope, TRAILING_COEFFICIENT_CUTOFF * np.abs(slope).max()))

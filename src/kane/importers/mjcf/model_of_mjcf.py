@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection
 
 from kane.geometry.rotation import Rotation
 from kane.importers.left_out import LeftOut
-from kane.importers.mjcf.actuators import add_actuator
 from kane.importers.mjcf.geoms import add_geom_contacts, add_geoms
-from kane.importers.mjcf.joint_forces import add_passive, compensate_weight
+from kane.importers.mjcf.joint_loads import add_actuator, add_passive, compensate_weight
 from kane.importers.mjcf.mjcf_description import BodyEntry, MjcfDescription, MjcfJoint
 from kane.importers.pose import POSE_ORIGIN, XYZ, FramePose, unit_vector
 from kane.importers.touching import Wanted

@@ -14,12 +14,11 @@ from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing, warn_of_missing
 from kane.importers.pose import NO_MASS, MassProperties
 from kane.importers.touching import STOPS, Wanted, require_touching
-from kane.importers.urdf.collision import add_collision_contacts, add_stops
 from kane.importers.urdf.joint_motion import joint_motions, read_lock
 from kane.importers.urdf.joints import JOINT_KINDS
+from kane.importers.urdf.link_shapes import add_collision_contacts, add_stops, add_visuals
 from kane.importers.urdf.tree import Lump, combine_mass_properties, lump_links, require_mass
 from kane.importers.urdf.urdf_description import Description, UrdfJoint, read_description
-from kane.importers.urdf.visuals import add_visuals
 from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
 from kane.model.checks import near

@@ -6,7 +6,7 @@ from typing import cast
 
 from kane.expression.node import Expr
 from kane.geometry import scalars
-from kane.geometry.scalars import Triple, cross
+from kane.geometry.scalars import Triple, cross, subtract_vectors
 from kane.model.body import CONFIGURATION_KINDS, Body, Direction, Point, VectorMeasure
 
 
@@ -20,11 +20,6 @@ def measure_numbers(vector: VectorMeasure | Direction, E: Body) -> Triple:
 def scalar_product(a: Triple, b: Triple) -> Expr:
     """Return the scalar product of two vectors, at least one of which contains expressions."""
     return cast(Expr, scalars.dot(a, b))
-
-
-def subtract_vectors(a: Triple, b: Triple) -> Triple:
-    """Return a - b."""
-    return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 def position(O: Point, P: Point, E: Body) -> Triple:

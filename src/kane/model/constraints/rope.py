@@ -9,7 +9,7 @@ from itertools import pairwise
 from kane.errors import ModelError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
-from kane.geometry.scalars import dot
+from kane.geometry.scalars import dot, subtract_vectors
 from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
@@ -73,7 +73,7 @@ class Rope(Constraint):
 def _part(Q: Point, P: Point) -> tuple[Expr | float, Expr | float]:
     """Return |p_QP| and its rate."""
     if Q.body is P.body:
-        p = tuple(x - y for x, y in zip(P.position_in_body, Q.position_in_body, strict=True))
+        p = subtract_vectors(P.position_in_body, Q.position_in_body)
         return sqrt(dot(p, p)), 0.0
     N = P.body.model.ground
     p = position(Q, P, N)

@@ -2,7 +2,7 @@
 
 from kane.model.contacts.contact import Contact as Contact
 from kane.model.contacts.friction import Coulomb as Coulomb
+from kane.model.contacts.intermittent_constraint import Intermittent as Intermittent
 from kane.model.contacts.intermittent_constraint import IntermittentConstraint as IntermittentConstraint
-from kane.model.contacts.member import Intermittent as Intermittent
 from kane.model.contacts.restitution import Newton as Newton
 from kane.model.contacts.restitution import Poisson as Poisson

@@ -10,8 +10,7 @@ from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
 from kane.model.body import Body, Point
 from kane.model.contacts.friction import Coulomb
-from kane.model.contacts.intermittent_constraint import IntermittentConstraint
-from kane.model.contacts.member import Intermittent
+from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.contacts.pairs import touches
 from kane.model.contacts.restitution import Newton, Poisson, law_of
 from kane.model.shapes import Shape

@@ -18,9 +18,8 @@ from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed
 from kane.model.contacts.contact import Contact
 from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction
-from kane.model.contacts.intermittent_constraint import IntermittentConstraint
+from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.contacts.latch import Latch
-from kane.model.contacts.member import Intermittent
 from kane.model.contacts.restitution import Newton, Poisson, checked_restitution
 from kane.model.contacts.stick import Stick
 from kane.model.contacts.stop import Stop

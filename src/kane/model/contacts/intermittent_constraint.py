@@ -1,7 +1,8 @@
-"""Intermittent constraint as ``formulate`` receives it: rows, gap, switching conditions and laws."""
+"""Declarations of intermittent constraints, and the rows, gap, switching conditions and laws of each constraint."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -75,3 +76,20 @@ def candidates_by_declaration(intermittents: Sequence[IntermittentConstraint]) -
 def parts_named(name: str, known: Sequence[str]) -> list[str]:
     """Return the constraints that a name means: the one of this name, or all parts of a declaration ("end: lower")."""
     return [x for x in known if x == name or x.startswith(f"{name}: ")]
+
+
+class Intermittent(ABC):
+    """Restriction of the motion that is active only at times."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Default name: "contact of crate with ground"."""
+
+    @abstractmethod
+    def intermittents(self, name: str) -> Sequence[IntermittentConstraint]:
+        """Return the intermittent constraints; their names are made from this name: "crate: +-+".
+
+        Raises:
+            ModelError: the arguments cannot be constrained in this way.
+        """

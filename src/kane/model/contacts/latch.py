@@ -10,8 +10,7 @@ from kane.expression.node import Expr
 from kane.model.constraints import Constraint
 from kane.model.constraints.constraint import row_from_expression
 from kane.model.contacts.held import held_rows, require_signal
-from kane.model.contacts.intermittent_constraint import IntermittentConstraint
-from kane.model.contacts.member import Intermittent
+from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from kane.expression.node import Scalar
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Thresholds
-from kane.model.contacts.intermittent_constraint import IntermittentConstraint
-from kane.model.contacts.member import Intermittent
+from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.vector_arguments import coordinate
 
 

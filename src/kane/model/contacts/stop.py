@@ -9,8 +9,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr, Scalar
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
-from kane.model.contacts.intermittent_constraint import IntermittentConstraint
-from kane.model.contacts.member import Intermittent
+from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.contacts.restitution import Newton, Poisson, law_of
 from kane.model.requirements import POSITIVE, require_of_parameters
 from kane.model.vector_arguments import at_defaults, coordinate, require_geometric

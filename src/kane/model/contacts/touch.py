@@ -7,7 +7,7 @@ from typing import cast
 
 from kane.expression.functions import absolute, select, sqrt
 from kane.expression.node import Expr, Scalar
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import Triple, add_vectors, cross, dot, is_zero
 from kane.model.body import Body, Direction, Point
 from kane.model.constraints import Row
 from kane.model.constraints.relative import angular_velocity_in, measure_numbers, velocity_in
@@ -60,7 +60,7 @@ class Touch:
         """
         slip = velocity_in(self.O.body, self.O, self.C, self.E)
         turning = cross(angular_velocity_in(self.O.body, self.A, self.E), self.arm)
-        slip = tuple(v + x for v, x in zip(slip, turning, strict=True))
+        slip = add_vectors(slip, turning)
         normal = Row("normal", configuration=cast(Expr, self.gap), motion=cast(Expr, dot(slip, self.normal)))
         along = self._tangents() if tangents else ()
         named = enumerate((dot(slip, t) for t in along), start=1)

@@ -11,7 +11,7 @@ from kane.expression.operations import COORDINATE
 from kane.expression.traverse import substitute_nodes
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary, Factor
-from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, folded
+from kane.geometry.scalars import ZERO_VECTOR, Triple, cross, dot, folded, sum_vectors
 from kane.model.joints.joint import JointMotion
 
 VectorColumns = tuple[Triple, ...]
@@ -42,8 +42,8 @@ def motion_of_pose(R_FM: Rotation, p_FM: Triple, q: Sequence[Expr], u: Sequence[
         if factor.is_constant:
             continue
         own = _turning(factor, q)
-        alpha_t = _sum(alpha_t, cross(_along(w_u, u), _along(own, u)), _along(_changes(own, q, u), u))
-        w_u = tuple(_sum(a, b) for a, b in zip(w_u, own, strict=True))
+        alpha_t = sum_vectors(alpha_t, cross(_along(w_u, u), _along(own, u)), _along(_changes(own, q, u), u))
+        w_u = tuple(sum_vectors(a, b) for a, b in zip(w_u, own, strict=True))
     slopes = _slopes(p_FM, q)
     v_u = tuple(R_FM.apply_inverse(column) for column in slopes)
     a_t = R_FM.apply_inverse(_along(_changes(slopes, q, u), u))
@@ -98,7 +98,3 @@ def _changes(columns: VectorColumns, q: Sequence[Expr], u: Sequence[Expr]) -> Ve
 def _along(columns: VectorColumns, u: Sequence[Expr]) -> Triple:
     """Return the sum of columns[r] u[r]."""
     return tuple(dot(row, u) for row in zip(*columns, strict=True))
-
-
-def _sum(*vectors: Triple) -> Triple:
-    return tuple(sum(components) for components in zip(*vectors, strict=True))

@@ -11,7 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import ZERO_VECTOR, Number, scalar
+from kane.geometry.scalars import ZERO_VECTOR, Number, scalar, scaled
 from kane.model.joints.axis_joint import AxisJoint
 from kane.model.joints.joint import Joint, JointMotion, axis_components
 
@@ -49,6 +49,6 @@ class Screw(AxisJoint):
 
     def motion(self, q: Sequence[Expr], u: Sequence[Expr]) -> JointMotion:
         axis = axis_components(self.axis)
-        slide = tuple(self.metres_per_radian * a for a in axis)
+        slide = scaled(self.metres_per_radian, axis)
         p_FM = tuple(h * q[0] for h in slide)
         return JointMotion(Rotation.about(axis, q[0]), p_FM, (axis,), (slide,), ZERO_VECTOR, ZERO_VECTOR, (u[0],))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kane.errors import ModelError
 from kane.expression.functions import select, sqrt
 from kane.expression.node import Expr, Scalar
-from kane.geometry.scalars import Triple
+from kane.geometry.scalars import Triple, scaled
 from kane.model.body import Point
 from kane.model.constraints.relative import position, scalar_product, velocity
 from kane.model.loads.load import Wrench
@@ -29,7 +29,7 @@ def length(P: Point, Q: Point) -> Expr:
 def pull(P: Point, Q: Point, tension: Scalar) -> tuple[Wrench, Wrench]:
     """Return the wrenches of a tension [N] along the line on the bodies of its ends."""
     per_metre = tension / length(P, Q)
-    return _opposite(P, Q, tuple(per_metre * x for x in position(P, Q, P.body.model.ground)))
+    return _opposite(P, Q, scaled(per_metre, position(P, Q, P.body.model.ground)))
 
 
 def damp(P: Point, Q: Point, coefficient: Scalar) -> tuple[Wrench, Wrench]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, MEASURE, RATE
 from kane.expression.traverse import leaves
@@ -126,7 +126,7 @@ def _in_inertial_frame(model: Model, constraint: Imposed | IntermittentConstrain
     values: dict[Expr, Any] = {x: np.float64(rng.uniform(0.1, 0.9)) for x in found}
     moved, shift = dict(values), rng.normal(size=3)
 
-    def vector(body: int, components: Triple) -> NDArray[np.float64]:
+    def vector(body: int, components: Triple) -> Array:
         return axes[model.bodies[body]] @ [at_defaults(model, x) for x in components]
 
     for x in (x for x in found if x.op == MEASURE):

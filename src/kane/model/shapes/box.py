@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from kane.expression.node import Scalar
+from kane.geometry.scalars import add_vectors
 from kane.model.body import Point
 from kane.model.shapes.part import BOX_FORM, Part
 from kane.model.shapes.placed import Lengths
@@ -34,7 +35,7 @@ class Box(Lengths):
         C = self.origin
         for signs in product((-0.5, 0.5), repeat=3):
             away = self.rotation.apply(tuple(s * side for s, side in zip(signs, self.sides, strict=True)))
-            place = tuple(c + x for c, x in zip(C.position_in_body, away, strict=True))
+            place = add_vectors(C.position_in_body, away)
             yield "".join("-+"[s > 0] for s in signs), C.body.point(place)
 
     def parts(self) -> tuple[Part, ...]:

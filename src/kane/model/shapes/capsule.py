@@ -8,7 +8,7 @@ from kane.errors import ModelError
 from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
 from kane.geometry.rotation import Rotation
-from kane.geometry.scalars import dot
+from kane.geometry.scalars import dot, subtract_vectors
 from kane.model.body import Point
 from kane.model.shapes.part import BALL_FORM, TUBE_FORM, Part
 from kane.model.shapes.shape import Shape
@@ -52,7 +52,7 @@ class Capsule(Shape):
     def parts(self) -> tuple[Part, ...]:
         """Return a tube between two balls."""
         start, end, r = self.start.position_in_body, self.end.position_in_body, self.radius
-        along = tuple(b - a for a, b in zip(start, end, strict=True))
+        along = subtract_vectors(end, start)
         middle = tuple(0.5 * (a + b) for a, b in zip(start, end, strict=True))
         axes = upright(self.start.body.direction(along))
         balls = [Part(BALL_FORM, (r, r, r), place, Rotation.identity()) for place in (start, end)]

@@ -15,7 +15,7 @@ from kane.expression.construct import build_spline
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import numbers
 from kane.expression.spline import PiecewiseCubic
-from kane.geometry.scalars import Triple, dot
+from kane.geometry.scalars import Triple, add_vectors, dot, subtract_vectors
 from kane.model.body import Point
 from kane.model.shapes.part import TUBE_FORM, Part
 from kane.model.shapes.shape import Shape
@@ -100,10 +100,7 @@ class HeightField(Shape):
     def parts(self) -> tuple[Part, ...]:
         """Return the lines of the grid."""
         places = [
-            [
-                tuple(o + v for o, v in zip(self.point.position_in_body, (x, y, z), strict=True))
-                for y, z in zip(self.y, row)
-            ]
+            [add_vectors(self.point.position_in_body, (x, y, z)) for y, z in zip(self.y, row)]
             for x, row in zip(self.x, self.heights, strict=True)
         ]
         thick = GRID_LINE_THICKNESS * max(self.x[-1] - self.x[0], self.y[-1] - self.y[0])
@@ -112,7 +109,7 @@ class HeightField(Shape):
 
     def _rods(self, line: Sequence[Triple], thick: float) -> Iterator[Part]:
         for a, b in pairwise(line):
-            along = tuple(q - p for p, q in zip(a, b, strict=True))
+            along = subtract_vectors(b, a)
             middle = tuple(0.5 * (p + q) for p, q in zip(a, b, strict=True))
             turn = upright(self.point.body.direction(along))
             yield Part(TUBE_FORM, (thick, thick, float(dot(along, along)) ** 0.5), middle, turn)

@@ -11,6 +11,7 @@ import numpy as np
 
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers
+from kane.geometry.scalars import add_vectors
 from kane.model.body import Point
 from kane.model.shapes.hull import Hull
 from kane.model.shapes.part import Part, Solid
@@ -56,7 +57,7 @@ class Polyhedron(Placed):
         C = self.origin
         for k, corner in enumerate(self.hull.corners.tolist(), start=1):
             away = self.rotation.apply(tuple(corner))
-            yield f"corner {k}", C.body.point(tuple(c + x for c, x in zip(C.position_in_body, away, strict=True)))
+            yield f"corner {k}", C.body.point(add_vectors(C.position_in_body, away))
 
     def parts(self) -> tuple[Part, ...]:
         """Return the polyhedron as one part."""

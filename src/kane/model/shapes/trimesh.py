@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ImportFileError, ModelError, pip_install
 from kane.files.source_file import read_source
 
@@ -18,7 +19,7 @@ MOST_TRIANGLES = 1_000_000
 HOSTILE = (b"<!DOCTYPE", b"<!ENTITY")
 
 
-Read = tuple[NDArray[np.float64], NDArray[np.int64]]
+Read = tuple[Array, NDArray[np.int64]]
 
 
 def read_mesh(path: str) -> Read:

@@ -48,8 +48,7 @@ class Event:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.expression, Expr):
-            raise ModelError(f"an event needs an expression of the model, not {shown(self.expression)}")
+        require(self.expression, Expr, "an event needs an expression of the model")
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
             raise ModelError(f"the direction of an event is {shown(self.direction)}; give +1, -1 or 0")
         require(self.terminal, bool, "Event: terminal is True or False")
@@ -104,8 +103,7 @@ def event_names(events: Sequence[Event]) -> tuple[str, ...]:
         ModelError: an item is not an Event, or two events have the same name.
     """
     for event in events:
-        if not isinstance(event, Event):
-            raise ModelError(f"events must be kane.Event(expression, ...), not {shown(event)}")
+        require(event, Event, "events must be kane.Event(expression, ...)")
     names = tuple(event.name or f"event {i + 1}" for i, event in enumerate(events))
     for name in names:
         if names.count(name) > 1:

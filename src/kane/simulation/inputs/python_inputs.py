@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_asked import AskedCode
 from kane.codegen.jit.python_call import FLOAT64
@@ -40,7 +40,7 @@ class PythonInputs:
             self._kept.clear()
             raise first
 
-    def rows(self, states: NDArray[np.float64], sampled: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rows(self, states: Array, sampled: Array) -> Array:
         """Return the inputs at recorded states [t, q, u], (rows, inputs); ``sampled`` has the values of all others."""
         values = sampled.copy()
         for row, state in zip(values, states, strict=True):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
@@ -70,7 +70,7 @@ class Answers(NamedTuple):
     columns: tuple[int, ...]
     ticks: Vector
     begins: Vector
-    values: NDArray[np.float64]
+    values: Array
 
 
 @dataclass
@@ -84,7 +84,7 @@ class _Log:
     """
 
     times: Vector
-    values: NDArray[np.float64]
+    values: Array
     tick: int = 0
     planned: Vector = field(default_factory=lambda: NONE)
 
@@ -171,7 +171,7 @@ class Sampler:
         """Return the largest number of steps from t [s] that surely ends before unplanned ticks: steps end at ticks."""
         return len(self._planned) - int(np.searchsorted(self._planned, t + self.native.slack[0], side="right"))
 
-    def fill(self, given: NDArray[np.float64], middle: Vector) -> None:
+    def fill(self, given: Array, middle: Vector) -> None:
         """Write the values held in steps with these midpoints into the columns of sampled inputs, (times, inputs)."""
         self._read_back()
         for law, log in zip(self.laws, self._logs, strict=True):

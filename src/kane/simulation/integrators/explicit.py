@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.number_arguments import positive
 from kane.native.arrays import Scheme
@@ -56,21 +56,9 @@ class Explicit(Integrator):
         """Coefficients of the method."""
 
     def advance(self, integration: IntegratorState, steps: int) -> Status:
-        scheme = self._scheme()
-        integration.make_room(steps, len(scheme.nodes))
-        status = march_explicit(
-            integration.system,
-            integration.tables,
-            integration.course,
-            integration.watch,
-            integration.store,
-            scheme,
-            steps,
-        )
-        return Status(status)
-
-    def _scheme(self) -> Scheme:
-        return scheme(self)
+        arrays = scheme(self)
+        integration.make_room(steps, len(arrays.nodes))
+        return Status(march_explicit(*integration.step_arguments, arrays, steps))
 
 
 class Adaptive(Explicit):
@@ -120,7 +108,7 @@ def scheme(method: Explicit) -> Scheme:
     )
 
 
-def dense_weights(table: Tableau) -> NDArray[np.float64]:
+def dense_weights(table: Tableau) -> Array:
     """Return the interpolant as polynomials: x + h sum_jm w[j, m] s^(m + 1) k_j at the fraction s of the step.
 
     The form is x + s (F0 + (1 - s) (F1 + s (F2 + (1 - s) (F3 + ...)))). F0 is the whole increment, F1 = h k_0 - F0 and
@@ -141,7 +129,7 @@ def dense_weights(table: Tableau) -> NDArray[np.float64]:
     return weights
 
 
-def _matrix(rows: Sequence[TableauRow], n: int) -> NDArray[np.float64]:
+def _matrix(rows: Sequence[TableauRow], n: int) -> Array:
     matrix = np.zeros((len(rows), n))
     for i, row in enumerate(rows):
         for j, value in row.items():

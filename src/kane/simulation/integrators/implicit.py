@@ -29,14 +29,4 @@ class Implicit(Integrator):
     def advance(self, integration: IntegratorState, steps: int) -> Status:
         arrays = scheme(self)
         integration.make_room(steps, len(arrays.nodes))
-        return Status(
-            march_implicit(
-                integration.system,
-                integration.tables,
-                integration.course,
-                integration.watch,
-                integration.store,
-                arrays,
-                steps,
-            )
-        )
+        return Status(march_implicit(*integration.step_arguments, arrays, steps))

@@ -8,9 +8,7 @@ previous direction, which turns only slowly: see ``slip_direction`` in ``kane.na
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.native.contacts.constants import constants_of
@@ -27,7 +25,7 @@ def begun(atol: float) -> float:
     return max(LEAST_BEGUN, DIRECTED * atol)
 
 
-def tolerate(project: ArrayFunction | None, stages: NDArray[np.float64], method: Integrator) -> None:
+def tolerate(project: ArrayFunction | None, stages: Array, method: Integrator) -> None:
     """Write this speed into the constants of ``project``, (..., n_stage), for models with intermittent constraints."""
     if isinstance(getattr(project, "parts", None), ContactParts):
         constants_of(stages).state.begun[...] = begun(method.settings.get("atol", 0.0))

@@ -1,1 +1,1 @@
-"""Modes of a run: which equations are in force, and what leads from one mode to the next."""
+"""Modes of a run: the active equations of each mode, and the transitions between modes."""

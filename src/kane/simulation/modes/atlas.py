@@ -1,4 +1,4 @@
-"""The same system in every combination of charts that a run needs."""
+"""The equations of a model in every combination of charts that a run needs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kane.array_types import Array
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.operations import COORDINATE
@@ -19,20 +17,19 @@ from kane.model.connection import Connection
 from kane.model.joints.chart import Chart
 from kane.native.arrays import Vector
 
-# Charts in which a run begins are regular by this share more than those in which it goes on: no guard is negative there
-# by rounding.
+# Relative margin of the distance from a singularity at the start of a run, so that rounding makes no guard negative.
 CLEARLY = 1e-9
 
 
 @dataclass(frozen=True)
 class Place:
-    """A joint that switches, and where it stands in the state x = [q, u].
+    """Joint that changes charts, and its place in the state x = [q, u].
 
     Attributes:
         connection: the joint.
-        bit: of the keys of modes in which it is in its other chart.
-        q: its coordinates.
-        u: its own speeds; none where they stay, being measure numbers or speeds of the analyst's choice.
+        bit: bit of the mode key that is set while the joint is in its other chart.
+        q: slice of its coordinates.
+        u: slice of its own speeds; None if the speeds are the same in both charts.
     """
 
     connection: Connection
@@ -41,11 +38,11 @@ class Place:
     u: slice | None
 
     def is_elsewhere(self, key: int) -> bool:
-        """Whether it is in its other chart."""
+        """Whether the joint is in its other chart."""
         return bool(key & self.bit)
 
     def chart(self, elsewhere: bool) -> Chart:
-        """The way from the declared coordinates, or, from elsewhere, the way back."""
+        """Return the map from the declared coordinates, or back to them if the joint is ``elsewhere``."""
         chart = self.connection.joint.other_chart
         assert chart is not None
         if not elsewhere:
@@ -56,7 +53,7 @@ class Place:
 
 
 class Atlas:
-    """Dynamics in each combination of charts, made when they are first asked for, and the ways between them."""
+    """Dynamics in each combination of charts, built at first use, and conversions between the charts."""
 
     def __init__(self, dyn: Dynamics, mode_source: Sequence[Connection], within: float) -> None:
         self.places = _places(dyn.equations, mode_source)
@@ -64,7 +61,7 @@ class Atlas:
         self._declared = dyn
 
     def dynamics(self, key: int) -> Dynamics:
-        """The system in these charts."""
+        """Return the dynamics in the charts of a key."""
         dyn = self._declared
         elsewhere = tuple(place.connection.name for place in self.places if place.is_elsewhere(key))
         if not elsewhere:
@@ -72,12 +69,12 @@ class Atlas:
         return dyn.derived(("charts", elsewhere), lambda: build(self._equations(dyn.equations, key), target=dyn))
 
     def regular(self, x: Vector) -> int:
-        """The charts in which a state in declared coordinates should go on: others where it is near a singularity."""
+        """Return the key of the charts for a state in declared coordinates: the other chart near each singularity."""
         near = (place.chart(False).distance(x[place.q]) <= (1.0 + CLEARLY) * self.within for place in self.places)
         return sum(place.bit for place, switches in zip(self.places, near, strict=True) if switches)
 
     def carried(self, x: Vector, key: int) -> Vector:
-        """A state in declared coordinates in these charts."""
+        """Convert a state in declared coordinates to the charts of a key."""
         found = x.copy()
         for place in self.places:
             if place.is_elsewhere(key):
@@ -87,8 +84,11 @@ class Atlas:
                     found[place.u] = chart.speeds(q, x[None, place.u], other[None])[0]
         return found
 
-    def declared(self, states: NDArray[np.float64], key: int, last: Vector) -> NDArray[np.float64]:
-        """A course of states x = [q, u] in these charts, (times, nx), in declared ones, beginning at ``last``."""
+    def declared(self, states: Array, key: int, last: Vector) -> Array:
+        """Convert successive states x = [q, u], (times, nx), from the charts of a key to declared coordinates.
+
+        Angles continue from ``last``, the state before the first one.
+        """
         found = states.copy()
         for place in self.places:
             chart, q = place.chart(place.is_elsewhere(key)), states[:, place.q]
@@ -100,7 +100,7 @@ class Atlas:
         return found
 
     def _equations(self, declared: Equations, key: int) -> Equations:
-        """Equations of the model with other joints in place of those that are elsewhere."""
+        """Return the equations of the model with other joints in place of those in their other chart."""
         model = snapshot(declared.model)
         renamed: dict[str, str] = {}
         changed: dict[Connection, Connection] = {}
@@ -116,8 +116,8 @@ class Atlas:
 
 
 def _redrawn(connection: Connection, chart: Chart) -> Connection:
-    """The joint in the other chart; its coordinates, and speeds that are others, have names of their own."""
-    # No name of a user's has a space in it: whatever still refers to what is renamed is found out.
+    """Return the joint in its other chart, with new names for its coordinates and for speeds that differ."""
+    # Users' names contain no spaces, so that expressions with an old name raise an error.
     renamed: Callable[[str], str] = f"{{}} ({chart.title})".format
     names = tuple(map(renamed, connection.coordinate_names))
     speeds = tuple(map(renamed, connection.speed_names)) if chart.changes_speeds else connection.speed_names

@@ -25,19 +25,19 @@ from kane.simulation.modes.charts import Charts, refuse_references
 from kane.simulation.results.record import ChartSwitch, Record
 from kane.simulation.state_layout import Layout
 
-# Joints whose guard is this small switch with the one that is negative: the square of a sine, in which rounding is
-# far smaller.
+# Joints with a guard below this change charts together with the joint whose guard is negative. Guards are squares of
+# sines, in which rounding is far smaller.
 TOGETHER = 1e-9
 
 
 class ChartSwitching(ModeSource):
-    """A run that changes charts."""
+    """Mode source of a run that changes charts."""
 
     def __init__(self, dyn: Dynamics, charts: Charts, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
-        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them.
+        """Take Dynamics with inputs, parameters and events, as ``simulate`` does.
 
         Raises:
-            ModelError: nothing can switch, or something refers to what would.
+            ModelError: no joint can change charts, or an expression refers to coordinates of a joint that does.
         """
         if not isinstance(charts, Charts):
             raise ModelError(f"charts is {shown(charts)}; give kane.Charts()")
@@ -46,9 +46,9 @@ class ChartSwitching(ModeSource):
         refuse_references(equations, mode_source, plan_inputs(inputs, layout.inputs, layout.input_defaults), events)
         self.atlas, self._posed = Atlas(dyn, mode_source, charts.within), (inputs, parameters, events)
         self._problems: dict[int, InitialValueProblem] = {}
-        # The last state in declared coordinates, and whether the run has left them; the same for what laws have seen.
+        # Last state in declared coordinates, and whether a chart has changed; both again for the sampled laws.
         self._last, self._changed = np.zeros(0), False
-        # What was there before ``declared`` was called last, and what it was given.
+        # Values of ``_last`` and ``_changed`` before the last call of ``declared``, and its arguments.
         self._before: tuple[Vector, bool, list[Array]] = self._last, self._changed, []
         self._seen, self._left = np.zeros(0), False
         self._laws: dict[int, list[tuple[ArrayFunction, Vector] | None]] = {}
@@ -67,7 +67,7 @@ class ChartSwitching(ModeSource):
         return self._problems[key]
 
     def posed(self, key: int) -> InitialValueProblem:
-        """The problem in the charts of a key, which knows of no others."""
+        """Return the initial value problem in the charts of a key, without guards and transitions."""
         posed = InitialValueProblem.of(self.atlas.dynamics(key), *self._posed)
         functions = [law.function for law in posed.laws]
         self._laws[key] = [(f, f.stage(posed.parameters)) if f else None for f in functions]
@@ -81,7 +81,7 @@ class ChartSwitching(ModeSource):
         return problem, x
 
     def seen(self, key: int, x: Vector) -> Vector:
-        """See ``ModeSource``: angles next to those that were seen before."""
+        """See ``ModeSource``; angles continue from the previous call."""
         self._left = self._left or key != 0
         self._seen = self.atlas.declared(x[None], key, self._seen)[0] if self._left else x
         return self._seen.copy()
@@ -93,7 +93,7 @@ class ChartSwitching(ModeSource):
         return function(state, inputs, stage)
 
     def declared(self, integration: IntegratorState, states: Array, found: Array) -> tuple[Array, Array, Vector]:
-        """See ``ModeSource``: every angle next to that of the state before; those before the first change stay."""
+        """See ``ModeSource``; angles continue from the state before. States before the first change do not change."""
         stretches = integration.stretches()
         courses = [np.vstack([states[s.rows], found[s.found]]) for s in stretches]
         self._before = self._last, self._changed, courses
@@ -106,13 +106,16 @@ class ChartSwitching(ModeSource):
         return states, found, self._last
 
     def beside(self, integration: IntegratorState, states: Sequence[Array]) -> list[Array]:
-        """Further states [t, q, u] of each stretch of a march, which ``declared`` was given last, as it gives them."""
+        """Convert further states [t, q, u] of each stretch like the states of the last call of ``declared``."""
         known = self._before[2]
         converted, _ = self._converted(integration, [np.vstack(both) for both in zip(known, states, strict=True)])
         return [course[len(before) :] for before, course in zip(known, converted, strict=True)]
 
     def _converted(self, integration: IntegratorState, courses: Sequence[Array]) -> tuple[list[Array], Vector]:
-        """States [t, q, u] of each stretch of a march, in any order, in declared coordinates, and its last state."""
+        """Convert states [t, q, u] of each stretch of a run, in any order, to declared coordinates.
+
+        The last state of the run is returned as well.
+        """
         converted, (last, changed, _) = [], self._before
         for stretch, given in zip(integration.stretches(), courses, strict=True):
             course = np.vstack([stretch.begin, given, stretch.end])
@@ -127,7 +130,7 @@ class ChartSwitching(ModeSource):
     def told(self, integration: IntegratorState, record: Record) -> Record:
         names, found = record.events
         states, at_events, _ = self.declared(integration, record.states, found[:, 1:])
-        self._last, self._changed, _ = self._before  # a run that fails is told again, of fewer records
+        self._last, self._changed, _ = self._before  # a run that fails is recorded again, with fewer records
         return replace(
             record,
             layout=Layout.of(self.atlas.dynamics(0).equations),
@@ -146,7 +149,7 @@ class ChartSwitching(ModeSource):
             before = stretch.key
 
     def programs(self, dyn: Dynamics, key: int) -> tuple[Program, Program]:
-        """The guard of each joint, and the change: those that are near a singularity go to their other chart."""
+        """Return the programs of guards and transition: joints near a singularity change to their other chart."""
         e, atlas = dyn.equations, self.atlas
         x, following, guards = [*e.q, *e.u], [*e.q, *e.u], []
         next_key: Any = e.t.arena.constant(float(key))

@@ -1,7 +1,8 @@
-"""Constraints that come and go in charts: a mode is what is in force, and in which angles the gimbals are.
+"""Intermittent constraints in charts: a mode is the set of active constraints and the charts of the gimbals.
 
-The key says the charts; what is in force lies in the stage of these. A row of other charts is put aside when they are
-left, so that native loops ask for it again and Python can carry over what is in force.
+The key identifies the charts. The active constraints are in the constants of these charts. When a run leaves charts,
+their row of the table gets another key. Native loops then ask Python for the charts again, which copies the active
+constraints.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
@@ -23,15 +23,15 @@ from kane.simulation.modes.contacting import ContactSwitching
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.results.record import Record
 
-# Rows that are put aside have this less their key: a negative one, which is no mode's.
+# Rows of other charts have the key ASIDE - key, which is negative and belongs to no mode.
 ASIDE = -2
 
 
 class ChartedContactSwitching(ContactSwitching):
-    """A run of a model with constraints that come and go, which changes charts."""
+    """Mode source of a run with intermittent constraints that changes charts."""
 
     def __init__(self, charts: ChartSwitching) -> None:
-        """The run that changes charts, with what comes and goes."""
+        """Take the mode source of the charts."""
         self._charts = charts
         self._each: dict[int, PosedContacts] = {}
 
@@ -81,12 +81,12 @@ class ChartedContactSwitching(ContactSwitching):
         own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "numerical")}
         return replace(declared, **own)
 
-    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
         nx, times = len(integration.x), changes[:, CHANGE_TIME]
         states = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx].copy()
         carried = np.flatnonzero(changes[:, KEY_BEFORE] != changes[:, KEY_AFTER])
         own = np.split(np.arange(len(changes)), carried)
-        own = [own[0], *(rows[1:] for rows in own[1:])]  # each but the first begins with a change of charts
+        own = [own[0], *(rows[1:] for rows in own[1:])]  # each stretch except the first begins with a change of charts
         both = [np.column_stack([times, x]) for x in (states[:, :nx], states[:, nx:])]
         courses = [np.vstack([x[rows] for x in both]) for rows in own]
         for rows, course in zip(own, self._charts.beside(integration, courses), strict=True):

@@ -1,4 +1,4 @@
-"""Charts: which gimbals take other angles near their singularities, and what forbids it."""
+"""Charts: gimbals that use other angles near their singularities, and checks of models that cannot change charts."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from kane.model.reaction import REACTION_PREFIX
 from kane.simulation.events.event import Event, event_names
 from kane.simulation.inputs.input_plan import InputPlan
 
-# An expression or anything else that may contain one, and who has it.
+# Words for the owner of a value, and the value, which may be an expression.
 Use = tuple[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Charts:
-    """Gimbals of three angles take another sequence of axes while they are near a singularity of their own.
+    """Setting that changes the axis sequence of gimbals with three angles near their singularities.
 
-    Proper Euler angles take Tait-Bryan angles and the reverse: zyx takes zyz, singular a quarter turn away. The state
-    is converted exactly; the trajectory has the angles and speeds that were declared, and says when charts were
-    switched (``Trajectory.chart_switches``). Rates of angles are infinite at a singularity, and large near it.
+    Proper Euler angles become Tait-Bryan angles and the reverse: zyx becomes zyz, which is singular a quarter turn
+    away. The state is converted exactly. The trajectory has the declared angles and speeds, and lists the changes of
+    charts (``Trajectory.chart_switches``). Rates of angles are large near a singularity, and infinite at it.
 
     Attributes:
-        within: how near to the singularity a gimbal changes its angles, less than pi/4 [rad].
-        joints: names of those that may; all that can unless given.
+        within: distance from the singularity at which a gimbal changes its angles, less than pi/4 [rad].
+        joints: names of the gimbals that change charts; by default all that can.
 
     Raises:
-        ModelError: another distance, or joints that are not names.
+        ModelError: ``within`` is not such a distance, or ``joints`` are not names.
     """
 
     within: float = 0.3
@@ -56,7 +56,7 @@ class Charts:
             words(self.joints, "joints", "names of joints")
 
     def mode_source(self, equations: Equations) -> tuple[Connection, ...]:
-        """The joints that change their angles.
+        """Return the joints that change charts.
 
         Raises:
             ModelError: there is no such joint, or it has no other angles.
@@ -76,11 +76,11 @@ class Charts:
 def refuse_references(
     equations: Equations, mode_source: Sequence[Connection], plan: InputPlan, events: Sequence[Event]
 ) -> None:
-    """Refuse whatever has no meaning while a gimbal has other angles.
+    """Raise if an expression loses its meaning while a gimbal uses other angles.
 
     Raises:
         ModelError: a load, constraint, speed, coordinate expression, input or event refers to angles, or to rates of
-            angles, of a gimbal that switches; naming both and the cure.
+            angles, of a gimbal that changes charts; names both and the cure.
     """
     cure = "use measures, such as B.z.dot(N.x), speeds=kane.MeasureNumbers() or kane.Spherical"
     for connection in mode_source:
@@ -120,18 +120,18 @@ def _refuse_acted_on(model: Model, connection: Connection, cure: str) -> None:
 
 
 def _own_leaves(equations: Equations, connection: Connection) -> set[Expr]:
-    """The leaves that change their meaning."""
+    """Return the leaves whose meaning depends on the chart."""
     leaf, chart = equations.t.arena.leaf, connection.joint.other_chart
     found = {leaf(kind, name) for kind in (COORDINATE, RATE) for name in connection.coordinate_names}
     if chart is not None and chart.changes_speeds:
-        # Speeds of choice are the same, whatever the angles; they may have the names of the joints' own.
+        # Speeds of choice do not depend on the angles, but may have the names of the joints' own speeds.
         kinds = (RATE,) if equations.model.speed_choice.definitions else (RATE, SPEED, ACCELERATION)
         found |= {leaf(kind, name) for kind in kinds for name in connection.speed_names}
     return found
 
 
 def _uses(equations: Equations, plan: InputPlan, events: Sequence[Event]) -> Iterator[Use]:
-    """Whatever the user has written as an expression."""
+    """Yield all expressions of the user, each with the words for its owner."""
     model = equations.model
     for load in model.loads:
         yield from ((f"a {type(load).__name__}", x) for x in _parts(load.effect()))

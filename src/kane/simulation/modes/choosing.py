@@ -1,4 +1,4 @@
-"""Choices of dependent speeds that are compiled as runs meet them."""
+"""Speed selections that are compiled when runs meet them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_selections import SelectionFunctions, SelectionParts
 from kane.dynamics.mode_cache import ModeCache
-from kane.errors import warn
 from kane.native.arrays import SETTLE
 from kane.native.header import UNCHOSEN
 from kane.native.modes import enter
@@ -25,14 +24,14 @@ from kane.simulation.results.record import Record
 
 
 class ChoiceSwitching(ModeSource):
-    """A run whose choices of dependent speeds a thread compiles while it goes on in numbers."""
+    """Mode source of a run whose speed selections a thread compiles while the run continues numerically."""
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
-        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
+        """Take Dynamics with inputs, parameters and events, as ``simulate`` does."""
         self._posed = InitialValueProblem.of(dyn, inputs, parameters, events)
         laws = self._posed.plan.expressions
         own = with_laws(dyn, laws) if laws else dyn
-        # Equations with laws in them are those of this run alone.
+        # Equations that contain input expressions belong to this run only.
         self._met = ModeCache(_functions(own)) if laws else dyn.derived("met modes", lambda: ModeCache(_functions(own)))
         self._functions: SelectionFunctions = self._met.functions
 
@@ -55,7 +54,7 @@ class ChoiceSwitching(ModeSource):
             self._functions = newest
             self.problem(integration.problem.key).join(integration)
             enter(integration.system, len(integration.system.automaton.table) - 1)
-            # The choice in force goes on in numbers, until the next state that is settled finds its expressions.
+            # The current selection stays numerical until the next projected state finds its compiled expressions.
             stage = stage_in_force(integration.system, SETTLE, newest.pair[1])
             put_selection(stage, selection)
             stage[newest.parts.numerical] = before[parts.numerical]
@@ -66,8 +65,6 @@ class ChoiceSwitching(ModeSource):
 
     def meet(self, modes: Iterable[tuple[str, ...]]) -> None:
         self._met.meet(modes)
-        for failure in self._met.failures():
-            warn(failure)
 
     def told(self, integration: IntegratorState, record: Record) -> Record:
         met, known = self.met(integration, record), self._functions.known
@@ -77,7 +74,7 @@ class ChoiceSwitching(ModeSource):
 
 
 def _functions(dyn: Dynamics) -> SelectionFunctions:
-    """Those of Dynamics, with none of the choices compiled."""
+    """Return the native functions of Dynamics without compiled selections."""
     parts = getattr(dyn.project, "parts", None)
     assert isinstance(parts, SelectionParts)
     return SelectionFunctions(parts, dyn.compiled_modes.near, dyn.compile)

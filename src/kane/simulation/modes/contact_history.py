@@ -1,19 +1,31 @@
-"""What constraints that come and go have done in a march: statuses, forces and residuals at its records."""
+"""Statuses, forces and residuals of intermittent constraints at the records of a run, and their transitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state
 from kane.native.contacts.constants import constants_of
-from kane.native.contacts.header import OPEN, SLIDING
+from kane.native.contacts.header import (
+    BOUNCED,
+    DELETED,
+    HELD,
+    IMPOSED,
+    NOTHING,
+    OPEN,
+    SLIDING,
+    SLIPPED,
+    STUCK,
+)
 from kane.native.memory.views import Transition, transition_at
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.rows_at import RowsAt
@@ -21,65 +33,67 @@ from kane.simulation.projection import UNSETTLED
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
 
-# Records whose forces are found with one call; each has a stage of its own.
+# Number of records whose forces one call computes; each record has its own constants.
 TOGETHER = 64
-# A change by which coordinates and speeds change by less has only put them onto the rows in force.
+# Relative change of the state below which a transition only projects the state onto the active rows.
 ROUNDING = 1e-12
-Array = NDArray[np.float64]
 
 
 class ContactHistory:
-    """The changes of a march, and what follows from them at its records, whose states are those of each mode."""
+    """Transitions of a run, and the forces and residuals at its records, in the coordinates of each mode."""
 
     def __init__(self, integration: IntegratorState, functions: Callable[[int], ContactFunctions]) -> None:
-        """Of a march, with the functions of the charts of a key."""
+        """Take an integrator state, and a function that returns the native functions in the charts of a key."""
         self._integration, self._functions = integration, functions
         self._intermittent = functions(0).equations.intermittents
 
     @cached_property
     def changes(self) -> Array:
-        """All changes as the store has them."""
+        """All transition records of the run."""
         store = self._integration.store
         return store.changes[: store.counts[CHANGED]]
 
     @property
     def notes(self) -> Array:
-        """What ``change`` has noted of each."""
+        """Notes of the program ``change`` about each transition."""
         return self.changes[:, STATE_BEFORE + 2 * len(self._integration.x) :]
 
     @property
     def after(self) -> NDArray[np.int8]:
-        """The status of each candidate behind each change."""
+        """Status of each constraint after each transition."""
         return noted(self._functions(0), self.notes).statuses.astype(np.int8)
 
     @property
     def _began(self) -> Array:
-        """The direction of slip of each candidate behind each change, and none, (1 + changes, candidates, 2)."""
+        """Slip direction of each constraint after each transition, (1 + transitions, constraints, 2).
+
+        The last row is zero, for records before the first transition.
+        """
         nc = len(self._intermittent)
         return np.concatenate([noted(self._functions(0), self.notes).directions, np.zeros((1, nc, 2))])
 
     def statuses(self, count: int) -> NDArray[np.int8]:
-        """The status of each candidate at each of so many records: that behind the last change before it."""
+        """Return the status of each constraint at the first ``count`` records, after the last earlier transition."""
         fresh = np.zeros((1, len(self._intermittent)), np.int8)
         return np.concatenate([self.after, fresh])[self._changed(count)]
 
     def _changed(self, count: int) -> NDArray[np.int64]:
-        """The last change that each record shows, -1 where there is none.
+        """Return the index of the last transition that each record shows, -1 without one.
 
-        A record at the very time of a change has the speeds before it. Where it leaves the state as it is, as where an
-        input jumps, the record has the mode behind it: forces of the one before, at inputs behind the jump, might pull.
+        A record at the time of a transition has the speeds before it. If the transition does not change the state, for
+        example when an input jumps, the record shows the mode after it. The mode before might pull with the new inputs.
         """
         rows, nx = self.changes[:, CHANGE_ROWS].astype(np.int64), len(self._integration.x)
         before, after = (self.changes[:, at : at + nx] for at in (STATE_BEFORE, STATE_BEFORE + nx))
         at_record = self._integration.store.rows[np.maximum(rows - 1, 0), 0] == self.changes[:, CHANGE_TIME]
         kept = (np.abs(after - before) <= ROUNDING * (1.0 + np.abs(before))).all(axis=1)
         shown = np.where(at_record & kept, rows - 1, rows)
-        # What happens at the very start of a run is seen at its first record.
+        # Transitions at the start of a run show at the first record.
         shown[self.changes[:, CHANGE_TIME] == self._integration.store.rows[0, 0]] = 0
         return np.asarray(np.searchsorted(np.maximum.accumulate(shown), np.arange(count), side="right") - 1)
 
     def reactions(self, record: Record, statuses: NDArray[np.int8]) -> Array:
-        """The forces of all rows at each record, zero where nothing is in force."""
+        """Return the forces of all rows at each record; forces of inactive rows are zero."""
         forces = np.zeros((len(record.states), len(self._functions(0).equations.constraints)))
         began = self._began[self._changed(len(statuses))]
         for stretch in self._integration.stretches():
@@ -89,13 +103,15 @@ class ContactHistory:
         return forces
 
     def kept(self, record: Record, statuses: NDArray[np.int8]) -> tuple[Array, Array]:
-        """Of the candidates in force at each record, the largest residuals of configuration and motion, (records, 2);
-        the slip of each in space, NaN where it does not slip with friction, (records, candidates, 2).
+        """Return the residuals and slips of active constraints at each record.
+
+        The largest residuals of configuration and motion are (records, 2). Slips in space are
+        (records, constraints, 2); they are NaN for constraints that do not slide with friction.
 
         Raises:
-            SimulationError: they were not kept.
+            SimulationError: a constraint is violated.
         """
-        behind = np.where(np.arange(len(statuses))[:, None] > 0, statuses, OPEN)  # a run begins with the first change
+        behind = np.where(np.arange(len(statuses))[:, None] > 0, statuses, OPEN)  # a run begins with a transition
         found, worst = self._found(record, statuses), np.zeros((len(statuses), 2))
         slips = np.full((*statuses.shape, 2), np.nan)
         for stretch in self._integration.stretches():
@@ -109,7 +125,7 @@ class ContactHistory:
         return worst, slips
 
     def _found(self, record: Record, statuses: NDArray[np.int8]) -> Array:
-        """At which values rows are held at each record, NaN where they are not, (times, held)."""
+        """Return the configuration residuals that rows keep at each record, (times, held); NaN for inactive rows."""
         intermittents = self._functions(0).equations.own.intermittents
         of = [k for k, c in enumerate(intermittents) for row in c.rows if row.integral is not None]
         if not of or not len(self.changes):
@@ -127,7 +143,7 @@ class ContactHistory:
 
 
 def noted(f: ContactFunctions, notes: Array) -> Transition:
-    """The notes of changes, which are all that "change" gives behind its status, as a Transition without a state."""
+    """Return the notes of transitions, the outputs of "change" after its status, as a Transition without a state."""
     e, missing = f.equations, np.zeros((len(notes), 1))
     return transition_at(np.concatenate([missing, notes], axis=1), 0, len(e.intermittents), len(e.constraints), 0, 0)
 
@@ -135,14 +151,14 @@ def noted(f: ContactFunctions, notes: Array) -> Transition:
 def _forces(
     f: ContactFunctions, record: Record, rows: NDArray[np.int64], mode: tuple[NDArray[np.int8], Array]
 ) -> Array:
-    """The forces of all rows at some records, with statuses and the directions in which slip began there."""
+    """Return the forces of all rows at some records; ``mode`` has statuses and the directions in which slip began."""
     statuses, began = mode
     work = np.zeros(max(f.project.n_work, f.reactions.n_work))
     stages = np.tile(f.project.stage(record.parameters), (len(rows), 1))
     state = constants_of(stages).state
     state.status[:], state.along[:] = statuses, 0.0
     given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.project.n_rest]), stages
-    # Finds directions of slip and independent speeds, which reactions then read in the same stages.
+    # Computes slip directions and independent speeds, which reactions then read from the same constants.
     each_state(f.project.address, *given, np.zeros((len(rows), f.project.n_out)), work)
     known = state.along.any(axis=2, keepdims=True)
     state.along[:] = np.where(known, state.along, began)
@@ -152,10 +168,10 @@ def _forces(
 
 
 def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None:
-    """Refuse states [t, q, u] by which a candidate in force is off, (states, candidates).
+    """Raise if a state [t, q, u] violates an active constraint by ``off``, (states, constraints).
 
     Raises:
-        SimulationError: the worst of them is named.
+        SimulationError: names the worst constraint.
     """
     size = np.maximum(1.0, np.abs(states[:, 1:]).max(axis=1))
     lost = np.flatnonzero(off.max(axis=1, initial=0.0) > UNSETTLED * size)
@@ -167,3 +183,27 @@ def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None
             f"{off[lost[0], k]:.6g}, as where what is in force contradicts itself as "
             "time goes on; delete one before the other is imposed"
         )
+
+
+def happened(
+    noted: NDArray[np.int64], statuses: NDArray[Any], struck: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return transition, constraint and kind of every event; the cause of a transition is its first event.
+
+    Args:
+        noted: cause and kind of each transition, (transitions, 2).
+        statuses: before the first transition and after each, (1 + transitions, constraints).
+        struck: whether an impact pushed a constraint, (transitions, constraints).
+    """
+    before, after = statuses[:-1], statuses[1:]
+    kinds = np.full(after.shape, NOTHING)
+    kinds[(before == OPEN) & (after != OPEN)] = IMPOSED
+    kinds[(before != OPEN) & (after == OPEN)] = DELETED
+    kinds[(before == HELD) & (after == SLIDING)] = SLIPPED
+    kinds[(before == SLIDING) & (after == HELD)] = STUCK
+    kinds[(after == OPEN) & struck] = BOUNCED
+    caused = np.flatnonzero(noted[:, 0] >= 0)
+    kinds[caused, noted[caused, 0]] = noted[caused, 1]
+    change, constraint = np.nonzero(kinds)
+    order = np.lexsort((constraint, constraint != noted[change, 0], change))
+    return change[order], constraint[order], kinds[change, constraint][order]

@@ -1,4 +1,4 @@
-"""Constraints that come and go as modes: one row of the table; their statuses lie in the stage that programs share."""
+"""Intermittent constraints as modes: one row of the table, with the statuses in the constants that programs share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
@@ -50,8 +51,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_history import ContactHistory, noted, require_kept
-from kane.simulation.modes.happened import happened
+from kane.simulation.modes.contact_history import ContactHistory, happened, noted, require_kept
 from kane.simulation.modes.passing import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
@@ -75,17 +75,17 @@ KINDS = {
 
 
 class ContactSwitching(ModeSource):
-    """A run of a model with constraints that come and go."""
+    """Mode source of a run with intermittent constraints."""
 
     shares_stage = (RHS, GUARDS, CHANGE)
     slopes_with_guards = True
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
-        """The run of Dynamics with inputs, parameters and events, as ``simulate`` takes them."""
+        """Take Dynamics with inputs, parameters and events, as ``simulate`` does."""
         self._each = {0: PosedContacts(InitialValueProblem.of(dyn, inputs, parameters, events))}
 
     def _at(self, key: int) -> PosedContacts:
-        """The problem in the charts of a key."""
+        """Return the problem in the charts of a key."""
         return self._each[key]
 
     def problem(self, key: int) -> InitialValueProblem:
@@ -94,12 +94,10 @@ class ContactSwitching(ModeSource):
         return replace(posed, guards=f.guards, change=f.change, mode_source=self)
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
-        """See ``ModeSource``: what sticks at rest, and is in force in a fresh stage, takes no velocity away here."""
+        """See ``ModeSource``; constraints that stick at rest do not change velocities here."""
         return self._at(problem.key).begun(state, system.inputs, problem.parameters)
 
-    def begun(
-        self, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
         return self._at(0).begun(states, inputs, parameters)
 
     def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
@@ -121,25 +119,25 @@ class ContactSwitching(ModeSource):
 
     @property
     def _first(self) -> int:
-        """How many rows are permanent."""
+        """Number of permanent rows."""
         eqs = self._at(0).functions.equations
         return len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
 
-    def _stage(self, integration: IntegratorState) -> NDArray[np.float64]:
-        """That of the mode in force, in the memory of a march."""
+    def _stage(self, integration: IntegratorState) -> Array:
+        """Return the constants of the current mode in the memory of a run."""
         return stage_in_force(integration.system, SETTLE, self._at(integration.problem.key).functions.project)
 
     def _state(self, integration: IntegratorState) -> ContactState:
-        """Status, direction of slip and what counts as a change, of each candidate of a march, in its memory."""
+        """Return the ContactState in the memory of a run."""
         return constants_of(self._stage(integration)).state
 
     @property
     def _holding(self) -> list[str]:
-        """Names of the rows that hold the configuration as it was found."""
+        """Names of the rows that keep the configuration residual at which they were imposed."""
         return [row.name for row in self._at(0).functions.equations.held]
 
-    def _held(self, integration: IntegratorState) -> NDArray[np.float64]:
-        """What these rows of a march hold, in its memory."""
+    def _held(self, integration: IntegratorState) -> Array:
+        """Return the residuals that these rows keep, in the memory of a run."""
         closing = len(self._at(integration.problem.key).functions.equations.closing)
         return constants_of(self._stage(integration)).held.value[closing:]
 
@@ -147,7 +145,7 @@ class ContactSwitching(ModeSource):
         """See ``ModeSource``.
 
         Raises:
-            ModelError: the run goes back in time, or something begins inside.
+            ModelError: the run goes backwards in time, or starts with a penetration.
         """
         model = problem.layout.model
         if course.until < course.start:
@@ -161,7 +159,7 @@ class ContactSwitching(ModeSource):
             if not gap >= -START_GAP_TOLERANCE:
                 raise ModelError(describe_penetration(problem.dyn, c.name, gap))
 
-    def doubted(self, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def doubted(self, t: float, x: Array, parameters: Array) -> NDArray[np.bool_]:
         gaps = _gaps(self._at(0).functions, t, x, parameters).gap
         return np.asarray(~(gaps >= -START_GAP_TOLERANCE).all(axis=1))
 
@@ -183,7 +181,7 @@ class ContactSwitching(ModeSource):
         return refusal(functions.equations, automaton.changed, self._active(integration))
 
     def _active(self, integration: IntegratorState) -> list[str]:
-        """Names of the candidates that touch or are in force where a march stands."""
+        """Return the names of the constraints that touch or are active at the current state."""
         functions = self._at(integration.problem.key).functions
         gaps = _gaps(functions, integration.time, integration.x[None, :], integration.problem.parameters).gap[0]
         gapped = [c.normal is not None for c in functions.equations.intermittents]
@@ -215,7 +213,7 @@ class ContactSwitching(ModeSource):
     def stepped_over(self, integration: IntegratorState) -> str:
         return without_end(integration, self._changes(integration))
 
-    def _changes(self, integration: IntegratorState) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _changes(self, integration: IntegratorState) -> tuple[Array, Array]:
         history = self._history(integration)
         return history.changes, history.notes
 
@@ -247,7 +245,7 @@ class ContactSwitching(ModeSource):
             kept = stage_in_force(integration.system, SETTLE, before.project).copy()
             self.problem(integration.problem.key).join(integration)
             enter(integration.system, len(integration.system.automaton.table) - 1)
-            # The mode, what it holds and the choice of speeds lie in the same places as before.
+            # Contact mode, kept residuals and speed selection have the same places as before.
             stage = stage_in_force(integration.system, SETTLE, here.functions.project)
             moving = here.functions.parts.moving
             stage[moving] = kept[moving]
@@ -258,7 +256,7 @@ class ContactSwitching(ModeSource):
         return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]
 
     def _numerical(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
-        """The modes met that are not compiled, in words, where some are."""
+        """Describe the modes of a run that are not compiled, if others are."""
         compiled = self._at(0).functions.parts.modes
         if not compiled.expected:
             return ()
@@ -271,16 +269,16 @@ class ContactSwitching(ModeSource):
         integration: IntegratorState,
         mode: NDArray[Any],
         statuses: NDArray[np.int8],
-        reactions: NDArray[np.float64],
+        reactions: Array,
     ) -> ContactLog:
-        """What has happened since the first record, at which the mode was this one."""
+        """Return the contact log since the first record, at which the contact mode was ``mode``."""
         history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
         nq, changes, notes, after = len(eqs.q), history.changes, history.notes, history.after
         found = noted(self._at(0).functions, notes)
         impulses = found.impulses[:, self._first :]
         why = np.concatenate([found.cause, found.kind], axis=1).astype(np.int64)
         told, causes, kinds = happened(why, np.vstack([mode, after]), self._struck(impulses))
-        # Kinetic energy is told once, with the first of what happened at once.
+        # The loss of kinetic energy is recorded once, with the first of simultaneous events.
         lost = np.where(np.diff(told, prepend=-1) > 0, found.energy_lost[told, 0], 0.0)
         states = self._in_declared(integration, changes)[told]
         return ContactLog(
@@ -300,12 +298,12 @@ class ContactSwitching(ModeSource):
             u=states[:, nx + nq :],
         )
 
-    def _in_declared(self, integration: IntegratorState, changes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The states before and behind changes of a march, (changes, 2 nx), in the coordinates that were declared."""
+    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
+        """Return the states before and after transitions, (transitions, 2 nx), in declared coordinates."""
         return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(integration.x)]
 
-    def _struck(self, impulses: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each candidate was pushed by an impact, (changes, candidates), from the impulses of the rows."""
+    def _struck(self, impulses: Array) -> NDArray[np.bool_]:
+        """Return whether an impact pushed each constraint, (transitions, constraints), from impulses of the rows."""
         found, row = np.zeros((len(impulses), len(self._names)), bool), 0
         for k, c in enumerate(self._at(0).functions.equations.intermittents):
             if c.normal is not None:
@@ -317,6 +315,6 @@ class ContactSwitching(ModeSource):
         return ContactHistory(integration, lambda key: self._at(key).functions)
 
 
-def _gaps(functions: ContactFunctions, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> GapTerms:
-    """Gap, signs and coefficients of the candidates at many states, (states, candidates) each."""
+def _gaps(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> GapTerms:
+    """Return gap, signs and coefficients at many states, (states, constraints) each."""
     return RowsAt(functions, np.column_stack([np.full(len(x), t), x]), parameters).gaps

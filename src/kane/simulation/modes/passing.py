@@ -1,10 +1,10 @@
-"""What a run cannot pass is stepped over: no mode, or changes of it without end, where contacts touch."""
+"""Moreau-Jean time steps where touching contacts have no consistent mode, or endless transitions."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import (
     CHANGE_FOUND,
@@ -32,24 +32,24 @@ from kane.native.state import normalise
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_table import stage_in_force
 
-# The first such step has this share of the run, each one that follows at once so many times as much, up to so many. One
-# follows at once where the run has come no farther than so many lengths of the last.
+# Length of the first such step relative to the run, growth of consecutive steps, and their largest number. Steps are
+# consecutive if their starts are at most FARTHER times the length of the later step apart.
 SHARE, LONGER, IN_A_ROW, FARTHER = 2.0**-26, 8.0, 6, 10.0
-Changes = tuple[NDArray[np.float64], NDArray[np.float64]]
+Changes = tuple[Array, Array]
 
 
 def step_over(integration: IntegratorState, functions: ContactFunctions, changes: Changes) -> bool:
-    """Take one step of Moreau and Jean from where a march stands, and note it; whether that was possible.
+    """Take one Moreau-Jean time step from the current state and record it; return whether that was possible.
 
     Args:
-        integration: moved in place.
-        functions: of its model.
-        changes: of the march until now, and the notes of each.
+        integration: changed in place.
+        functions: native functions of the model.
+        changes: transition records of the run until now, and the notes of each.
     """
     tried, length = _tried(integration, changes)
     store, system = integration.store, integration.system
     ahead = [t - integration.time for t in integration.course.times[store.counts[ROWS] :][:1]]
-    # No record is due within the step.
+    # The step ends before the next record.
     length = min([length, 0.5 * (integration.course.until - integration.time), *(0.5 * dt for dt in ahead if dt > 0.0)])
     if tried == IN_A_ROW or integration.time + length == integration.time:
         return False
@@ -78,7 +78,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
 
 
 def without_end(integration: IntegratorState, changes: Changes) -> str:
-    """What to say of steps over what cannot be passed; nothing where none was tried, or they led past it."""
+    """Describe unsuccessful Moreau-Jean time steps; an empty text if none was tried, or if they succeeded."""
     if _tried(integration, changes)[0] < IN_A_ROW:
         return ""
     return (
@@ -88,7 +88,7 @@ def without_end(integration: IntegratorState, changes: Changes) -> str:
 
 
 def _tried(integration: IntegratorState, changes: Changes) -> tuple[int, float]:
-    """How many such steps a march has taken in a row up to now, and how long the next one is [s]."""
+    """Return the number of consecutive Moreau-Jean time steps until now, and the length of the next one [s]."""
     taken = changes[0][changes[1][:, 1] == STEPPED, CHANGE_TIME]
     first, tried = SHARE * (integration.course.until - integration.course.start), 0
     for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):

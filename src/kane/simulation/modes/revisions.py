@@ -1,4 +1,4 @@
-"""Constraints imposed and deleted while a motion goes on: formulated by a thread, swapped in between two steps.
+"""Constraints that are imposed and deleted during a motion: a thread formulates the equations, a step adopts them.
 
 Source: Gillespie 2003, section 4, block 1 of Fig. 2.
 """
@@ -24,22 +24,22 @@ from kane.machine.forks import tell_of_forks, working
 from kane.model.checks import near, require_word
 from kane.model.constraints import Constraint
 from kane.model.contacts import IntermittentConstraint
-from kane.model.contacts.imposition import Imposition
 from kane.model.contacts.intermittent_constraint import parts_named
+from kane.model.contacts.switch import Imposition
 from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
 from kane.simulation.initial_value_problem import InitialValueProblem
 
-# So many sets of equations are kept, for what is imposed and deleted again.
+# Number of sets of equations that are kept, for constraints that are imposed and deleted again.
 REMEMBERED = 8
 
 
 class Revision:
-    """A constraint on its way into the equations of a ``Stepper`` or out of them: what ``impose``, ``delete`` return.
+    """Imposition or deletion of a constraint in a ``Stepper``; ``impose`` and ``delete`` return it.
 
     Attributes:
-        name: of the constraint.
-        adds, deletes: the candidates that are new, and those that are taken out.
+        name: name of the constraint.
+        adds, deletes: intermittent constraints that the revision adds and deletes.
     """
 
     def __init__(
@@ -55,15 +55,15 @@ class Revision:
 
     @property
     def ready(self) -> bool:
-        """Whether the new equations are there: the next step begins with them."""
+        """Whether the new equations are ready; the next step then begins with them."""
         return self._work.done()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the new equations are there, so long at most unless it is None; whether they are.
+        """Wait for the new equations, at most this time [s] unless it is None; return whether they are ready.
 
         Raises:
-            ModelError: the time is no number, or there are no such equations: what shall be imposed restricts nothing,
-                or is not linear in the speeds. The stepper goes on with the equations that it has.
+            ModelError: the time is not a number, the new constraint restricts nothing, or it is not linear in the
+                speeds. The stepper then keeps its equations.
         """
         longest = TIMEOUT_MAX if seconds is None else min(number(seconds, "the time to wait", "seconds"), TIMEOUT_MAX)
         wait_for([self._work], longest)
@@ -74,36 +74,36 @@ class Revision:
 
     @property
     def failed(self) -> bool:
-        """Whether there are no such equations."""
+        """Whether the new equations cannot be formulated."""
         return self._work.exception() is not None
 
     @property
     def problem(self) -> InitialValueProblem:
-        """The problem with the new equations, once it is ready."""
+        """Initial value problem with the new equations; waits until it is ready."""
         return self._work.result()
 
     def follow(self, work: Future[InitialValueProblem]) -> None:
-        """Be ready when this work is done."""
+        """Become ready when this work is done."""
         self._work = work
 
     def changed(self, intermittents: Sequence[IntermittentConstraint]) -> list[IntermittentConstraint]:
-        """Candidates with those that are new and without those that are taken out."""
+        """Return the constraints with the added ones and without the deleted ones."""
         gone = {c.name for c in self.deletes}
         return [*(c for c in intermittents if c.name not in gone), *self.adds]
 
     def occurrences(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
-        """What is taken out, as events of the time when it is."""
+        """Return the deletions as events at time t."""
         return [Occurrence(c.name, t, q, u, "deleted", np.zeros(len(c.rows))) for c in self.deletes]
 
 
 class Revisions:
-    """The revisions of one ``Stepper``."""
+    """Queue of the revisions of one ``Stepper``."""
 
     def __init__(self, posed: InitialValueProblem, pose: Callable[[Dynamics], InitialValueProblem]) -> None:
-        """Those of a problem; ``pose`` makes the same problem of other Dynamics."""
+        """Take a problem; ``pose`` makes the same problem for other Dynamics."""
         self._posed, self._dyn, self._pose = posed, posed.dyn, pose
         self._in_force: list[IntermittentConstraint] = list(posed.dyn.equations.model.intermittents)
-        # By candidates, so that to go back to what there was takes no time.
+        # Problems by their constraints, so that a return to earlier constraints takes no time.
         self._known = {tuple(self._in_force): posed}
         self._queue: list[Revision] = []
         self._refused = set[IntermittentConstraint]()
@@ -140,7 +140,7 @@ class Revisions:
                 f"{near(name, [c.name for c in known])}"
             )
         withdrawn = [x for x in self._queue if x.adds and all(c.name in parts for c in x.adds)]
-        if withdrawn:  # nothing that no step began with is imposed: there is nothing to delete either
+        if withdrawn:  # no step has adopted the imposition, so that there is nothing to delete
             self.refused(withdrawn)
             found = [c for c in self._wanted() if c.name in parts]
         revision = Revision(name, deletes=found)
@@ -150,10 +150,10 @@ class Revisions:
         return self._begun(revision)
 
     def due(self) -> list[Revision]:
-        """Those that are ready, in order.
+        """Return the revisions that are ready, in order.
 
         Raises:
-            ModelError: one has failed, and nobody was told.
+            ModelError: a revision failed, and no call has reported it.
         """
         ready = list(takewhile(lambda revision: revision.ready, self._queue))
         failed = next((revision for revision in ready if revision.failed), None)
@@ -165,24 +165,24 @@ class Revisions:
         return self.due()
 
     def adopted(self, due: Sequence[Revision]) -> None:
-        """These are in force now."""
+        """Record that these revisions are part of the equations now."""
         for revision in due:
             self._in_force = revision.changed(self._in_force)
         del self._queue[: len(due)]
 
     def refused(self, refused: Sequence[Revision]) -> None:
-        """These cannot be in force; what was asked behind them is made anew without them."""
+        """Remove revisions that cannot be adopted, and formulate the later ones again without them."""
         first = self._queue.index(refused[0])
         self._queue = [revision for revision in self._queue if revision not in refused]
         for k in range(first, len(self._queue)):
             self._begin(k)
 
     def _wanted(self) -> list[IntermittentConstraint]:
-        """The candidates when all revisions are in force."""
+        """Return the constraints after all revisions."""
         return self._after(len(self._queue))
 
     def _after(self, count: int) -> list[IntermittentConstraint]:
-        """The candidates when so many revisions are in force."""
+        """Return the constraints after the first ``count`` revisions."""
         found = list(self._in_force)
         for revision in self._queue[:count]:
             found = revision.changed(found)
@@ -194,7 +194,7 @@ class Revisions:
         return revision
 
     def _begin(self, k: int) -> None:
-        """Let the worker formulate what the revision in this place of the queue asks for."""
+        """Let the thread formulate the equations of the k-th revision in the queue."""
         wanted = self._after(k + 1)
         known = self._known.get(tuple(wanted))
         if known is not None:
@@ -206,7 +206,7 @@ class Revisions:
     def _formulated(
         self, wanted: Sequence[IntermittentConstraint], new: Sequence[IntermittentConstraint]
     ) -> InitialValueProblem:
-        """The problem with these candidates, compiled, but those that were refused when they were new."""
+        """Return the compiled problem with these constraints, without those that were refused when they were new."""
         intermittents = [c for c in wanted if c in new or c not in self._refused]
         with working():
             try:
@@ -223,7 +223,7 @@ class Revisions:
 
 
 def _done(problem: InitialValueProblem) -> Future[InitialValueProblem]:
-    """Work that there is nothing to do for."""
+    """Return finished work for a known problem."""
     work: Future[InitialValueProblem] = Future()
     work.set_result(problem)
     return work

@@ -1,4 +1,4 @@
-"""Rows of constraints that come and go, at states: what is left of them, and what they hold."""
+"""Rows of intermittent constraints at states: residuals, slips, and configuration residuals that rows keep."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import Vector
 from kane.native.contacts.header import HELD, OPEN
 from kane.native.memory.views import GapTerms, constraint_rows_at, gap_terms_at
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class RowsAt:
-    """The rows of candidates at states [t, q, u], (states, 1 + nq + n).
+    """Rows of intermittent constraints at states [t, q, u], (states, 1 + nq + n).
 
     Attributes:
-        functions: of the model.
-        states: at which.
-        parameters: values.
+        functions: native functions of the model.
+        states: the states.
+        parameters: parameter values.
     """
 
     functions: ContactFunctions
@@ -40,7 +39,7 @@ class RowsAt:
 
     @cached_property
     def configuration(self) -> Array:
-        """Residuals of the configuration, then what rows hold at the value found, (states, closing + held)."""
+        """Configuration residuals, then those of rows that keep their value, (states, closing + held)."""
         program = self.functions.parts.programs[1]
         return np.asarray(program(self.states, np.zeros(program.n_rest), program.stage(self.parameters)))
 
@@ -53,12 +52,12 @@ class RowsAt:
 
     @property
     def held(self) -> Array:
-        """What rows hold at the value found, (states, held)."""
+        """Configuration residuals of rows that keep their value, (states, held)."""
         return self.configuration[:, len(self.functions.equations.closing) :]
 
     @property
     def slips(self) -> Array:
-        """The slip of each candidate that has two tangents, (states, candidates, 2); NaN of others."""
+        """Slip velocity of each constraint with two tangents, (states, constraints, 2); NaN for the others."""
         eqs = self.functions.equations
         found = np.full((len(self.states), len(eqs.intermittents), 2), np.nan)
         row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
@@ -69,11 +68,11 @@ class RowsAt:
         return found
 
     def residuals(self, statuses: NDArray[np.int8], found: Array) -> tuple[Array, Array]:
-        """The largest residuals of configuration and motion of each candidate in force, (states, candidates) each.
+        """Return the largest configuration and motion residual of each active constraint, (states, constraints) each.
 
         Args:
-            statuses: (states, candidates).
-            found: at which values rows are held, (states, held); NaN where they are not.
+            statuses: (states, constraints).
+            found: configuration residuals that rows keep, (states, held); NaN for inactive rows.
         """
         eqs, motion, left = self.functions.equations, np.abs(self.motion), np.abs(self.configuration)
         closing, held = [x.name for x in eqs.closing], [x.name for x in eqs.held]

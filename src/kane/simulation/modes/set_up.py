@@ -1,4 +1,4 @@
-"""The problem that a user poses, in the modes that it asks for."""
+"""Initial value problem of a run, with the mode source that its model and charts need."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kane.simulation.modes.contacting import ContactSwitching
 def set_up(
     dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event], charts: Charts | None = None
 ) -> InitialValueProblem:
-    """The problem in the coordinates that were declared; ``ModeSource.start`` says in which mode a run begins.
+    """Return the problem in declared coordinates; ``ModeSource.start`` selects the initial mode.
 
     Raises:
-        ModelError: as of ``InitialValueProblem.of``, ``Charts.mode_source`` and ``refuse_references``.
+        ModelError: as ``InitialValueProblem.of``, ``Charts.mode_source`` and ``refuse_references``.
     """
     if charts is not None:
         charted = ChartSwitching(dyn, charts, inputs, parameters, events)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.errors import SimulationError
 from kane.expression.interpret import interpret
@@ -252,9 +252,7 @@ def _jump(problem: InitialValueProblem, integration: IntegratorState, node: Expr
     return Jump(node, *close) if abs(here) <= within * max(map(abs, close)) and jump else None
 
 
-def _argument(
-    problem: InitialValueProblem, integration: IntegratorState, node: Expr, states: NDArray[np.float64]
-) -> Vector:
+def _argument(problem: InitialValueProblem, integration: IntegratorState, node: Expr, states: Array) -> Vector:
     """Return the argument whose sign change makes the node jump, at states [t, q, u], (states,)."""
     args = node.args[:1] if node.op in (SIGN, ABS, SELECT) else node.args[:2]
     inputs = np.tile(integration.system.inputs, (len(states), 1))
@@ -263,9 +261,7 @@ def _argument(
     return values[0] if len(values) == 1 else values[0] - values[1]
 
 
-def _values(
-    equations: Equations, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: Vector
-) -> dict[Expr, Any]:
+def _values(equations: Equations, states: Array, inputs: Array, parameters: Vector) -> dict[Expr, Any]:
     """Return the values of all leaves of the equations along states."""
     values: dict[Expr, Any] = dict(zip((equations.t, *equations.q, *equations.u), states.T, strict=True))
     values.update(zip(equations.inputs, inputs.T, strict=True))
@@ -277,9 +273,7 @@ def _slope(problem: InitialValueProblem, integration: IntegratorState, state: Ve
     return problem.rhs(state, integration.system.inputs, stage_in_force(integration.system, RHS, problem.rhs))
 
 
-def small_divisors(
-    equations: Equations, states: NDArray[np.float64], inputs: NDArray[np.float64], parameters: Vector
-) -> Iterator[str]:
+def small_divisors(equations: Equations, states: Array, inputs: Array, parameters: Vector) -> Iterator[str]:
     """Describe divisors of constraints and speeds that come close to zero, or change sign, along states.
 
     Args:
@@ -314,7 +308,7 @@ def passages(integration: IntegratorState) -> Iterator[str]:
         yield from _passages(integration.problems[stretch.key], integration, states[stretch.rows])
 
 
-def _passages(problem: InitialValueProblem, integration: IntegratorState, states: NDArray[np.float64]) -> Iterator[str]:
+def _passages(problem: InitialValueProblem, integration: IntegratorState, states: Array) -> Iterator[str]:
     equations = problem.dyn.equations
     embedding = equations.embedding
     moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
@@ -45,7 +45,7 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
         )
 
 
-def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: NDArray[np.float64]) -> None:
+def refuse_starts(dyn: Dynamics, t: float, x: Array, parameters: Array) -> None:
     """Raise if all initial states x = [q, u], (starts, nx), penetrate a contact or exceed a stop or latch.
 
     Args:
@@ -67,9 +67,7 @@ def refuse_starts(dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: N
         )
 
 
-def starting_gaps(
-    dyn: Dynamics, t: float, x: NDArray[np.float64], parameters: Vector
-) -> tuple[list[str], NDArray[np.float64]]:
+def starting_gaps(dyn: Dynamics, t: float, x: Array, parameters: Vector) -> tuple[list[str], Array]:
     """Return names of contacts, stops and latches, and their gaps at x = [q, u], (states, gaps) [m or rad]."""
     names, function = gap_function(dyn)
     if not names:

@@ -17,6 +17,7 @@ from kane.expression.number_arguments import require
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum, momentum_sizes
+from kane.geometry.quaternion import normalise_quaternions
 from kane.simulation.projection import UNSETTLED, Constraints
 
 if TYPE_CHECKING:
@@ -161,8 +162,7 @@ def _perturbed(run: Trajectory, dyn: Dynamics, parameters: np.ndarray) -> tuple[
     random = np.random.default_rng(0)
     rows = random.integers(len(run), size=AUDIT_TRIAL_STATES)
     q = run.q[rows] + random.normal(size=(AUDIT_TRIAL_STATES, run.q.shape[1]))
-    for start in dyn.equations.quaternions:
-        q[:, start : start + 4] /= np.linalg.norm(q[:, start : start + 4], axis=1, keepdims=True)
+    normalise_quaternions(q, dyn.equations.quaternions)
     u = run.u[rows] + random.normal(size=(AUDIT_TRIAL_STATES, run.u.shape[1]))
     inputs = run.inputs[rows] * random.uniform(0.5, 1.5, size=(AUDIT_TRIAL_STATES, run.inputs.shape[1]))
     states = np.column_stack([run.time[rows], q, u])

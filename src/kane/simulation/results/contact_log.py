@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.dynamics.compiled_modes import CONSTRAINT_STATUSES
 from kane.errors import ModelError, shown
 from kane.model.checks import near
@@ -63,16 +64,16 @@ class ContactLog:
     rows: tuple[str, ...]
     of: NDArray[np.int64]
     statuses: NDArray[np.int8]
-    reactions: NDArray[np.float64]
+    reactions: Array
     times: Vector
     causes: NDArray[np.int64]
     kinds: tuple[str, ...]
     energy_lost: Vector
-    impulses: NDArray[np.float64]
+    impulses: Array
     after: NDArray[np.int8]
-    q: NDArray[np.float64]
-    u_before: NDArray[np.float64]
-    u: NDArray[np.float64]
+    q: Array
+    u_before: Array
+    u: Array
 
     def variables(self) -> dict[str, Any]:
         """Return the log as dataset variables; transitions are omitted if there are none."""

@@ -17,6 +17,7 @@ from kane.display.solid_picture import SolidPicture
 from kane.display.video import MOST_OF_GIF, Image, film_kind, save_film
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import positive, words
+from kane.geometry.quaternion import normalise_quaternions
 from kane.simulation.results.force_arrows import arrows_of
 from kane.simulation.results.run_model import dynamics_of, parameters_of
 
@@ -101,8 +102,7 @@ def _states_at(record: Any, times: np.ndarray, quaternions: tuple[int, ...]) -> 
         flips = np.cumprod(np.where(np.einsum("ij,ij->i", block[1:], block[:-1]) < 0.0, -1.0, 1.0))
         block[1:] *= flips[:, None]
     found = np.stack([np.interp(times, record.time[order], column) for column in q.T], axis=1)
-    for start in quaternions:
-        found[:, start : start + 4] /= np.linalg.norm(found[:, start : start + 4], axis=1)[:, None]
+    normalise_quaternions(found, quaternions)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.array_types import Array
 from kane.native.arrays import Vector
 from kane.simulation.integrators.slip_threshold import DIRECTED, begun
 from kane.simulation.projection import LARGE_PROJECTION_MOVE
@@ -124,15 +125,15 @@ class Record:
     """
 
     layout: Layout
-    states: NDArray[np.float64]
-    inputs: NDArray[np.float64]
-    energy: NDArray[np.float64]
+    states: Array
+    inputs: Array
+    energy: Array
     parameters: Vector
-    events: tuple[tuple[str, ...], NDArray[np.float64]] = field(default_factory=lambda: ((), np.zeros((0, 0))))
-    constraints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    events: tuple[tuple[str, ...], Array] = field(default_factory=lambda: ((), np.zeros((0, 0))))
+    constraints: Array = field(default_factory=lambda: np.zeros((0, 0)))
     switches: tuple[ChartSwitch, ...] = ()
     contact_log: ContactLog | None = None
-    slips: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 2)))
+    slips: Array = field(default_factory=lambda: np.zeros((0, 0, 2)))
     modes: tuple[str, ...] = ()
     numerical: tuple[str, ...] = ()
 

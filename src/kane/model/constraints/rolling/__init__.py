@@ -1,4 +1,4 @@
-"""Rolling and sliding constraints, with the equations of each pair of shapes in a file of its own."""
+"""Rolling and sliding constraints."""
 
 from kane.model.constraints.rolling.rolling import Rolling, Sliding
 

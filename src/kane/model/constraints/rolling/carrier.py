@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import leaves
-from kane.geometry.scalars import Triple, dot, folded
+from kane.geometry.scalars import Triple, add_vectors, dot, folded, subtract_vectors
 from kane.model.body import Direction, Point
 from kane.model.connection import Connection
 
@@ -54,9 +54,9 @@ def in_child(c: Connection, p_PP: Triple) -> Point | None:
     """Return the point of a joint's child that always coincides with a point of the parent, or None."""
     still = [c.child.model.arena.zero] * c.joint.nu
     motion = c.joint.motion(c.coordinates, still)
-    p_F = c.R_PF.apply_inverse(tuple(x - y for x, y in zip(p_PP, c.p_PF, strict=True)))
-    p_M = motion.R_FM.apply_inverse(tuple(x - y for x, y in zip(p_F, motion.p_FM, strict=True)))
-    place = tuple(x + y for x, y in zip(c.p_CM, c.R_CM.apply(p_M), strict=True))
+    p_F = c.R_PF.apply_inverse(subtract_vectors(p_PP, c.p_PF))
+    p_M = motion.R_FM.apply_inverse(subtract_vectors(p_F, motion.p_FM))
+    place = add_vectors(c.p_CM, c.R_CM.apply(p_M))
     return None if _moves(place) else Point(c.child, folded(place))
 
 
@@ -68,8 +68,8 @@ def _in_parent(c: Connection, p_CP: Triple, d_C: Triple) -> tuple[Triple, Triple
     """Return p_PoP_P = p_PF + R_PF (p_FM + R_FM R_CM^T (p_CP - p_CM)) and d_P = R_PF R_FM R_CM^T d_C."""
     still = [c.child.model.arena.zero] * c.joint.nu
     motion = c.joint.motion(c.coordinates, still)
-    p_M = c.R_CM.apply_inverse(tuple(x - y for x, y in zip(p_CP, c.p_CM, strict=True)))
-    p_F = tuple(x + y for x, y in zip(motion.p_FM, motion.R_FM.apply(p_M), strict=True))
-    p_P = tuple(x + y for x, y in zip(c.p_PF, c.R_PF.apply(p_F), strict=True))
+    p_M = c.R_CM.apply_inverse(subtract_vectors(p_CP, c.p_CM))
+    p_F = add_vectors(motion.p_FM, motion.R_FM.apply(p_M))
+    p_P = add_vectors(c.p_PF, c.R_PF.apply(p_F))
     d_P = c.R_PF.apply(motion.R_FM.apply(c.R_CM.apply_inverse(d_C)))
     return folded(p_P), folded(d_P)

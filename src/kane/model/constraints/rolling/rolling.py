@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kane.errors import ModelError, shown
+from kane.expression.number_arguments import require
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.rolling.rolling_pairs import ROLLERS, SURFACES, rolling_rows
 from kane.model.shapes import Shape
@@ -30,8 +31,7 @@ class Touching(Constraint):
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        if not isinstance(self.roller, ROLLERS):
-            raise ModelError(f"the roller of a {kind} is a kane.Disk or kane.Sphere, not {shown(self.roller)}")
+        require(self.roller, ROLLERS, f"the roller of a {kind} is a kane.Disk or kane.Sphere")
         if not isinstance(self.surface, SURFACES):
             raise ModelError(f"a {kind} is on a kane.Plane, kane.Disk or kane.Ring, not on {shown(self.surface)}")
         require_two_bodies(f"a {kind}", self.roller.origin.body, self.surface.origin.body)

@@ -20,9 +20,9 @@ from itertools import product
 
 from kane.expression.functions import absolute, maximum, select, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot, is_zero
+from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot, is_zero, scaled, sum_vectors
 from kane.model.constraints.relative import measure_numbers, position
-from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE, scaled
+from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box
 
@@ -47,7 +47,7 @@ class _Sides:
     def point(self, along: Sequence[Scalar]) -> Triple:
         """Return centre + sum of half edges, each times its factor."""
         parts = [scaled(s * h, b) for s, h, b in zip(along, self.halves, self.edges, strict=True)]
-        return _sum(self.centre, *parts)
+        return sum_vectors(self.centre, *parts)
 
 
 def box_on_box(box: Box, surface: Box) -> Sequence[Touch]:
@@ -64,9 +64,9 @@ class _Pair:
         feature = box.origin.body
         away = position(surface.origin, box.origin, self.E)
         edges = [measure_numbers(feature.direction(box.rotation.apply(unit)), self.E) for unit in UNIT_VECTORS]
-        self.a = _Sides(away, tuple(edges), tuple(0.5 * x for x in box.sides))
+        self.a = _Sides(away, tuple(edges), scaled(0.5, box.sides))
         still = tuple(surface.rotation.apply(unit) for unit in UNIT_VECTORS)
-        self.b = _Sides((0.0, 0.0, 0.0), still, tuple(0.5 * x for x in surface.sides))
+        self.b = _Sides((0.0, 0.0, 0.0), still, scaled(0.5, surface.sides))
         self.crossed = {(i, j): n for i in AXIS_INDICES for j in AXIS_INDICES if (n := self._across(i, j)) is not None}
         self.on_surface, self.on_feature = self._facing(self.b), self._facing(self.a)
         self.apart = reduce(maximum, [self.on_surface[1], self.on_feature[1], *(s for _, s in self.crossed.values())])
@@ -98,7 +98,7 @@ class _Pair:
         """Return a touch from place, normal, first tangent, and ``reach`` = (gap, overshoot beyond the limits)."""
         gap, beyond = reach
         left = maximum(maximum(beyond, self.apart - gap - FLUSH_TOLERANCE), 0.0)
-        arm = _sum(place, scaled(-1.0, self.a.centre))
+        arm = sum_vectors(place, scaled(-1.0, self.a.centre))
         C, O = self.box.origin, self.surface.origin
         return Touch(name, C.body, C, O, self.E, gap + 2 * left, n, arm, first=first, beyond=beyond)
 
@@ -112,9 +112,9 @@ class _Pair:
             n = self.outwards(_chosen(facing, sides.edges))
             first = _chosen(facing, (*sides.edges[1:], sides.edges[0]))
             below = scaled(-1.0 if tips is self.a else 1.0, n)
-            level = dot(_sum(sides.centre, scaled(_share(facing, sides.halves), scaled(-1.0, below))), n)
+            level = dot(sum_vectors(sides.centre, scaled(_share(facing, sides.halves), scaled(-1.0, below))), n)
             for k, corner in enumerate(_corners(tips, below), start=1):
-                away = _sum(corner, scaled(-1.0, sides.centre))
+                away = sum_vectors(corner, scaled(-1.0, sides.centre))
                 beside = [
                     absolute(dot(away, b)) - h - IGNORED_DISTANCE * s
                     for b, h, s in zip(sides.edges, sides.halves, facing)
@@ -132,13 +132,13 @@ class _Pair:
             lean = dot(a, b)
             for one, other in product(SIGNS, SIGNS):
                 e, f = _edge(self.a, i, scaled(-1.0, n), one), _edge(self.b, j, n, other)
-                D = _sum(e, scaled(-1.0, f))
+                D = sum_vectors(e, scaled(-1.0, f))
                 s = (lean * dot(D, b) - dot(D, a)) / maximum(1.0 - lean * lean, PARALLEL_SQUARED_SINE)
                 t = dot(D, b) + s * lean
                 beyond = maximum(absolute(s) - self.a.halves[i], absolute(t) - self.b.halves[j]) + 0.5 * FLUSH_TOLERANCE
                 beyond = select(1.0 - lean * lean < PARALLEL_SQUARED_SINE, IGNORED_DISTANCE, beyond)
                 name = f"edge {'xyz'[i]}{_SIGN[one]} across {'xyz'[j]}{_SIGN[other]}"
-                made.append(self.touch(name, _sum(e, scaled(s, a)), n, b, (dot(D, n), beyond)))
+                made.append(self.touch(name, sum_vectors(e, scaled(s, a)), n, b, (dot(D, n), beyond)))
         return made
 
 
@@ -188,8 +188,4 @@ def _share(shares: Iterable[Scalar], values: Iterable[Scalar]) -> Scalar:
 
 
 def _chosen(shares: Iterable[Scalar], vectors: Iterable[Triple]) -> Triple:
-    return _sum(*(scaled(s, v) for s, v in zip(shares, vectors, strict=True)))
-
-
-def _sum(*vectors: Triple) -> Triple:
-    return tuple(sum(column) for column in zip(*vectors, strict=True))
+    return sum_vectors(*(scaled(s, v) for s, v in zip(shares, vectors, strict=True)))

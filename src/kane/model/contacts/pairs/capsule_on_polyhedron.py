@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot
-from kane.model.constraints.relative import position, subtract_vectors
+from kane.geometry.scalars import Triple, cross, dot, scaled, subtract_vectors
+from kane.model.constraints.relative import position
 from kane.model.contacts.pairs.choice import look_up_row, select_least
 from kane.model.contacts.pairs.on_capsule import OVERSHOOT_PER_ANGLE, SQUARED_SINE_REGULARIZATION, distance_past_ends
 from kane.model.contacts.pairs.on_round import (
     FLUSH_TOLERANCE,
     NO_LENGTH,
     PARALLEL_SQUARED_SINE,
-    scaled,
     sphere_on_solid,
 )
 from kane.model.contacts.pairs.polyhedra import polyhedron_of

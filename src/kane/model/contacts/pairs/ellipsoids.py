@@ -18,11 +18,12 @@ from collections.abc import Sequence
 
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
+from kane.geometry.inertia import symmetric_rows
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot, scaled
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
-from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection, scaled
+from kane.model.contacts.pairs.on_round import Round, length_and_direction, projection
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Cylinder, Disk, Ellipsoid
 
@@ -35,7 +36,7 @@ def ellipsoid_on_round(ellipsoid: Ellipsoid, surface: Round) -> Sequence[Touch]:
     C, R = ellipsoid.origin, ellipsoid.rotation
     xx, yy, zz = (a * a for a in ellipsoid.semi_axes)
     six = R.rotate_symmetric((xx, yy, zz, 0.0, 0.0, 0.0))
-    return [_touch(C.body, C, surface, _of_six(six))]
+    return [_touch(C.body, C, surface, symmetric_rows(six))]
 
 
 def disk_on_cylinder(disk: Disk, cylinder: Cylinder) -> Sequence[Touch]:
@@ -93,8 +94,3 @@ def _solve(G: NumberMatrix, level: Scalar, b: Triple) -> Triple:
     minors = (cross(rows[1], rows[2]), cross(rows[2], rows[0]), cross(rows[0], rows[1]))
     determinant = dot(rows[0], minors[0])
     return tuple(sum(minors[k][i] * b[k] for k in range(3)) / determinant for i in range(3))
-
-
-def _of_six(six: Sequence[Scalar]) -> NumberMatrix:
-    xx, yy, zz, xy, xz, yz = six
-    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 from kane.expression.functions import absolute, maximum, minimum, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import Triple, cross, dot, is_zero, scaled, subtract_vectors
 from kane.model.body import Point
 from kane.model.constraints.relative import measure_numbers, position
+from kane.model.contacts.pairs.balls import balls
 from kane.model.contacts.pairs.on_round import (
     FLUSH_TOLERANCE,
     NO_LENGTH,
     PARALLEL_SQUARED_SINE,
     length_and_direction,
-    scaled,
 )
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Capsule, Cylinder, Sphere
@@ -28,22 +28,14 @@ from kane.model.shapes import Capsule, Cylinder, Sphere
 SQUARED_SINE_REGULARIZATION, OVERSHOOT_PER_ANGLE = 1e-30, 1e3
 
 
-def point_on_capsule(point: Point, surface: Capsule) -> Sequence[Touch]:
-    """Return gap = |p_SP - t e| - R; S is the start, e the line to the end, and t in [0, 1] minimizes the gap."""
-    return [_ball(point, 0.0, surface)]
-
-
-def sphere_on_capsule(sphere: Sphere, surface: Capsule) -> Sequence[Touch]:
-    """Return gap = |p_SC - t e| - R - r, t as for a point."""
-    return [_ball(sphere.centre, sphere.radius, surface)]
-
-
-def _ball(C: Point, r: Scalar, surface: Capsule) -> Touch:
+def ball_on_capsule(feature: Point | Sphere, surface: Capsule) -> Sequence[Touch]:
+    """Return gap = |p_SC - t e| - R - r; S is the start, e the line to the end, and t in [0, 1] minimizes the gap."""
+    ((name, C, r),) = balls(feature)
     S, E = surface.start, surface.start.body
     away, e = position(S, C, E), position(S, surface.end, E)
     t = _within(dot(away, e) / dot(e, e))
-    distance, n = length_and_direction(_less(away, scaled(t, e)))
-    return Touch("", C.body, C, S, E, distance - surface.radius - r, n, scaled(-r, n))
+    distance, n = length_and_direction(subtract_vectors(away, scaled(t, e)))
+    return [Touch(name, C.body, C, S, E, distance - surface.radius - r, n, scaled(-r, n))]
 
 
 def capsule_on_capsule(capsule: Capsule, surface: Capsule) -> Sequence[Touch]:
@@ -127,12 +119,12 @@ class _Lines:
 
     def _opposite(self, t: Scalar) -> Scalar:
         """Return s of the point of the capsule's line that is nearest to t."""
-        return dot(_less(scaled(t, self.e), self.away), self.d) / self.dd
+        return dot(subtract_vectors(scaled(t, self.e), self.away), self.d) / self.dd
 
     def _touch(self, name: str, s: Scalar, t: Scalar, beyond: Scalar | None) -> Touch:
         """Return a touch; twice its overshoot is added to the gap, which keeps the gap positive beyond the ends."""
         point = tuple(x + s * y for x, y in zip(self.away, self.d, strict=True))
-        v = _less(point, scaled(t, self.e))
+        v = subtract_vectors(point, scaled(t, self.e))
         distance = sqrt(maximum(dot(v, v), NO_LENGTH))  # lines that intersect do so outside their ends
         n = tuple(0.0 if is_zero(x) else x / distance for x in v)
         left = 0.0 if beyond is None else 2 * maximum(beyond, 0.0)
@@ -150,7 +142,3 @@ def distance_past_ends(ratio: Scalar, square: Scalar) -> Scalar:
 def _within(ratio: Scalar) -> Scalar:
     """Return the value clipped to [0, 1]."""
     return minimum(maximum(ratio, 0.0), 1.0)
-
-
-def _less(a: Triple, b: Triple) -> Triple:
-    return tuple(x - y for x, y in zip(a, b, strict=True))

@@ -16,38 +16,27 @@ from collections.abc import Sequence
 
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar
-from kane.geometry.scalars import Triple, cross, dot
+from kane.geometry.scalars import Triple, add_vectors, cross, dot, scaled
 from kane.model.body import Direction, Point
 from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
-from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.balls import Balls, balls
 from kane.model.contacts.pairs.rims import feet, lower_end, lowest, upwards
 from kane.model.contacts.touch import Touch
-from kane.model.shapes import Box, Capsule, Cylinder, Disk, HeightField, Polyhedron, Sphere
+from kane.model.shapes import Cylinder, Disk, HeightField
 from kane.model.shapes.height_field import Level
 
 # Number of Newton steps, which start below the centre.
 HEIGHT_FIELD_STEPS = 5
 
 
-def point_on_height_field(point: Point, field: HeightField) -> Sequence[Touch]:
-    """Return gap = (z - h) / w."""
-    return [_ball("", point, 0.0, field)]
+def balls_on_height_field(feature: Balls, field: HeightField) -> Sequence[Touch]:
+    """Return gap = (z - h - r / w) / w of each ball at (a, b), found by iteration.
 
-
-def sphere_on_height_field(sphere: Sphere, field: HeightField) -> Sequence[Touch]:
-    """Return gap = (z - h - r / w) / w at (a, b), found by iteration."""
-    return [_ball("", sphere.centre, sphere.radius, field)]
-
-
-def capsule_on_height_field(capsule: Capsule, field: HeightField) -> Sequence[Touch]:
-    """Return both half spheres. The curvature of the ground must be so small that nothing between them touches it."""
-    return [_ball(name, C, capsule.radius, field) for name, C in capsule.ends]
-
-
-def solid_on_height_field(solid: Box | Polyhedron, field: HeightField) -> Sequence[Touch]:
-    """Return the corners. The curvature of the ground must be so small that no edge or face touches it."""
-    return [_ball(name, corner, 0.0, field) for name, corner in solid.corners]
+    The curvature of the ground must be so small that nothing between the ends of a capsule, and no edge or face of a
+    solid, touches it.
+    """
+    return [_ball(name, C, r, field) for name, C, r in balls(feature)]
 
 
 def disk_on_height_field(disk: Disk, field: HeightField) -> Sequence[Touch]:
@@ -70,7 +59,7 @@ def _feet(rim: Disk | Cylinder, field: HeightField) -> Sequence[Touch]:
     end = scaled(lower_end(rim, a[2]), a)
     made = []
     for k, foot in enumerate(feet(rim)[::2], start=1):
-        arm = tuple(x + y for x, y in zip(end, measure_numbers(Direction(A, foot), B), strict=True))
+        arm = add_vectors(end, measure_numbers(Direction(A, foot), B))
         x, y, z = (B.model.arena.lift(p + q) for p, q in zip(centre, arm, strict=True))
         at = field.level(x, y)
         w, n = _upwards(at)

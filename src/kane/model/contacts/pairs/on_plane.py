@@ -6,40 +6,23 @@ from collections.abc import Sequence
 
 from kane.expression.functions import sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, dot
+from kane.geometry.scalars import Triple, add_vectors, dot, scaled
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
-from kane.model.contacts.pairs.on_round import scaled
+from kane.model.contacts.pairs.balls import Balls, balls
 from kane.model.contacts.pairs.rims import feet, lower_end, lowest, may_lean, may_lie_flat
 from kane.model.contacts.touch import Touch
-from kane.model.shapes import Box, Capsule, Cylinder, Disk, Ellipsoid, Plane, Sphere
+from kane.model.shapes import Cylinder, Disk, Ellipsoid, Plane
 
 
-def point_on_plane(point: Point, plane: Plane) -> Sequence[Touch]:
-    """Return gap = p_OP . n."""
-    return [_ball("", point, 0.0, plane)]
-
-
-def sphere_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Touch]:
-    """Return gap = p_OC . n - r; the lowest point is C - r n."""
-    return [_ball("", sphere.centre, sphere.radius, plane)]
-
-
-def capsule_on_plane(capsule: Capsule, plane: Plane) -> Sequence[Touch]:
-    """Return both half spheres; the points between them are never lower than both."""
-    return [_ball(name, C, capsule.radius, plane) for name, C in capsule.ends]
-
-
-def box_on_plane(box: Box, plane: Plane) -> Sequence[Touch]:
-    """Return the eight corners."""
-    return [_ball(name, corner, 0.0, plane) for name, corner in box.corners]
-
-
-def _ball(name: str, C: Point, r: Scalar, plane: Plane) -> Touch:
-    B, n = plane.body, plane.unit_normal.components
-    gap = dot(position(plane.point, C, B), n) - r
-    return Touch(name, C.body, C, plane.point, B, gap, n, tuple(-r * x for x in n), plane.normal)
+def balls_on_plane(feature: Balls, plane: Plane) -> Sequence[Touch]:
+    """Return gap = p_OC . n - r of each ball; the lowest point is C - r n."""
+    B, n, made = plane.body, plane.unit_normal.components, []
+    for name, C, r in balls(feature):
+        gap = dot(position(plane.point, C, B), n) - r
+        made.append(Touch(name, C.body, C, plane.point, B, gap, n, scaled(-r, n), plane.normal))
+    return made
 
 
 def disk_on_plane(disk: Disk, plane: Plane) -> Sequence[Touch]:
@@ -68,7 +51,7 @@ def _feet(rim: Disk | Cylinder, plane: Plane) -> Sequence[Touch]:
     n, a, made = measure_numbers(plane.unit_normal, C.body), rim.unit_axle.components, []
     end = scaled(lower_end(rim, dot(a, n)), a)
     for k, foot in enumerate(feet(rim), start=1):
-        arm = tuple(x + y for x, y in zip(end, foot, strict=True))
+        arm = add_vectors(end, foot)
         made.append(_lowest(f"foot {k}", C.body, (C, -dot(arm, n), arm), plane))
     return made
 

@@ -23,11 +23,11 @@ import numpy as np
 from kane.errors import ModelError
 from kane.expression.functions import absolute, maximum, minimum, select, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot
-from kane.model.constraints.relative import measure_numbers, position, subtract_vectors
+from kane.geometry.scalars import UNIT_VECTORS, Triple, add_vectors, cross, dot, scaled, subtract_vectors
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.contacts.pairs.boxes import IGNORED_DISTANCE
 from kane.model.contacts.pairs.choice import look_up_row, looked_up, select_least
-from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE, scaled
+from kane.model.contacts.pairs.on_round import FLUSH_TOLERANCE, PARALLEL_SQUARED_SINE
 from kane.model.contacts.pairs.polyhedra import polyhedron_of
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Polyhedron
@@ -68,7 +68,7 @@ class _Side:
 
     def point(self, v: Triple) -> Triple:
         """Return a position given along its own axes, along the axes of the surface."""
-        return _sum(self.origin, self.direction(v))
+        return add_vectors(self.origin, self.direction(v))
 
     def seen(self, p: Triple) -> Triple:
         """Return a position given along the axes of the surface, along its own axes."""
@@ -162,7 +162,7 @@ class _TwoPolyhedra:
         t = dot(D, f.along) + s * lean
         beyond = maximum(absolute(s) - e.half, absolute(t) - f.half) + 0.5 * FLUSH_TOLERANCE
         beyond = select(square < PARALLEL_SQUARED_SINE, IGNORED_DISTANCE, beyond)
-        return _Crossing(n, dot(D, n), _sum(e.middle, scaled(s, e.along)), beyond, sine, sign)
+        return _Crossing(n, dot(D, n), add_vectors(e.middle, scaled(s, e.along)), beyond, sine, sign)
 
     def _apart(self) -> Iterator[Scalar]:
         """Yield the separation for each pair of edges.
@@ -279,7 +279,3 @@ def _edges(hull: Hull) -> list[tuple[Triple, Triple, float]]:
 def _levels(hull: Hull) -> list[float]:
     """Return the distances of the planes of the faces from the origin."""
     return [float(n @ hull.corners[face[0]]) for n, face in zip(hull.normals, hull.faces, strict=True)]
-
-
-def _sum(a: Triple, b: Triple) -> Triple:
-    return tuple(x + y for x, y in zip(a, b, strict=True))

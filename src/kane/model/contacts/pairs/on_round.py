@@ -5,14 +5,15 @@ Contact with a cylinder is planar: all vectors are projected onto a plane normal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from kane.expression.functions import maximum, minimum, select, sign, sqrt
 from kane.expression.node import Scalar
-from kane.geometry.scalars import Triple, cross, dot, is_zero
+from kane.geometry.scalars import Triple, cross, dot, is_zero, scaled, subtract_vectors, sum_vectors
 from kane.model.body import Body, Point
 from kane.model.constraints.relative import measure_numbers, position
 from kane.model.constraints.rolling.carrier import carried
+from kane.model.contacts.pairs.balls import balls
 from kane.model.contacts.pairs.polyhedra import LARGE_SQUARED_DISTANCE, nearest_point
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Capsule, Cylinder, Disk, Polyhedron, Sphere
@@ -26,21 +27,13 @@ FLUSH_TOLERANCE = 1e-9
 PARALLEL_SQUARED_SINE = 1e-10
 
 
-def point_on_round(point: Point, surface: Round) -> Sequence[Touch]:
-    """Return gap = |p_OP| - R."""
-    return [_ball(point, 0.0, surface)]
-
-
-def sphere_on_round(sphere: Sphere, surface: Round) -> Sequence[Touch]:
+def ball_on_round(feature: Point | Sphere, surface: Round) -> Sequence[Touch]:
     """Return gap = |p_OC| - R - r."""
-    return [_ball(sphere.centre, sphere.radius, surface)]
-
-
-def _ball(C: Point, r: Scalar, surface: Round) -> Touch:
+    ((name, C, r),) = balls(feature)
     E = surface.origin.body
     away = projection(surface, E)(position(surface.origin, C, E))
     distance, n = length_and_direction(away)
-    return Touch("", C.body, C, surface.origin, E, distance - surface.radius - r, n, scaled(-r, n))
+    return [Touch(name, C.body, C, surface.origin, E, distance - surface.radius - r, n, scaled(-r, n))]
 
 
 def capsule_on_sphere(capsule: Capsule, surface: Sphere) -> Sequence[Touch]:
@@ -85,7 +78,7 @@ def sphere_on_solid(sphere: Sphere, solid: PolyhedralShape) -> Sequence[Touch]:
     O, R, C = solid.origin, solid.rotation, sphere.centre
     away = position(O, C, O.body)
     y = R.apply(_within(solid, R.apply_inverse(away)))
-    distance, n = length_and_direction(tuple(p - q for p, q in zip(away, y, strict=True)))
+    distance, n = length_and_direction(subtract_vectors(away, y))
     arm = scaled(-sphere.radius, n)
     return [Touch("", C.body, C, O, O.body, distance - sphere.radius, n, arm)]
 
@@ -114,25 +107,21 @@ def box_on_cylinder(box: Box, cylinder: Cylinder) -> Sequence[Touch]:
     for i in range(3):
         others = [sign(dot(k, cross(a[i], a[j]))) if j != i else 0.0 for j in range(3)]
         for side in (1.0, -1.0):
-            corner = _sum(scaled(side * s, half) for s, half in zip(others, a, strict=True))
-            left = tuple(p - q for p, q in zip(away, corner, strict=True))
+            corner = sum_vectors(*(scaled(side * s, half) for s, half in zip(others, a, strict=True)))
+            left = subtract_vectors(away, corner)
             ratio = minimum(maximum(dot(left, a[i]) / maximum(dot(a[i], a[i]), NO_LENGTH), -1.0), 1.0)
             ends = [side * s + ratio * (j == i) for j, s in enumerate(others)]
             off = tuple(p - ratio * q for p, q in zip(left, a[i], strict=True))
             nearer, least = dot(off, off) < least, minimum(dot(off, off), least)
-            y = _sum(scaled(end, half) for end, half in zip(ends, halves, strict=True))
+            y = sum_vectors(*(scaled(end, half) for end, half in zip(ends, halves, strict=True)))
             nearest = tuple(select(nearer, *pair) for pair in zip(y, nearest, strict=True))
     return [_nearest(C.body, C, cylinder, (x, nearest))]
-
-
-def _sum(vectors: Iterable[Triple]) -> Triple:
-    return tuple(sum(column) for column in zip(*vectors, strict=True))
 
 
 def _nearest(A: Body, C: Point, surface: Round, seen: tuple[Triple, Triple]) -> Touch:
     """Return the touch of a shape whose point at y from C is nearest to the centre at x, or to the axis through x."""
     x, y = seen
-    away = projection(surface, C.body)(tuple(p - q for p, q in zip(y, x, strict=True)))
+    away = projection(surface, C.body)(subtract_vectors(y, x))
     distance, n = length_and_direction(away)
     return Touch("", A, C, surface.origin, C.body, distance - surface.radius, n, y)
 
@@ -154,8 +143,3 @@ def length_and_direction(v: Triple) -> tuple[Scalar, Triple]:
     """Return |v| and v / |v|."""
     size = sqrt(dot(v, v))
     return size, tuple(0.0 if is_zero(x) else x / size for x in v)
-
-
-def scaled(factor: Scalar, v: Triple) -> Triple:
-    """Return factor v."""
-    return tuple(factor * x for x in v)

@@ -9,8 +9,8 @@ from itertools import product
 from kane.errors import ModelError
 from kane.expression.functions import maximum, minimum, select
 from kane.expression.node import Expr, Scalar
-from kane.geometry.scalars import Triple, cross, dot
-from kane.model.constraints.relative import measure_numbers, position, subtract_vectors
+from kane.geometry.scalars import Triple, cross, dot, subtract_vectors
+from kane.model.constraints.relative import measure_numbers, position
 from kane.model.contacts.pairs.choice import look_up_row, select_least
 from kane.model.contacts.touch import Touch
 from kane.model.shapes import Box, Plane, Polyhedron

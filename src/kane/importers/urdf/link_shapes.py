@@ -1,11 +1,11 @@
-"""Turn collision geometry and limits of a URDF file into contacts and stops, if the user requests them."""
+"""Shapes of URDF links: visuals for pictures; contacts and stops from collision geometry and limits, on request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from kane.errors import ModelError
+from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing
 from kane.importers.pose import FramePose
@@ -131,3 +131,20 @@ COLLISION_SHAPES: dict[str, Callable[[Element, Body, FramePose], Any]] = {
     "cylinder": _cylinder,
     "capsule": _capsule,
 }
+
+
+def add_visuals(model: Model, bodies: list[Body], lumps: list[Lump], folder: MeshFolder) -> None:
+    """Add the shapes of all <visual> elements; shapes that cannot be shown are noted and do not affect the motion."""
+    for body, part in zip(bodies, lumps, strict=True):
+        for link, pose in part.links:
+            for element in link.visuals:
+                try:
+                    if single(element, "geometry") is not None:
+                        model.shapes.append(_visual(element, body, pose, folder))
+                except (ImportFileError, ModelError) as error:
+                    model.notes.append(f"link {quote(link.name)}: {error}; it is not shown")
+
+
+def _visual(visual: Element, body: Body, link: FramePose, folder: MeshFolder) -> Shape:
+    shape = shape_of(visual, body, link)
+    return mesh_of(visual, body, link, folder) if shape is None else shape
