@@ -15,7 +15,7 @@ from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.arrays import SETTLE
 from kane.native.contacts.ahead import NONE
 from kane.native.contacts.constants import constants_of
-from kane.native.memory.views import compiled_modes_at
+from kane.native.memory.views import compiled_mode_block_at
 from kane.simulation.mode_table import stage_in_force
 
 G = 9.81
@@ -87,7 +87,7 @@ def built(name):
 
 def chosen_in(functions, stage):
     """The number of the compiled mode in force in a stage, as an array that may be written."""
-    return compiled_modes_at(stage, functions.parts.moving.stop).chosen
+    return compiled_mode_block_at(stage, functions.parts.moving.stop).chosen
 
 
 def in_mode(functions, dyn, statuses, along, state):

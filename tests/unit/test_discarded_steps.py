@@ -11,8 +11,8 @@ import pytest
 import kane
 from kane.native.arrays import AT_END, CLOCK, MODE, PASSED
 from kane.native.contacts.constants import constants_of
+from kane.native.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
 from kane.native.memory.fill import filled
-from kane.native.memory.regions import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
 from kane.native.slip_directions import recall, remember
 
 SLIDES = {"q": {"f_z": 0.15}, "u": {"f_vx": 0.5, "f_vy": 0.2, "f_wz": 1.0}}

@@ -18,8 +18,8 @@ import kane
 from kane.formulation.constraints.embedding import NumericalEmbedding
 from kane.native import algebra, embedding, header
 from kane.native import settle as settling
+from kane.native.memory.constants import CONSTRAINT_HEADER
 from kane.native.memory.fill import filled
-from kane.native.memory.regions import CONSTRAINT_HEADER
 from kane.native.memory.views import FactorScratch, constraint_scratch_at
 from kane.simulation.projection import selection_in
 

@@ -17,7 +17,7 @@ from kane.native import embedding, loops
 from kane.native.algebra import RANK_TOLERANCE
 from kane.native.fronts import factor_fronts, fronts_at, particular
 from kane.native.loops import solve_motion_by_fronts
-from kane.native.memory.views import embedding_at, front_scratch_size
+from kane.native.memory.views import embedding_terms_at, front_scratch_size
 
 RODS = range(9)
 WINDOWS = {"q": {f"a{i}": 0.7 for i in RODS} | {f"b{i}": -0.7 for i in RODS[1:]}}
@@ -162,7 +162,7 @@ def test_the_motions_that_are_free_are_those_of_the_dense_route(mechanisms, name
     found = [called(function, native.embedding(), state, stage) for native in (loops, embedding)]
     spans = []
     for values in found:
-        of = embedding_at(values, 0, n)
+        of = embedding_terms_at(values, 0, n)
         R, e_t, independent = of.R, of.e_t, of.independent
         assert np.array_equal(np.diag(R), independent)
         assert not e_t[independent == 1.0].any()

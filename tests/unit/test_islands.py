@@ -15,9 +15,9 @@ from kane.native.memory.views import (
     contact_table_size,
     gap_terms_at,
     gap_terms_size,
-    record_at,
-    record_size,
     record_tail_at,
+    row_record_at,
+    row_record_size,
 )
 
 CORNERS = [(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)]
@@ -76,7 +76,7 @@ class Boxes:
             W=np.full((n, m), np.nan),
             table=contact_table_at(np.zeros(contact_table_size(G), int), 0, G),
             state=contact_state_at(np.zeros(contact_state_size(G)), 0, G),
-            given=SimpleNamespace(scaled=self.scaled.copy(), records=np.full((m + 2 * G) * record_size(n), np.nan)),
+            given=SimpleNamespace(scaled=self.scaled.copy(), records=np.full((m + 2 * G) * row_record_size(n), np.nan)),
         )
         vars(k).update({name: np.full(size, RUBBISH) for name, size in integers.items()})
         vars(k).update({name: np.full(size, np.nan) for name, size in numbers.items()})
@@ -88,7 +88,7 @@ class Boxes:
             first, width = (place + len(columns) if n > MANY_SPEEDS else place), len(columns)
             k.given.records[place : place + width] = columns
             for r in range(row, row + count):
-                record = record_at(k.given.records, first + (r - row) * record_size(width), width)
+                record = row_record_at(k.given.records, first + (r - row) * row_record_size(width), width)
                 record.y[:], record.w[:] = self.Y[r, columns], self.W[r, columns]
                 record.b[0], record.square[0] = self.b[r], self.Y[r] ** 2 @ (1 / D)
                 record.reach[0], record.remainder[0] = np.abs(self.W[r]).max(), 1.0

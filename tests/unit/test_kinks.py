@@ -7,8 +7,8 @@ import pytest
 
 from kane.native import kinks
 from kane.native.arrays import MOTION, SETTLE
+from kane.native.memory.constants import CONSTRAINT_HEADER
 from kane.native.memory.fill import filled
-from kane.native.memory.regions import CONSTRAINT_HEADER
 
 # Residual of a step with a row that turns by phi, as a share of the speed: Taylor's theorem.
 MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the residual is phi^power / divisor

@@ -8,9 +8,9 @@ import pytest
 
 import kane.native
 from kane.native.memory import generate, views
-from kane.native.memory.declare import CONSTANT, DOUBLES, Array
+from kane.native.memory.constants import CONTACT_STATE
+from kane.native.memory.declare import CONSTANT, DOUBLES, SIZES, MemoryArray
 from kane.native.memory.fill import filled
-from kane.native.memory.regions import CONTACT_STATE, SIZES
 
 REGIONS = generate.all_regions()
 NATIVE = Path(kane.native.__file__).parent
@@ -36,7 +36,7 @@ def test_the_arrays_of_a_region_cover_it_once(region):
         seen = []
         for field in region.fields:
             value = getattr(view, field.name)
-            if isinstance(field, Array):
+            if isinstance(field, MemoryArray):
                 seen += np.ravel(value).tolist()
             else:
                 inner = [eval(x, {}, dict(zip(region.sizes, sizes, strict=True))) for x in field.sizes]
@@ -55,7 +55,7 @@ def test_every_array_of_a_batch_of_regions_has_its_leading_axes(region):
     memory = np.zeros((3, 4, size))
     view = getattr(views, f"{region.function}_at")(memory, 0, *sizes)
     for field in region.fields:
-        if isinstance(field, Array) and field.kind != CONSTANT:
+        if isinstance(field, MemoryArray) and field.kind != CONSTANT:
             value = getattr(view, field.name)
             assert value.shape[:2] == (3, 4)
             assert value.dtype == (np.float64 if field.kind == DOUBLES else np.int64)

@@ -32,7 +32,7 @@ from kane.native.memory.views import (
     constraint_lists_at,
     constraint_rows_at,
     constraint_scratch_at,
-    embedding_at,
+    embedding_terms_at,
     factor_scratch_at,
     unconstrained_terms_at,
 )
@@ -301,7 +301,7 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     rank = embed(a, rest, stage, work)
     _accelerated(a, rank, rest, stage, work)
     order, D, n = a.f.order, a.f.A, a.f.order.size
-    result = embedding_at(out, 0, n)
+    result = embedding_terms_at(out, 0, n)
     result.conditioning[0] = conditioning(a.f, rank, longest_column(a.rows.A, a.f.w))
     for k in range(n):
         j = order[k]

@@ -21,7 +21,7 @@ from kane.native.fronts import (
     reduce_fronts,
 )
 from kane.native.header import AFRESH, CONSTRAINTS, KEPT, UNCHOSEN, UNCONSTRAINED
-from kane.native.memory.views import embedding_at
+from kane.native.memory.views import embedding_terms_at
 
 # A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
 # and the equations in speeds that are nearly dependent are hard to integrate.
@@ -186,7 +186,7 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     longest, n = longest_column(a.rows.A, t.beta), a.f.order.size
     _embed(a, t, rest, stage, work)
     _remainders(a, t, rest, stage, work)
-    result = embedding_at(out, 0, n)
+    result = embedding_terms_at(out, 0, n)
     result.conditioning[0] = conditioning_of_fronts(t, t.A.shape[0], longest)
     _fill_embedding(t, result.R, result.independent)
     for k in range(n):

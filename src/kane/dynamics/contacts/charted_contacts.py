@@ -9,8 +9,8 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.native.contacts import ahead, excursion, programs
+from kane.native.memory.constants import CHART_BLOCK
 from kane.native.memory.fill import filled
-from kane.native.memory.regions import CHART_BLOCK
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from kane.native.contacts.ahead import NONE
 from kane.native.contacts.constants import ContactConstants
 from kane.native.contacts.header import SLIDING
 from kane.native.contacts.quick import response_scratch_of
+from kane.native.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW
 from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.regions import COMPILED_MODE_ROW, COMPILED_MODES
 from kane.native.memory.views import (
     ContactState,
+    compiled_mode_block_at,
+    compiled_mode_block_size,
     compiled_mode_row_at,
     compiled_mode_row_size,
-    compiled_modes_at,
-    compiled_modes_size,
     mode_scratch_at,
 )
 
@@ -95,7 +95,7 @@ class ContactModes:
     def length(self) -> int:
         """Of the block that native code reads."""
         rows = len(self.modes) * compiled_mode_row_size(self.intermittents)
-        return int(compiled_modes_size() + rows) if self.expected else 0
+        return int(compiled_mode_block_size() + rows) if self.expected else 0
 
     def block(self, starts: Iterable[int]) -> np.ndarray:
         """What native code reads, int64, none of the modes in force; the stages of the programs at these places."""
@@ -103,14 +103,14 @@ class ContactModes:
             return np.zeros(0, np.int64)
         places, numeric = iter(starts), (programs.rhs, programs.settle, programs.guards, programs.reactions)
         addresses = [program() for program in numeric]
-        own = filled(COMPILED_MODES, numeric=addresses, modes=len(self.modes), chosen=NONE, inputs=self.inputs)
+        own = filled(COMPILED_MODE_BLOCK, numeric=addresses, modes=len(self.modes), chosen=NONE, inputs=self.inputs)
         return np.concatenate([own, *(mode.row(places) for mode in self.modes)])
 
     def in_lanes(self, header: np.ndarray, state: ContactState) -> LaneModes:
         """What trajectories side by side call, from the header of a stage and the indices of the ContactState."""
         first, nc = len(header) - self.length, self.intermittents
-        chosen = compiled_modes_at(np.arange(first + compiled_modes_size()), first).chosen[0]
-        rows = header[first + compiled_modes_size() :].reshape(-1, compiled_mode_row_size(nc))
+        chosen = compiled_mode_block_at(np.arange(first + compiled_mode_block_size()), first).chosen[0]
+        rows = header[first + compiled_mode_block_size() :].reshape(-1, compiled_mode_row_size(nc))
         places = compiled_mode_row_at(rows, 0, nc).places
         read = [
             [int(i) for k, status in enumerate(mode) if status == SLIDING for i in (*state.along[k], state.begun[k])]

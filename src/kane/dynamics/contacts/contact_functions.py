@@ -47,14 +47,14 @@ from kane.native.contacts.header import (
 )
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.native.header import KEPT
+from kane.native.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
 from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.regions import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
 from kane.native.memory.views import (
     ContactState,
-    compiled_modes_at,
+    compiled_mode_block_at,
     contact_state_at,
     projected_state_size,
-    record_size,
+    row_record_size,
     transition_size,
 )
 
@@ -119,14 +119,13 @@ class ContactParts(Parts):
         for (name, k), program in self.own_programs.items():
             programs[name][:, k] = program.address, next(places)
         columns = {**{k: v[0] for k, v in programs.items()}, **{f"{k}_place": v[1] for k, v in programs.items()}}
-        closing, held = len(eqs.closing), len(eqs.held)
         block = filled(
             CONTACT_BLOCK,
             addresses=addresses,
             places=stages,
             constraints=nc,
             permanent=len(eqs.constraints) - sum(len(c.rows) for c in intermittents),
-            closings=closing + held,
+            closings=len(eqs.closing) + len(eqs.held),
             in_turn=eqs.model.impacts == "in turn",
             shared=self.shared,
             columns=self.widths[-1],
@@ -134,6 +133,16 @@ class ContactParts(Parts):
             entries=self.entries,
             scratch=scratch,
         )
+        modes = self.modes.block([next(places) for _ in self.modes.programs])
+        parts = [block, contact_table(eqs, self.widths, columns), self._fresh(), modes]
+        if self.charts:
+            parts.append(self.charts.block([next(places) for _ in self.charts.called], self.modes.expected))
+        return np.concatenate(parts)
+
+    def _fresh(self) -> np.ndarray:
+        """Return the ContactState and the HeldResiduals at the start of a run, int64."""
+        intermittents, closing, held = self.equations.intermittents, self.equations.closing, self.equations.held
+        nc = len(intermittents)
         state = filled(
             CONTACT_STATE,
             status=[HELD if sticks(c) else OPEN for c in intermittents],
@@ -141,26 +150,18 @@ class ContactParts(Parts):
             along=np.zeros((nc, 2)),
             begun=np.full(nc, LEAST_BEGUN),
         )
-        value = np.concatenate([np.zeros(closing), np.full(held, np.nan)])
-        residuals = filled(HELD_RESIDUALS, value=value, found=np.zeros(closing + held))
-        modes = self.modes.block([next(places) for _ in self.modes.programs])
-        charts = (
-            self.charts.block([next(places) for _ in self.charts.called], self.modes.expected)
-            if self.charts
-            else np.zeros(0, np.int64)
-        )
-        parts = [block, contact_table(eqs, self.widths, columns), state, residuals, modes, charts]
-        return np.concatenate(parts).astype(np.int64)
+        value = np.concatenate([np.zeros(len(closing)), np.full(len(held), np.nan)])
+        return np.concatenate([state, filled(HELD_RESIDUALS, value=value, found=np.zeros(len(value)))])
 
     @property
     def room(self) -> int:
         """How many numbers the records of all rows take, and those of the largest solution."""
         n, intermittents = len(self.equations.u), self.equations.intermittents
         if n <= MANY_SPEEDS:
-            return int(max(MOST, len(self.equations.constraints)) * record_size(n))
+            return int(max(MOST, len(self.equations.constraints)) * row_record_size(n))
         rows = [len(c.rows) for c in intermittents]
         rows.append(len(self.equations.constraints) - sum(rows))
-        return int(sum(width + count * record_size(width) for width, count in zip(self.widths, rows, strict=True)))
+        return int(sum(width + count * row_record_size(width) for width, count in zip(self.widths, rows, strict=True)))
 
     @cached_property
     def state_places(self) -> ContactState:
@@ -172,10 +173,10 @@ class ContactParts(Parts):
         given, changes = stage.copy(), self.moving
         given[changes] = self.expected.view(np.float64)[changes]
         if self.modes.expected:
-            chosen = compiled_modes_at(given, changes.stop).chosen
+            chosen = compiled_mode_block_at(given, changes.stop).chosen
             if not self.modes.knows(int(chosen[0])):
                 return False
-            chosen[:] = compiled_modes_at(self.expected, changes.stop).chosen
+            chosen[:] = compiled_mode_block_at(self.expected, changes.stop).chosen
         return super().owns(given)
 
     @property

@@ -10,8 +10,8 @@ from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.model.contacts import Coulomb, Newton
 from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
+from kane.native.memory.constants import CONTACT_TABLE
 from kane.native.memory.fill import filled
-from kane.native.memory.regions import CONTACT_TABLE
 
 
 def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping[str, Sequence[int]]) -> np.ndarray:

@@ -21,8 +21,8 @@ from kane.model.speed_choice import Near
 from kane.native import choices as native
 from kane.native.choices import NONE
 from kane.native.header import UNCHOSEN
+from kane.native.memory.constants import SELECTION_HEADER, SELECTION_ROW
 from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.regions import SELECTION_HEADER, SELECTION_ROW
 from kane.native.memory.views import (
     selection_header_at,
     selection_header_size,

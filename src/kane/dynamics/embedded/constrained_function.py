@@ -19,8 +19,8 @@ from kane.formulation.equations import Equations
 from kane.native.batches import each_state
 from kane.native.embedding import scratch_of
 from kane.native.header import OWN, UNCHOSEN
+from kane.native.memory.constants import CONSTRAINT_HEADER
 from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.regions import CONSTRAINT_HEADER
 from kane.native.memory.views import constraint_header_at, constraint_header_size
 
 # States in a chunk, about 0.2 ms of work.

@@ -14,7 +14,7 @@ from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
 from kane.dynamics.embedded.front_plan import FrontPlan, front_plan
 from kane.dynamics.named_programs import NamedPrograms
 from kane.native import embedding, loops
-from kane.native.memory.views import embedding_size, projected_state_size
+from kane.native.memory.views import embedding_terms_size, projected_state_size
 from kane.native.settle import settle as native_projection
 
 
@@ -78,7 +78,7 @@ class EmbeddedFunctions:
     def _embedding(self) -> ConstrainedFunction:
         # The program "unconstrained" adds only remainders; they depend on the same symbols as A u + b, or fewer.
         return self._constrained(
-            "embedding", self._native.embedding, embedding_size(len(self._equations.u)), decisive=1
+            "embedding", self._native.embedding, embedding_terms_size(len(self._equations.u)), decisive=1
         )
 
     def _constrained(

@@ -12,7 +12,7 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_call import Single
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
-from kane.native.memory.views import embedding_at
+from kane.native.memory.views import embedding_terms_at
 
 
 class Embedded(NamedTuple):
@@ -35,7 +35,7 @@ class Embedded(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray, n: int) -> Embedded:
         """Unpack the outputs of the program "embedding"."""
-        found = embedding_at(values, 0, n)
+        found = embedding_terms_at(values, 0, n)
         return cls(found.conditioning[..., 0], found.independent == 1.0, found.u, found.e_t, found.R)
 
     def accelerations(self, udot: np.ndarray) -> np.ndarray:

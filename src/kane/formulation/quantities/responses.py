@@ -39,7 +39,7 @@ from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangula
 from kane.geometry.scalars import is_zero
 from kane.native.contacts.header import MANY_SPEEDS
 from kane.native.contacts.quick import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
-from kane.native.memory.views import record_size
+from kane.native.memory.views import row_record_size
 
 
 class Responses:
@@ -151,7 +151,9 @@ class Responses:
         number is -1 if the forces may be so large that digits are lost.
         """
         n = len(self.order)
-        records = [self._leaves([f"record {r + 1} {k + 1}" for k in range(record_size(n))]) for r in range(capacity)]
+        records = [
+            self._leaves([f"record {r + 1} {k + 1}" for k in range(row_record_size(n))]) for r in range(capacity)
+        ]
         with collector_paused():
             y, w = [record[:n] for record in records], [record[n : 2 * n] for record in records]
             b, squares, reach = [[record[2 * n + k] for record in records] for k in range(3)]

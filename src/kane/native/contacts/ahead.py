@@ -8,7 +8,7 @@ state is settled, where the mode is looked for again.
 
 States are settled as in ``settling``, by the factor of M. Newton's method has that of each of its states.
 
-CompiledModes and a CompiledModeRow for each mode lie behind HeldResiduals.
+CompiledModeBlock and a CompiledModeRow for each mode lie behind HeldResiduals.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kane.native.contacts.impulses import TOUCHING
 from kane.native.contacts.quick import AMPLIFIED, INDEPENDENT, response_scratch_of, slip_direction
 from kane.native.contacts.settling import ROUNDING, TURNS
 from kane.native.memory.views import (
+    compiled_mode_block_at,
     compiled_mode_row_at,
     compiled_mode_row_size,
-    compiled_modes_at,
     mode_guards_at,
     mode_projected_at,
     mode_residuals_at,
@@ -36,7 +36,7 @@ from kane.native.memory.views import (
 )
 from kane.native.settle import SMALL
 
-# Numeric programs, in the order of their addresses in CompiledModes.
+# Numeric programs, in the order of their addresses in CompiledModeBlock.
 RHS, SETTLE, GUARDS, REACTIONS = range(4)
 NONE = -1
 # Programs of a mode, in the order of their addresses in CompiledModeRow. The last three settle, and their addresses are
@@ -52,7 +52,7 @@ class Ahead(NamedTuple):
 
     Attributes:
         of: ContactConstants.
-        own: CompiledModes.
+        own: CompiledModeBlock.
         row: CompiledModeRow of the mode in force; of no meaning without one.
         given, state, before: see ModeScratch.
         found: ModeGuards.
@@ -72,7 +72,7 @@ def ahead_of(stage: Any, work: Any) -> Any:
     """The Ahead of a call."""
     c = constants_of(stage)
     nc, m, n, nq = c.block.constraints, c.head.rows, c.head.speeds, c.head.coordinates
-    own = compiled_modes_at(stage, c.held.end)
+    own = compiled_mode_block_at(stage, c.held.end)
     s = mode_scratch_at(work, response_scratch_of(c, work).end, m, n, nq, nc, own.inputs)
     found = mode_guards_at(work, s.found, m, n, nq, nc)
     return Ahead(c, own, mode_row(stage, own, max(own.chosen[0], 0), nc), s.given, found, s.state, s.before)

@@ -22,7 +22,7 @@ from typing import Any
 
 from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import NEWTON
-from kane.native.memory.regions import TERMS
+from kane.native.memory.scratch import TERMS
 
 # Taylor series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and (r . g) E; the integrals of E and of
 # E r, over s.

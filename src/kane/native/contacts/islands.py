@@ -13,7 +13,7 @@ from typing import Any
 from kane.native.call import native_inline, native_kernel
 from kane.native.contacts.header import COULOMB, HELD, MANY_SPEEDS
 from kane.native.contacts.repeating import NONE, eliminate, shorten
-from kane.native.memory.views import record_at, record_size, record_tail_at, record_tail_size
+from kane.native.memory.views import record_tail_at, record_tail_size, row_record_at, row_record_size
 
 # How rows in force were solved for: not at all; each force is determined; rows repeat others.
 UNSOLVED, DETERMINED, REPEATING = range(3)
@@ -122,15 +122,15 @@ def note_group(k: Any, group: int, candidate: int, place: int, rows: int, width:
     if group > 0:
         k.slot[group] = k.slot[group - 1] + k.group_rows[group - 1]
     for r in range(rows):
-        k.tail[k.slot[group] + r] = start + (r + 1) * record_size(width) - record_tail_size()
-    return int(start + rows * record_size(width))
+        k.tail[k.slot[group] + r] = start + (r + 1) * row_record_size(width) - record_tail_size()
+    return int(start + rows * row_record_size(width))
 
 
 @native_inline
 def record_of(k: Any, group: int, r: int) -> Any:
-    """Return the Record of the r-th row of a group."""
+    """Return the RowRecord of the r-th row of a group."""
     width = k.group_width[group]
-    return record_at(k.given.records, k.group_place[group] + r * record_size(width), width)
+    return row_record_at(k.given.records, k.group_place[group] + r * row_record_size(width), width)
 
 
 @native_inline

@@ -27,7 +27,13 @@ from kane.native.contacts.header import (
 )
 from kane.native.contacts.impact import length
 from kane.native.contacts.islands import DETERMINED, UNSOLVED, note_group, solve_islands
-from kane.native.memory.views import factor_terms_at, record_at, record_size, response_scratch_at, solution_at
+from kane.native.memory.views import (
+    factor_terms_at,
+    response_scratch_at,
+    row_record_at,
+    row_record_size,
+    solution_terms_at,
+)
 
 # A row whose square, without what the rows before it share with it, is less than this share of itself is nearly
 # dependent on them: the digits lost then would be missed. Less than the second share is rounding, by which solutions
@@ -56,7 +62,7 @@ class Quick(NamedTuple):
     Attributes:
         block, table, state: see ContactConstants.
         given: FactorTerms.
-        found: all numbers of the Solution; ``udot`` and ``force`` are its arrays.
+        found: all numbers of SolutionTerms; ``udot`` and ``force`` are its arrays.
         slip_left, slip, row, S, pivot, b, square, reach, owner, group_place, group_rows, group_width, group_constraint,
             group_root, group_next, slot, tail, loose, Y, W, number, column, mode, velocity: see ResponseScratch.
         n, nq: sizes.
@@ -111,7 +117,7 @@ def quick_of(stage: Any, work: Any) -> Any:
     m, n, nq, b = c.head.rows, c.head.speeds, c.head.coordinates, c.block
     s = response_scratch_of(c, work)
     given = factor_terms_at(work, s.given, n, nq, b.entries, b.shared, b.room)
-    found = solution_at(work, s.found, MOST + m, n)
+    found = solution_terms_at(work, s.found, MOST + m, n)
     return Quick(
         b, c.table, c.state, given, found.whole, found.udot, found.force, s.slip_left, s.slip, s.row, s.S, s.pivot, s.b,
         s.square, s.reach, s.owner, s.group_place, s.group_rows, s.group_width, s.group_constraint, s.group_root,
@@ -211,14 +217,14 @@ def _solve_few(k: Any, m: int, which: int, capacity: int, unique: bool, state: A
     """Accelerations and forces by a compiled solution; whether they are good."""
     clear_records(k, m, capacity)
     call_block(k, which, state, k.given.whole, k.found, stage, work)
-    good = solution_at(k.found, 0, capacity, k.n).good[0] == m and m < k.n
+    good = solution_terms_at(k.found, 0, capacity, k.n).good[0] == m and m < k.n
     return bool(good or _is_good(k, m, capacity, unique))
 
 
 @native_inline
 def clear_records(k: Any, m: int, capacity: int) -> None:
     """Set the records of a compiled solution behind the m active rows to zero."""
-    size = record_size(k.n)
+    size = row_record_size(k.n)
     clear(vector_at(k.given.records, m * size, (capacity - m) * size))
 
 
@@ -279,7 +285,7 @@ def load_records(k: Any, state: Any, stage: Any, work: Any) -> None:
 @native_inline
 def _length(k: Any, rows: int, width: int) -> int:
     """Of the records of so many rows, with the list of their columns."""
-    return int(rows * record_size(width) + (width if k.n > MANY_SPEEDS else 0))
+    return int(rows * row_record_size(width) + (width if k.n > MANY_SPEEDS else 0))
 
 
 @native_kernel
@@ -325,9 +331,9 @@ def _is_good(k: Any, m: int, capacity: int, unique: bool) -> bool:
 
     Where rows leave nothing free, embedding gives zero where there is no motion, and no difference of large forces.
     """
-    found, rank, largest, repeated = solution_at(k.found, 0, capacity, k.n), 0, 0.0, 0.0
+    found, rank, largest, repeated = solution_terms_at(k.found, 0, capacity, k.n), 0, 0.0, 0.0
     for r in range(m):
-        square = record_at(k.given.records, r * record_size(k.n), k.n).square[0]
+        square = row_record_at(k.given.records, r * row_record_size(k.n), k.n).square[0]
         pivot, left = found.pivot[r], found.left[r] * found.left[r] / square
         if pivot > INDEPENDENT * square:
             rank += 1
@@ -342,7 +348,7 @@ def _is_good(k: Any, m: int, capacity: int, unique: bool) -> bool:
     for i in range(k.n):
         total = 0.0
         for r in range(m):
-            w = record_at(k.given.records, r * record_size(k.n), k.n).w
+            w = row_record_at(k.given.records, r * row_record_size(k.n), k.n).w
             total += abs(w[i] * found.force[r])
         pushed = max(pushed, total)
         others = max(others, max(abs(found.udot[i]), abs(k.given.scaled[i])))

@@ -45,10 +45,10 @@ from kane.native.embedding import call, find_rows, scratch_of
 from kane.native.header import CONFIGURATION, KINEMATICS, OWN
 from kane.native.memory.views import (
     projected_state_at,
-    record_size,
     record_tail_at,
     record_tail_size,
-    solution_at,
+    row_record_size,
+    solution_terms_at,
 )
 from kane.native.settle import ROUNDED, SMALL
 from kane.native.state import normalise
@@ -203,14 +203,14 @@ def slow_down(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: A
 def _name_tails(k: Any, m: int) -> None:
     """Where records are that have all columns, one behind the other."""
     for r in range(m):
-        k.tail[r] = (r + 1) * record_size(k.n) - record_tail_size()
+        k.tail[r] = (r + 1) * row_record_size(k.n) - record_tail_size()
 
 
 @native_inline
 def _least_pivot(k: Any, rows: Any) -> float:
     """The least share of a row's square that those before it leave, as the compiled solution has found it."""
     m, _, capacity = rows
-    pivot, least = solution_at(k.found, 0, capacity, k.n).pivot, math.inf
+    pivot, least = solution_terms_at(k.found, 0, capacity, k.n).pivot, math.inf
     for r in range(m):
         least = min(least, pivot[r] / _tail(k, r).square[0])
     return float(least)

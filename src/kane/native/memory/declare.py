@@ -9,8 +9,29 @@ from dataclasses import dataclass
 DOUBLES, INTEGERS, CONSTANT = "doubles", "integers", "constant"
 
 
+# Meaning of the names of sizes.
+SIZES = {
+    "m": "rows of constraints, those of intermittent constraints included",
+    "n": "generalized speeds",
+    "nq": "coordinates",
+    "p": "residuals of the configuration",
+    "nc": "intermittent constraints",
+    "k": "blocks of a problem of reactions",
+    "fronts": "fronts of the elimination of closed loops",
+    "quaternions": "unit quaternions in q",
+    "own": "the joints' own speeds",
+    "entries": "nonzero entries of L below its diagonal",
+    "shared": "numbers that programs of rows share with the factor of M",
+    "room": "numbers of the records of all rows",
+    "most": "rows of the largest compiled solution",
+    "columns": "columns in the record of a row",
+    "inputs": "inputs of the model",
+    "digits": "numbers that describe lost digits",
+}
+
+
 @dataclass(frozen=True)
-class Array:
+class MemoryArray:
     """One array of a region.
 
     Attributes:
@@ -46,7 +67,7 @@ class Room:
     """
 
     name: str
-    region: Region
+    region: MemoryRegion
     sizes: tuple[str, ...]
 
     @property
@@ -56,7 +77,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Region:
+class MemoryRegion:
     """Arrays that lie one behind the other.
 
     Attributes:
@@ -70,7 +91,7 @@ class Region:
     name: str
     meaning: str
     sizes: tuple[str, ...]
-    fields: tuple[Array | Room, ...]
+    fields: tuple[MemoryArray | Room, ...]
     whole: bool = False
 
     @property
@@ -79,9 +100,24 @@ class Region:
         return "".join(f"_{c.lower()}" if c.isupper() else c for c in self.name).lstrip("_")
 
     @property
-    def arrays(self) -> Iterator[Array]:
+    def arrays(self) -> Iterator[MemoryArray]:
         """The arrays without reserved memory."""
-        return (field for field in self.fields if isinstance(field, Array))
+        return (field for field in self.fields if isinstance(field, MemoryArray))
+
+
+def real(name: str, shape: tuple[str, ...], unit: str, writer: str, meaning: str) -> MemoryArray:
+    """Return a field of doubles."""
+    return MemoryArray(name, DOUBLES, shape, unit, writer, meaning)
+
+
+def integer(name: str, shape: tuple[str, ...], writer: str, meaning: str) -> MemoryArray:
+    """Return a field of 64-bit integers."""
+    return MemoryArray(name, INTEGERS, shape, "-", writer, meaning)
+
+
+def constant(name: str, writer: str, meaning: str) -> MemoryArray:
+    """Return a field of one integer that does not change during a call."""
+    return MemoryArray(name, CONSTANT, (), "-", writer, meaning)
 
 
 def bracketed(size: str) -> str:
