@@ -10,7 +10,6 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -31,16 +30,32 @@ def _room(array: np.ndarray) -> int:
     return (owner.ctypes.data + owner.nbytes - array.ctypes.data) // array.itemsize
 
 
+def _functions(generation: int | None) -> dict[int, ArrayFunction]:
+    """Return the functions with native code that the garbage collector has in a generation (None: all) by address."""
+    if generation is None:
+        gc.unfreeze()  # those that tests/conftest.py keeps from collections are among them
+    objects = gc.get_objects(generation)
+    functions = [x for x in objects if issubclass(type(x), ArrayFunction)]  # numba leaves dead proxies
+    return {int(x.address): x for x in functions if getattr(x, "address", 0)}
+
+
+def _function(address: int) -> ArrayFunction:
+    """Return a function by its address. Most are young: a look at all objects of a process takes a second."""
+    for generation in (0, 1):
+        found = _functions(generation)
+        if address in found:
+            return found[address]
+    return _functions(None)[address]
+
+
 @contextmanager
 def interpreted_loops() -> Iterator[None]:
     """Run the loops of explicit and implicit Runge-Kutta methods uncompiled within the context."""
-    known: dict[int, tuple[Any, ArrayFunction]] = {}
+    known = {address: (PROGRAM(address), function) for address, function in _functions(None).items()}
 
     def call_program(address: int, *arrays: np.ndarray) -> None:
         if address not in known:
-            functions = [x for x in gc.get_objects() if issubclass(type(x), ArrayFunction)]  # numba leaves dead proxies
-            (function, *_) = [x for x in functions if getattr(x, "address", None) == address]
-            known[address] = PROGRAM(int(address)), function
+            known[address] = PROGRAM(int(address)), _function(int(address))
         code, function = known[address]
         lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
         for k, (array, length) in enumerate(zip(arrays, lengths, strict=True)):
