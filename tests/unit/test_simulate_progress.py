@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 
 import kane
 from kane import progress
@@ -163,7 +164,7 @@ def test_trajectories_that_chatter_side_by_side_are_failures_and_harm_no_other(r
 @pytest.fixture(scope="module")
 def bicycle():
     """Leaning and steered at 3 m/s: it falls, and comes to lie flat at 2.857 s."""
-    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+    dyn = built(kane.library.whipple_bicycle)
     guess = {"heave": -0.3, "roll": 0.1, "steer": 0.1}
     state = kane.assemble(dyn, q=guess, u={"rear_dot": -10.0}, fixed=["roll", "steer", "rear_dot"])
     return dyn, {"q": state.q, "u": state.u}
