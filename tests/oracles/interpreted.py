@@ -30,28 +30,28 @@ def _room(array: np.ndarray) -> int:
     return (owner.ctypes.data + owner.nbytes - array.ctypes.data) // array.itemsize
 
 
-def _functions(generation: int | None) -> dict[int, ArrayFunction]:
-    """Return the functions with native code that the garbage collector has in a generation (None: all) by address."""
-    if generation is None:
-        gc.unfreeze()  # those that tests/conftest.py keeps from collections are among them
-    objects = gc.get_objects(generation)
-    functions = [x for x in objects if issubclass(type(x), ArrayFunction)]  # numba leaves dead proxies
+def _functions() -> dict[int, ArrayFunction]:
+    """Return the functions with native code that the garbage collector visits by address."""
+    functions = [x for x in gc.get_objects() if issubclass(type(x), ArrayFunction)]  # numba leaves dead proxies
     return {int(x.address): x for x in functions if getattr(x, "address", 0)}
 
 
 def _function(address: int) -> ArrayFunction:
-    """Return a function by its address. Most are young: a look at all objects of a process takes a second."""
-    for generation in (0, 1):
-        found = _functions(generation)
-        if address in found:
-            return found[address]
-    return _functions(None)[address]
+    """Return a function by its address.
+
+    Functions of earlier files of tests may be frozen (see tests/conftest.py): a look at all objects takes a second.
+    """
+    found = _functions()
+    if address not in found:
+        gc.unfreeze()
+        found = _functions()
+    return found[address]
 
 
 @contextmanager
 def interpreted_loops() -> Iterator[None]:
     """Run the loops of explicit and implicit Runge-Kutta methods uncompiled within the context."""
-    known = {address: (PROGRAM(address), function) for address, function in _functions(None).items()}
+    known = {address: (PROGRAM(address), function) for address, function in _functions().items()}
 
     def call_program(address: int, *arrays: np.ndarray) -> None:
         if address not in known:

@@ -110,12 +110,13 @@ def everywhere(old: Any, new: Any) -> Iterator[None]:
 
     The wrappers of exported functions (``kane.calls``) are replaced if they wrap the object.
     """
+    wrapped = callable(old)
     places = [
         (m, word, value)
         for name, m in list(sys.modules.items())
         if _is_own(name, getattr(m, "__dict__", {}).get("__file__"))
         for word, value in list(vars(m).items())
-        if value is old or (callable(old) and vars_of(value).get("__wrapped__") is old)
+        if value is old or (wrapped and type(value) is FunctionType and vars(value).get("__wrapped__") is old)
     ]
     for m, word, _ in places:
         setattr(m, word, new)
@@ -133,11 +134,6 @@ def _is_own(name: str, file: str | None) -> bool:
     Of 3,000 modules 500 do. Looking through all of them for each mutant takes longer than most tests.
     """
     return name.split(".")[0] == "kane" or (file is not None and not file.startswith(FOREIGN))
-
-
-def vars_of(value: Any) -> dict[str, Any]:
-    """Return the attributes of a function; {} for other objects, such as proxies of deleted objects."""
-    return vars(value) if type(value) is FunctionType else {}
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def states(dyn, count=4):
         yield kane.assemble(dyn, q=angles, u=speeds, fixed=held)
 
 
-def test_accelerations_and_the_forces_that_they_need_are_those_embedded_formulated(both):
+def test_accelerations_and_the_forces_that_they_need_are_those_embedded_in_numbers(both):
     numbers, near = both
     assert near.based is not None
     ours, theirs = kane.build(near), kane.build(numbers)
