@@ -185,8 +185,10 @@ RUNS = {
 
 
 # The equations of each mode take two seconds to derive, and each foot that comes to rest makes another mode. In the
-# quick tests one foot in space and four corners in the plane come to rest, and four feet in space slide.
+# quick tests one foot in space and four corners in the plane come to rest, and four feet in space slide. A body that is
+# pushed until it slips comes to roll, as a ball does.
 SLOW = [
+    "slides and spins in space until it rolls",
     "slides and turns in space to rest, on one foot before the others",
     "slides and turns on four feet, of which one comes to rest first",
 ]

@@ -10,6 +10,7 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -30,39 +31,54 @@ def _room(array: np.ndarray) -> int:
     return (owner.ctypes.data + owner.nbytes - array.ctypes.data) // array.itemsize
 
 
-def _functions() -> dict[int, ArrayFunction]:
-    """Return the functions with native code that the garbage collector visits by address."""
-    functions = [x for x in gc.get_objects() if issubclass(type(x), ArrayFunction)]  # numba leaves dead proxies
-    return {int(x.address): x for x in functions if getattr(x, "address", 0)}
+def _fits(function: ArrayFunction, arrays: tuple[np.ndarray, ...]) -> bool:
+    """Check whether arrays have the kind and at least the lengths that the code of a function takes."""
+    lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
+    return all(
+        array.dtype == np.float64 and array.flags.c_contiguous and (_room(array) if k == OUT else array.size) >= length
+        for k, (array, length) in enumerate(zip(arrays, lengths, strict=True))
+    )
 
 
-def _function(address: int) -> ArrayFunction:
-    """Return a function by its address.
+class _Functions:
+    """Functions with native code by their address; functions of several models may share their code.
 
-    Functions of earlier files of tests may be frozen (see tests/conftest.py): a look at all objects takes a second.
+    The garbage collector knows them. Those of earlier files of tests may be frozen, see tests/conftest.py: all objects
+    are looked at only if no other function fits, because that takes a second.
     """
-    found = _functions()
-    if address not in found:
-        gc.unfreeze()
-        found = _functions()
-    return found[address]
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[ArrayFunction]] = {}
+        self._codes: dict[int, Any] = {}
+        self._look()
+
+    def _look(self) -> None:
+        for x in gc.get_objects():
+            # numba leaves dead proxies, whose class is asked for by type alone
+            if issubclass(type(x), ArrayFunction) and getattr(x, "address", 0):
+                self._known.setdefault(int(x.address), []).append(x)
+
+    def code(self, address: int, arrays: tuple[np.ndarray, ...]) -> Any:
+        """Return the code at an address, which the arrays fit.
+
+        Raises:
+            IndexError: no function with this address takes such arrays.
+        """
+        for look in (None, self._look, gc.unfreeze, self._look):
+            if look is not None:
+                look()
+            if any(_fits(function, arrays) for function in self._known.get(address, ())):
+                return self._codes.setdefault(address, PROGRAM(address))
+        raise IndexError(f"code got arrays of {[array.size for array in arrays]} numbers, which it does not take")
 
 
 @contextmanager
 def interpreted_loops() -> Iterator[None]:
     """Run the loops of explicit and implicit Runge-Kutta methods uncompiled within the context."""
-    known = {address: (PROGRAM(address), function) for address, function in _functions().items()}
+    functions = _Functions()
 
     def call_program(address: int, *arrays: np.ndarray) -> None:
-        if address not in known:
-            known[address] = PROGRAM(int(address)), _function(int(address))
-        code, function = known[address]
-        lengths = (function.n_state, function.n_rest, 0, function.n_out, function.n_work)
-        for k, (array, length) in enumerate(zip(arrays, lengths, strict=True)):
-            room = _room(array) if k == OUT else array.size
-            if array.dtype != np.float64 or not array.flags.c_contiguous or room < length:
-                raise IndexError(f"{function.name} got {room} doubles in the place of {length}")
-        code(*(array.ctypes.data for array in arrays))
+        functions.code(int(address), arrays)(*(array.ctypes.data for array in arrays))
 
     with ExitStack() as stack:
         stack.enter_context(everywhere(native_call.call_program, call_program))

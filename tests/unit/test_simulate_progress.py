@@ -170,8 +170,8 @@ def bicycle():
     return dyn, {"q": state.q, "u": state.u}
 
 
-# The coarsest and the finest tolerance vouch for those between them.
-@pytest.mark.parametrize("rtol", [1e-9, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-10, 1e-11)), 1e-12])
+# The finest tolerance takes half as long as the coarsest, which may get past the place.
+@pytest.mark.parametrize("rtol", [*(pytest.param(x, marks=pytest.mark.slow) for x in (1e-9, 1e-10, 1e-11)), 1e-12])
 def test_a_wheel_that_comes_to_lie_flat_ends_the_run_by_the_name_of_its_constraint(bicycle, rtol):
     """A disk divides by the sine of its tilt, as its documentation says; no step follows the motion there.
 
