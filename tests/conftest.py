@@ -46,8 +46,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(temporary.cleanup)
         folder = Path(temporary.name)
     os.environ["KANE_CACHE"], os.environ["KANE_CACHE_DIR"] = "on", str(folder)
-    # Each worker has a core. More threads of BLAS than cores wait for each other, and count as work while they wait.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_collection_finish() -> None:
