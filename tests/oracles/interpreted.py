@@ -44,7 +44,7 @@ class _Functions:
     """Functions with native code by their address; functions of several models may share their code.
 
     The garbage collector knows them. Those of earlier files of tests may be frozen, see tests/conftest.py: all objects
-    are looked at only if no other function fits, because that takes a second.
+    are looked at only if no other function has the address, because that takes a second.
     """
 
     def __init__(self) -> None:
@@ -64,12 +64,19 @@ class _Functions:
         Raises:
             IndexError: no function with this address takes such arrays.
         """
-        for look in (None, self._look, gc.unfreeze, self._look):
-            if look is not None:
-                look()
-            if any(_fits(function, arrays) for function in self._known.get(address, ())):
-                return self._codes.setdefault(address, PROGRAM(address))
-        raise IndexError(f"code got arrays of {[array.size for array in arrays]} numbers, which it does not take")
+        if not self._takes(address, arrays):
+            self._look()
+            if address not in self._known:
+                gc.unfreeze()
+                self._look()
+            if not self._takes(address, arrays):
+                raise IndexError(
+                    f"code got arrays of {[array.size for array in arrays]} numbers, which it does not take"
+                )
+        return self._codes.setdefault(address, PROGRAM(address))
+
+    def _takes(self, address: int, arrays: tuple[np.ndarray, ...]) -> bool:
+        return any(_fits(function, arrays) for function in self._known.get(address, ()))
 
 
 @contextmanager
