@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +46,28 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(temporary.cleanup)
         folder = Path(temporary.name)
     os.environ["KANE_CACHE"], os.environ["KANE_CACHE_DIR"] = "on", str(folder)
+
+
+def pytest_collection_finish() -> None:
+    keep_from_the_collector()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Keep the objects that outlive a file of tests from the collector."""
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        keep_from_the_collector()
+    return result
+
+
+def keep_from_the_collector() -> None:
+    """Free garbage, and let no later collection visit the objects that remain.
+
+    Late in a run these are millions, and a full collection takes two seconds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from oracles import complex_step, robots
+from oracles.formulated import built
 from oracles.numbers import random_state, values_of
 from oracles.pinocchio_twin import PinocchioTwin
 from oracles.programs import loaded
@@ -99,8 +100,9 @@ MODELS = {
 @pytest.mark.parametrize("name", ["inverse", "rhs", "energy", "poses"])
 @pytest.mark.parametrize("model", MODELS)
 def test_derivatives_are_those_of_complex_steps(model, name):
-    equations = kane.formulate(MODELS[model]())
-    dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(5))
+    dyn = built(MODELS[model])
+    equations = dyn.equations
+    state = random_state(equations, np.random.default_rng(5))
     blocks = expected(equations, name, state)
     found = dyn.derivatives(name, wrt=tuple(blocks))(state.q, state.u, rest_of(name, state), state.t)
     value = dyn.evaluate(dyn.function(name), state.q, state.u, rest_of(name, state), state.t)
@@ -195,11 +197,10 @@ LOOPS = {
 def test_derivatives_under_constraints_in_numbers_are_those_of_differences(loop, name):
     """Differences of ``Dynamics`` itself, over steps of 1e-5: their error is h^2 f'''/6 and 1e-16/h of rounding."""
     make, guess = LOOPS[loop]
-    equations = kane.formulate(make())
-    assert isinstance(equations.embedding, NumericalEmbedding)
-    dyn, random, h = kane.build(equations), np.random.default_rng(2), 1e-5
+    dyn, random, h = built(make), np.random.default_rng(2), 1e-5
+    assert isinstance(dyn.equations.embedding, NumericalEmbedding)
     q = kane.assemble(dyn, **guess).q
-    state = random_state(equations, random)
+    state = random_state(dyn.equations, random)
     u, rest = 0.5 * state.u, np.asarray(rest_of(name, state))
     words = {"inverse": ("q", "u", "udot"), "forward": ("q", "u", "inputs"), "rhs": ("q", "u", "inputs")}
     found = dyn.derivatives(name, wrt=words.get(name, ("q", "u")))(q, u, rest, 0.0)
@@ -240,8 +241,7 @@ def test_along_the_motion_derivatives_in_numbers_are_those_on_the_graph():
 
 
 def test_a_batch_has_the_blocks_of_its_states():
-    equations = kane.formulate(kane.library.four_bar())
-    dyn = kane.build(equations)
+    dyn = built(kane.library.four_bar)
     q = np.array([kane.assemble(dyn, q={"q1": x}, fixed=["q1"]).q for x in (0.4, 0.8, 1.1)])
     d = dyn.derivatives("forward", wrt=("q", "u", "inputs"))
     u, inputs = np.linspace(-1.0, 1.0, 9).reshape(3, 3), np.array([0.4])
@@ -256,8 +256,9 @@ def test_a_batch_has_the_blocks_of_its_states():
 @pytest.mark.parametrize("model", ["Stanford Arm", "arm with springs, chosen speeds", "tree"])
 def test_second_derivatives_are_complex_steps_of_first_ones(model, name):
     """Of the first derivatives as programs, whose own voucher are complex steps of the outputs."""
-    equations = kane.formulate(MODELS[model]())
-    dyn, state = kane.build(equations), random_state(equations, np.random.default_rng(8))
+    dyn = built(MODELS[model])
+    equations = dyn.equations
+    state = random_state(equations, np.random.default_rng(8))
     words = ("q", "u", *{"inverse": ("udot",), "forward": ("inputs",)}.get(name, ()))
     d = dyn.derivatives(name, wrt=words)
     weights = np.random.default_rng(3).normal(size=len(d.outputs))
@@ -281,9 +282,9 @@ def test_second_derivatives_are_complex_steps_of_first_ones(model, name):
 @pytest.mark.parametrize("of", ["forward", "rhs", "inverse", "bias", "energy", "reactions", "speeds"])
 def test_second_derivatives_in_numbers_are_differences_of_first_ones(of):
     """Of the exact first ones, whose own vouchers are above, over steps of 1e-5 on and off the closed loop."""
-    equations = kane.formulate(kane.library.four_bar())
+    dyn = built(kane.library.four_bar)
+    equations = dyn.equations
     assert isinstance(equations.embedding, NumericalEmbedding)
-    dyn = kane.build(equations)
     asked = {"reactions": kane.reveal_reactions(equations, "q1", "q3"), "speeds": list(equations.u)}.get(of, of)
     reads = {"inverse": "udot", "forward": "inputs", "rhs": "inputs", "reactions": "inputs", "speeds": "inputs"}.get(of)
     words = ("q", "u", "b", "mu", *([reads] if reads else []))
@@ -315,7 +316,7 @@ def test_second_derivatives_in_numbers_are_differences_of_first_ones(of):
 
 
 def test_second_derivatives_in_numbers_of_a_batch_are_those_of_its_states():
-    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    dyn = built(kane.library.four_bar)
     q = np.array([kane.assemble(dyn, q={"q1": x}, fixed=["q1"]).q for x in (0.4, 0.8)])
     d, u, w = dyn.derivatives("forward", wrt=("q", "u")), np.ones((2, 3)), np.array([1.0, -2.0, 0.5])
     whole = d.hessian(q, u, [0.3], weights=w)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
@@ -39,7 +40,7 @@ KEPT = ["roll", "steer", "roll_dot", "steer_dot"]
 
 @pytest.fixture(scope="module")
 def bicycle():
-    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+    dyn = built(kane.library.whipple_bicycle)
 
     def at(v):
         speeds = {"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35}
@@ -263,7 +264,7 @@ def test_speeds_whose_squares_are_no_numbers_are_refused(speed, recwarn):
 
 
 def test_a_state_off_the_constraints_is_refused():
-    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+    dyn = built(kane.library.whipple_bicycle)
     with pytest.raises(ModelError, match=r"does not satisfy the constraints.*kane\.assemble"):
         kane.linearize(dyn, q={"heave": -0.29})
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 from oracles.node import run_script
 
 import kane
@@ -54,10 +55,13 @@ SHORT = {
 STARTS = {"flyball_governor": {"q2": np.pi / 3, "q3": np.pi / 3, "q4": 0.5}}
 
 
-@pytest.mark.parametrize("name", LIBRARY)
+# Its equations take two seconds; test_forces_of_a_live_page has the page of a bicycle among the quick tests.
+LONG = ("whipple_bicycle",)
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in LIBRARY])
 def test_a_live_page_and_native_code_agree(name):
-    model = getattr(kane.library, name)()
-    dyn = kane.build(kane.formulate(model))
+    dyn = built(getattr(kane.library, name))
     eqs, until = dyn.equations, SHORT.get(name, 1.0)
     start = (
         {"q": kane.assemble(dyn, q=STARTS[name]).q, "u": np.array([2 * np.pi, 0, 0, 0])}
@@ -89,7 +93,7 @@ def test_a_live_page_and_native_code_agree(name):
 
 
 def test_the_energy_of_a_page_stays_and_a_pull_does_work():
-    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    dyn = built(kane.library.four_bar)
     start = kane.assemble(dyn, q={"q1": 0.5}, u={"u1": 7.0}, fixed=["q1", "u1"])
     then = """
 const energy = () => { const e = motion.energy(); return e[0] + e[1]; };
@@ -118,7 +122,7 @@ give([before, energy() + stored()]);
     ],
 )
 def test_forces_of_a_live_page_are_those_of_native_code(name, u, arrows):
-    dyn = kane.build(kane.formulate(getattr(kane.library, name)()))
+    dyn = built(getattr(kane.library, name))
     eqs = dyn.equations
     start = vars(kane.assemble(dyn, u=u)) if eqs.constraints else initial_state(dyn)
     q, u = start["q"], start["u"]
@@ -137,7 +141,7 @@ def test_forces_of_a_live_page_are_those_of_native_code(name, u, arrows):
 
 
 def test_a_slider_moves_its_coordinate_and_the_loop_closes():
-    dyn = kane.build(kane.formulate(kane.library.four_bar()))
+    dyn = built(kane.library.four_bar)
     start = kane.assemble(dyn, q={"q1": 0.5}, fixed=["q1"])
     then = "motion.x[0] += 0.2; motion.settle([0]); give(motion.x); give(motion.residual);"
     _, _, x, residual = by_page(dyn.equations, start.q, start.u, 0.0, then=then)

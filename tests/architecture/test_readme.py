@@ -6,8 +6,12 @@ Blocks of one page run one after the other, in one folder and with one set of na
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
+import traceback
+import warnings
 from pathlib import Path
 
 import pytest
@@ -47,15 +51,62 @@ def test_the_readme_shows_blocks_and_commands():
     assert len(commands(text)) >= 5
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=[page.stem for page in WITH_BLOCKS])
+def script_of(page):
+    """All blocks of Python of a page."""
+    return "\n".join(blocks(page.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", WITH_BLOCKS[1:], ids=[page.stem for page in WITH_BLOCKS[1:]])
 def test_every_block_of_python_runs(page, tmp_path):
+    code, output = run_apart(script_of(page), tmp_path)
+    assert code == 0, output
+
+
+def test_every_block_of_python_of_the_readme_runs_in_a_new_interpreter(tmp_path):
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT / "src")}
-    script = "\n".join(blocks(page.read_text("utf-8")))
-    command = [sys.executable, "-"]
+    command, script = [sys.executable, "-"], script_of(WITH_BLOCKS[0])
     done = subprocess.run(
         command, input=script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+def run_apart(script, folder):
+    """Run a script in a child of this process; return its exit code and its output.
+
+    The child has all modules already: a new interpreter takes a second to import them.
+    """
+    with tempfile.TemporaryFile() as written:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # about forks beside threads, which are idle
+            child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(300)
+                os.dup2(written.fileno(), 1)
+                os.dup2(written.fileno(), 2)
+                sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+                os.chdir(folder)
+                exec(compile(script, "<blocks of a page>", "exec"), {"__name__": "__main__"})
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)  # in any case, so that no code of the parent runs in the child
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        written.seek(0)
+        return code, written.read().decode()
+
+
+@pytest.mark.parametrize(("script", "code", "word"), [("print('seen')", 0, "seen"), ("1 / 0", 1, "ZeroDivisionError")])
+def test_a_script_that_fails_in_a_child_is_told_with_its_output(script, code, word, tmp_path):
+    found, output = run_apart(script, tmp_path)
+    assert found == code
+    assert word in output
 
 
 def test_every_command_runs(tmp_path, monkeypatch):

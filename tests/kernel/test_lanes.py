@@ -273,7 +273,7 @@ def test_dynamics_in_lanes_give_the_bits_of_dynamics_without(pair):
 
 
 def test_accelerations_solved_for_in_numbers_have_in_lanes_the_derivatives_of_single_calls():
-    eqs = kane.formulate(kane.inertial_parameters(random_tree(1, 9)))
+    eqs = kane.formulate(kane.inertial_parameters(random_tree(1, 5)))
     dyn, source = kane.build(eqs, target=kane.LLVM(lanes=True, threads=2)), np.random.default_rng(1)
     name = eqs.parameters[0].name  # a mass
     d = dyn.derivatives("rhs", wrt=("q", "u", name))

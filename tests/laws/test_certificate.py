@@ -63,7 +63,11 @@ def test_every_library_model_is_among_those_certified():
     assert {*LIBRARY, "random_tree", *NOT_MODELS} == set(kane.library.__all__)
 
 
-@pytest.mark.parametrize("name", LIBRARY)
+# Long ones, of kinds that shorter ones have too: closed loops, many of them, wheels that roll.
+LONG = ("n_four_bar", "stewart_platform", "whipple_bicycle")
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in LIBRARY])
 def test_every_library_model_has_its_certificate(name):
     require(LIBRARY[name]())
 
@@ -76,7 +80,7 @@ def test_every_kind_of_joint_has_its_certificate_on_a_tree(kind):
     assert require(model, seed=1)[ENERGY].digits is not None
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), 2, 3])
 def test_random_trees_of_every_joint_have_their_certificate(seed):
     require(random_tree(seed, 5), seed=seed)
 
@@ -131,6 +135,7 @@ def test_a_claim_that_does_not_apply_says_why():
     assert all(f.remark for f in found.values() if f.digits is None)
 
 
+@pytest.mark.slow
 def test_twenty_bodies_with_every_joint_are_certified():
     model = random_tree(7, 20, joints=iter_all(20))
     started = time.perf_counter()

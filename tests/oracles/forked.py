@@ -6,6 +6,7 @@ The mutant then counts as caught, and no state remains. Child processes start wi
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import resource
 import signal
@@ -130,7 +131,11 @@ def _caught(mutant: Wrong, fails: Callable[[], bool], seconds: int) -> bool:
 
 
 def _isolate(seconds: int) -> None:
-    """Suppress output and core files; limit memory, CPU time and, for a process that waits, wall time."""
+    """Suppress output and core files; limit memory, CPU time and, for a process that waits, wall time.
+
+    The garbage collector leaves the objects of the parent alone: visiting them copies all of its memory.
+    """
+    gc.freeze()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(20 * seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

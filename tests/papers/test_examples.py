@@ -101,8 +101,9 @@ PRINTED = {
 }
 
 
-# The quick tests have a polyhedron that slides down a smaller one: test_polyhedra_move.
-LONG = {"part_on_chute"}
+# Quick tests of the same motions: test_polyhedra_move, test_walking_examples, test_handling_examples, test_page_motion,
+# test_linearize and, for windows that lie flat, test_simulate_progress.
+LONG = {"part_on_chute", "trotting_quadruped", "dominoes", "live_pages", "linear_control", "closed_loops"}
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FIGURES]
 
 

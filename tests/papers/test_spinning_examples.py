@@ -90,9 +90,10 @@ def sliding_top(example):
     return slope
 
 
-def test_a_tippe_top_moves_as_newton_and_euler_have_it(tippe):
-    """It slides all the time; at first its middle is at rest."""
-    run = tippe["spun"](tippe["top"](), until=5.0)
+@pytest.mark.parametrize("until", [1.5, pytest.param(5.0, marks=pytest.mark.slow)])
+def test_a_tippe_top_moves_as_newton_and_euler_have_it(tippe, until):
+    """It slides all the time; at first its middle is at rest. The oracle in Python takes most of the time."""
+    run = tippe["spun"](tippe["top"](), until=until)
     assert set(run.modes) == {"table sliding"}
     k = tippe["upwards"](run)
     w = np.column_stack([run[f"top_w{axis}"] for axis in "xyz"])
@@ -101,7 +102,8 @@ def test_a_tippe_top_moves_as_newton_and_euler_have_it(tippe):
     known = solve_ivp(sliding_top(tippe), run.time[[0, -1]], start, t_eval=run.time, **ORACLE | {"rtol": 1e-9}).y
     assert abs(known[:3].T - k).max() < 1e-5
     assert abs(known[3:6].T - w).max() < 1e-5 * tippe["SPIN"]
-    assert np.degrees(np.arccos(k[-1, 2])) > 120.0
+    if until == 5.0:
+        assert np.degrees(np.arccos(k[-1, 2])) > 120.0
 
 
 @pytest.mark.parametrize(("ratio", "least", "most"), [(0.7, 0.0, 6.0), (0.9, 170.0, 180.0), (1.3, 90.0, 130.0)])

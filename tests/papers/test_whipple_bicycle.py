@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 
 import kane
 from kane.library import whipple_bicycle
@@ -17,7 +18,7 @@ LATERAL = ("roll", "steer", "roll_dot", "steer_dot")
 
 @pytest.fixture(scope="module")
 def dyn():
-    return kane.build(kane.formulate(whipple_bicycle()))
+    return built(whipple_bicycle)
 
 
 def start(dyn, v, **lateral):

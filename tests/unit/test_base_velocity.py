@@ -3,8 +3,11 @@
 The embedding in numbers, which knows neither, vouches for what follows.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
+from oracles.formulated import formulated
 
 import kane
 from kane.expression.derivative import linear_coefficients
@@ -31,12 +34,17 @@ def loaded_bicycle():
     return m
 
 
-@pytest.fixture(scope="module", params=[whipple_bicycle, loaded_bicycle], ids=lambda make: make.__name__)
+@cache
+def near_a_state(make):
+    """Equations near a state that leans."""
+    numbers = formulated(make)
+    return kane.formulate(numbers.model, near=kane.assemble(numbers, q=LEANT, fixed=["roll", "steer"]))
+
+
+@pytest.fixture(params=[whipple_bicycle, loaded_bicycle], ids=lambda make: make.__name__)
 def both(request):
     """Equations in numbers, and near a state."""
-    model = request.param()
-    numbers = kane.formulate(model)
-    return numbers, kane.formulate(model, near=kane.assemble(numbers, q=LEANT, fixed=["roll", "steer"]))
+    return formulated(request.param), near_a_state(request.param)
 
 
 def states(dyn, count=4):
@@ -64,8 +72,7 @@ def test_accelerations_and_the_forces_that_they_need_are_those_embedded_in_numbe
 
 def test_m_and_bias_of_a_bicycle_are_free_of_where_it_heads_and_take_few_operations():
     """SymPy's M and f take 1489 multiplications and 953 additions together."""
-    model = whipple_bicycle()
-    near = kane.formulate(model, near=kane.assemble(kane.formulate(model), q=LEANT, fixed=["roll", "steer"]))
+    near = near_a_state(whipple_bicycle)
     outputs = [*written_quantity(near, "mass_matrix").outputs, *written_quantity(near, "bias").outputs]
     assert {"x", "y", "yaw", "heave"}.isdisjoint(leaf.name for leaf in leaves(outputs))
     found = count_operations(outputs, free=(PARAMETER,))
@@ -73,15 +80,15 @@ def test_m_and_bias_of_a_bicycle_are_free_of_where_it_heads_and_take_few_operati
 
 
 def test_slides_that_stay_independent_keep_their_speeds():
-    model = whipple_bicycle()
-    near = kane.formulate(model, near=kane.assemble(kane.formulate(model), q=LEANT, fixed=["x", "roll", "steer"]))
+    numbers = formulated(whipple_bicycle)
+    near = kane.formulate(numbers.model, near=kane.assemble(numbers, q=LEANT, fixed=["x", "roll", "steer"]))
     assert "x_dot" not in [leaf.name for leaf in near.embedding.u]
     assert near.based is None
 
 
 def test_rows_of_a_wheel_that_eliminate_allow_the_motions_of_those_that_react():
     """At states off the constraints too: six rows, and six more that say nothing new."""
-    equations = kane.formulate(whipple_bicycle())
+    equations = formulated(whipple_bicycle)
     rows = equations.constraints
     motions = linear_coefficients([row.motion for row in rows], equations.u)[0]
     others = linear_coefficients([row.motion if row.instead is None else row.instead for row in rows], equations.u)[0]

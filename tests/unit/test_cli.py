@@ -186,7 +186,15 @@ REFERENCE_MODELS = sorted(
 )
 
 
-@pytest.mark.parametrize("name", REFERENCE_MODELS)
+# An open chain, a closed loop, a tree with a seed, a wheel, a stiff model, and one that is singular in its neutral
+# position. Other quick tests certify all models and simulate them on their pages.
+QUICK_MODELS = {"chain", "four_bar", "random_tree", "rolling_disk", "stiff_flyball_governor", "wrist"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK_MODELS else pytest.param(name, marks=pytest.mark.slow) for name in REFERENCE_MODELS],
+)
 def test_every_reference_model_is_counted_and_run_by_its_name_alone(name, tmp_path):
     """Those included that are singular in their neutral position (wrist) or stiff (stiff_flyball_governor)."""
     counted = call("count", name)

@@ -6,9 +6,11 @@ reduced mass matrix), for every number; the law of energy; and, where these cann
 
 import copy
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 from scipy.optimize import brentq
 
 import kane
@@ -24,24 +26,20 @@ from kane.simulation.projection import selection_in
 ROUNDING = 1e-12
 
 
-def four_bar():
-    return library.four_bar(), {"q": {"q1": 1.0, "q3": 1.5}, "fixed": ["q1"]}
-
-
 CASES = {
-    "four-bar": four_bar,
-    "slider-crank": lambda: (library.slider_crank(), {}),
-    "Andrews": lambda: (library.andrews_squeezer(), {}),
-    "Bricard, one row of six implied": lambda: (library.bricard(), {}),
-    "windows": lambda: (library.n_four_bar(2), {"u": {"a0_dot": 1.0}, "fixed": ["a0_dot"]}),
-    "bicycle, with a contact in space": lambda: (library.whipple_bicycle(), {}),
+    "four-bar": (library.four_bar, {"q": {"q1": 1.0, "q3": 1.5}, "fixed": ["q1"]}),
+    "slider-crank": (library.slider_crank, {}),
+    "Andrews": (library.andrews_squeezer, {}),
+    "Bricard, one row of six implied": (library.bricard, {}),
+    "windows": (lambda: library.n_four_bar(2), {"u": {"a0_dot": 1.0}, "fixed": ["a0_dot"]}),
+    "bicycle, with a contact in space": (library.whipple_bicycle, {}),
 }
 
 
 def moving(name):
     """Dynamics, the same with its mode compiled, and a consistent state in motion."""
-    model, how = CASES[name]()
-    dyn = kane.build(kane.formulate(model))
+    make, how = CASES[name]
+    dyn = built(make)
     start = kane.assemble(dyn, **how)
     first = [str(n) for n in dyn.independent(start.q)]
     u = dict.fromkeys(first, 0.4)
@@ -84,8 +82,12 @@ def test_compiled_settling_and_right_hand_side_are_the_numeric_ones(name):
     assert selection_header_at(stage, 0).chosen[0] == 0  # nothing of it was found in numbers
 
 
+@cache
 def turning():
-    """A loop in which each of the three angles turns back somewhere: no choice is good in all positions."""
+    """A loop in which each of the three angles turns back somewhere: no choice is good in all positions.
+
+    The tests share it and change nothing in it; ``compile_modes`` gives them Dynamics of their own.
+    """
     dyn = kane.build(kane.formulate(library.four_bar()))
     parameters = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.5, "g": 0.0}
     how = {"q": {"q1": 1.0, "q3": 1.5}, "u": {"u2": 3.0}, "fixed": ["q1", "u2"], "parameters": parameters}
@@ -214,7 +216,7 @@ def test_expressions_that_lose_digits_are_left_for_numbers():
 @pytest.mark.parametrize("method", [kane.RK8(), kane.RK5(), kane.BDF(), kane.Gauss4(), kane.Midpoint()])
 def test_every_integrator_runs_compiled_modes(method):
     dyn, how = turning()
-    how |= {"until": 0.5, "integrator": method}
+    how = {**how, "until": 0.5, "integrator": method}
     run = kane.simulate(dyn, **how)
     fast = kane.simulate(kane.compile_modes(dyn, run.modes), **how)
     # adaptive steps follow an estimate that cancels to rounding: apart by some tolerances, by rounding where fixed

@@ -21,7 +21,7 @@ AXES = (0.45, 0.3, 0.15)
 SIDES = (0.5, 0.3, 0.2)
 R, CRATE = 0.6, (0.9, 0.5, 0.7)  # of surfaces
 STONE = np.random.default_rng(5).normal(size=(9, 3)) * (0.25, 0.2, 0.15)
-ROCK = np.random.default_rng(6).normal(size=(8, 3)) * 0.4
+ROCK = np.random.default_rng(6).normal(size=(6, 3)) * 0.4
 # The optimiser finds places to about the root of rounding; a distance is stationary there, a velocity is not.
 OF_DISTANCE, OF_VELOCITY = 1e-10, 2e-6
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 from scipy.linalg import block_diag
 from scipy.stats import ortho_group
 
@@ -52,7 +53,7 @@ def test_a_coin_that_rolls_upright_is_stable_from_its_critical_spin_on(grid):
 
 def test_the_whole_bicycle_weaves_and_capsizes_at_the_published_speeds():
     """With all its cyclic coordinates, whose zeros have Jordan chains. Meijaard et al. 2007, Table 2."""
-    dyn = kane.build(kane.formulate(whipple_bicycle()))
+    dyn = built(whipple_bicycle)
 
     def ride(v):
         return kane.linearize(dyn, q={"heave": -0.3}, u={"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35})

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles.formulated import built, formulated
 
 import kane
 from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
@@ -34,7 +35,7 @@ def belt():
 )  # fmt: skip
 def test_forces_and_torques_have_the_power_of_the_rate_of_their_row(name):
     # sum f . v_P + t . w_B = A u + b, v and w by Jacobians, A and b as formulated; at a state off the constraints.
-    eqs = kane.formulate(belt() if name == "belt" else getattr(kane.library, name)())
+    eqs = formulated(belt if name == "belt" else getattr(kane.library, name))
     free, rng = eqs.unconstrained, np.random.default_rng(1)
     dyn = kane.build(free)
     q = np.array(eqs.neutral) + 0.1 * rng.normal(size=len(eqs.q))
@@ -132,7 +133,7 @@ def test_a_ball_that_slides_is_held_where_it_touches():
 
 
 def test_where_a_wheel_rolls_is_where_its_force_acts():
-    dyn = kane.build(kane.formulate(kane.library.whipple_bicycle()))
+    dyn = built(kane.library.whipple_bicycle)
     start = kane.assemble(dyn, u={"x_dot": 4.0}, fixed=["x_dot"])
     run = kane.simulate(dyn, until=0.3, q=start.q, u=start.u)
     (held,) = of_run(run, "rear wheel on the road")

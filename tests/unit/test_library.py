@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from oracles.formulated import built, formulated
 
 import kane
 from kane import ModelError, library
@@ -107,7 +108,7 @@ def test_every_exported_model_is_in_this_suite():
 
 @every_model
 def test_a_reference_model_has_the_coordinates_and_inputs_stated(make, coordinates, inputs):
-    eqs = kane.formulate(make())
+    eqs = formulated(make)
     assert [x.name for x in eqs.q] == coordinates
     assert {x.name for x in eqs.inputs} == set(inputs)
 
@@ -121,8 +122,8 @@ def near_neutral(eqs):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_reference_model_moves(name):
-    eqs = kane.formulate(MODELS[name][0]())
-    dyn = kane.build(eqs)
+    dyn = built(MODELS[name][0])
+    eqs = dyn.equations
     random = np.random.default_rng(0)
     u, udot = random.normal(size=(2, len(eqs.u)))
     q = near_neutral(eqs)
@@ -137,7 +138,7 @@ def test_a_reference_model_moves(name):
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_a_constrained_reference_model_is_assembled_and_moves_within_its_constraints(name):
     """A udot + remainder = 0, as assemble left A u + b = 0: hundreds of operations."""
-    dyn = kane.build(kane.formulate(CONSTRAINED[name][0]()))
+    dyn = built(CONSTRAINED[name][0])
     eqs = dyn.equations
     state = kane.assemble(dyn, q=near_neutral(eqs), u=np.random.default_rng(0).normal(size=len(eqs.u)))
     udot = dyn.forward(state.q, state.u, np.zeros(len(eqs.inputs)))

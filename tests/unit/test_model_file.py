@@ -100,7 +100,7 @@ def test_a_model_comes_back_with_the_same_equations(tmp_path, name):
     assert (tmp_path / "again.json").read_bytes() == text
 
 
-@pytest.mark.parametrize("name", ["stanford_arm", "rolling_coin", "large tree"])
+@pytest.mark.parametrize("name", ["stanford_arm", "rolling_coin", pytest.param("large tree", marks=pytest.mark.slow)])
 def test_native_code_of_a_loaded_model_gives_the_same_bits_at_the_same_cost(tmp_path, name):
     model = made(name)
     eqs = [kane.formulate(m) for m in (model, through(tmp_path, model))]

@@ -1,7 +1,10 @@
 """Dependent speeds chosen near a state: NumPy, SciPy, multipliers and the embedding in numbers vouch for the graph."""
 
+from functools import cache
+
 import numpy as np
 import pytest
+from oracles.formulated import formulated
 from oracles.multipliers import accelerations
 from scipy.linalg import qr
 
@@ -25,13 +28,13 @@ GUESSES = {
 }
 
 
+@cache
 def both(name):
-    """Equations in numbers, the assembled state, and the equations near it."""
+    """Equations in numbers, the assembled state, and the equations near it; for all tests that only read them."""
     make, guess = GUESSES[name]
-    model = make()
-    equations = kane.formulate(model)
+    equations = formulated(make)
     state = kane.assemble(equations, **guess)
-    return equations, state, kane.formulate(model, near=state)
+    return equations, state, kane.formulate(equations.model, near=state)
 
 
 @pytest.mark.parametrize("name", GUESSES)
@@ -234,7 +237,7 @@ def disk_on_a_table_that_moves():
 @pytest.mark.parametrize("model", [library.whipple_bicycle, disk_on_a_table_that_moves])
 def test_rows_that_stand_for_others_where_speeds_are_eliminated_allow_the_same_motions(model):
     """In every state, on the constraints or off them: [A b] and [A' b'] have the same span."""
-    equations = kane.formulate(model())
+    equations = formulated(model)
     given = equations.constraints
     assert any(row.instead is not None for row in given)
     taken = [row.motion if row.instead is None else row.instead for row in given]

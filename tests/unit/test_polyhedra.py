@@ -228,7 +228,7 @@ def test_how_far_a_mesh_is_inside_its_hull_is_looked_for_at_corners_sides_and_wi
 @pytest.mark.parametrize(
     ("made", "inside"),
     [
-        (lambda: trimesh.creation.torus(0.1, 0.03), 0.03),
+        pytest.param(lambda: trimesh.creation.torus(0.1, 0.03), 0.03, marks=pytest.mark.slow),
         (lambda: trimesh.creation.annulus(0.1, 0.2, 0.05, sections=12), 0.025),
         (shell, 0.04),
     ],

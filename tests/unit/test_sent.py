@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from oracles.formulated import built
 
 import kane
 from kane import library
@@ -105,7 +106,7 @@ def test_a_copy_of_a_model_is_one_of_its_own():
 
 @pytest.mark.parametrize("name", ["four_bar", "rolling_coin", "whipple_bicycle"])
 def test_constrained_dynamics_are_the_same_to_the_last_bit(name):
-    dyn = kane.build(kane.formulate(getattr(library, name)()))
+    dyn = built(getattr(library, name))
     back = pickle.loads(pickle.dumps(dyn))
     random = np.random.default_rng(0)
     q, u = random.normal(size=(5, len(dyn.equations.q))), random.normal(size=(5, len(dyn.equations.u)))

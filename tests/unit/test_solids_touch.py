@@ -55,6 +55,7 @@ class Two:
         bodies = [m.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in "AB"]
         for body in bodies:
             m.connect(m.ground, body, kane.Free(body.name))
+        self.bare = kane.build(kane.formulate(m))  # poses need no contacts, which take ten seconds to compile
         made = [
             make(body.point(PLACES[body.name]), TURNS[body.name])
             for make, body in zip(KINDS[kind], bodies, strict=True)
@@ -64,7 +65,6 @@ class Two:
         self.equations = kane.formulate(m).with_intermittent_rows
         self.intermittents = self.equations.intermittents
         self.gaps = [c.numbers[0] for c in self.intermittents]
-        self.bare = kane.build(kane.formulate(m))
 
     def values(self, expressions, q, u=None):
         leaves = dict(zip(self.equations.q, q, strict=True)) | {self.equations.t: 0.0}

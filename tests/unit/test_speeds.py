@@ -52,7 +52,7 @@ MODELS = {
 # ---- the search -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x == "general 6R" else x for x in MODELS])
 def test_the_best_speeds_are_never_worse_than_the_joints_own(name):
     """The joints' own are declared like the others: sums are collected in the order of the nodes, which declaring alone
     may change by an operation."""

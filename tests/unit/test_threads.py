@@ -42,7 +42,9 @@ def derived(model):
     return program(kane.formulate(model), "forward").count()
 
 
-@pytest.mark.parametrize("make", [wrist, lambda: n_link_pendulum(2)], ids=["wrist", "pendulum"])
+@pytest.mark.parametrize(
+    "make", [wrist, pytest.param(lambda: n_link_pendulum(2), marks=pytest.mark.slow)], ids=["wrist", "pendulum"]
+)
 def test_the_best_speeds_and_the_equations_of_one_model_are_found_side_by_side(make):
     """KeyErrors and repeated numbers of nodes, in 13 of 88 tries, before scratches were of one thread."""
     table = [(row.names, row.operations) for row in kane.best_speeds(make()).table]
