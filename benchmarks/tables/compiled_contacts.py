@@ -15,7 +15,7 @@ from benchmarks.tables.many_contacts import blocks
 from benchmarks.timing import interleaved
 from kane.dynamics.compiled_modes import statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 
 TITLE = "Contacts: modes compiled ahead"
 COLUMNS = (

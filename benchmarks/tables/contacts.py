@@ -17,7 +17,7 @@ from benchmarks.mode import Mode
 from benchmarks.report import Table, nanoseconds
 from benchmarks.timing import interleaved
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import HELD, OPEN, SLIDING
 
 Array = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import HELD, OPEN, SLIDING
 from kane.native.contacts.quick import BLURRED, LEAST_BEGUN, SLOW
 from kane.native.memory.views import transition_at

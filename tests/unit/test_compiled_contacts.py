@@ -13,8 +13,8 @@ import kane
 from kane import ModelError
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.native.arrays import SETTLE
+from kane.native.constants import constants_of
 from kane.native.contacts.ahead import NONE
-from kane.native.contacts.constants import constants_of
 from kane.native.memory.views import compiled_mode_block_at
 from kane.simulation.mode_table import stage_in_force
 

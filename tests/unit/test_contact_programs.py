@@ -6,7 +6,7 @@ from oracles.contact_machine import ContactMachine, broken
 
 import kane
 from kane.native.batches import each_state
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import (
     ADOPTED,
     BOUNCED,

@@ -10,7 +10,7 @@ import pytest
 
 import kane
 from kane.native.arrays import AT_END, CLOCK, MODE, PASSED
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
 from kane.native.memory.fill import filled
 from kane.native.slip_directions import recall, remember

@@ -11,7 +11,7 @@ import kane
 from kane.analysis.certificate.contact_claims import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.errors import SimulationError
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import ADOPTED, HELD, OPEN, SLIDING
 from kane.native.contacts.impact import DONE, strike
 from kane.native.memory.views import impact_at, impact_size, transition_at

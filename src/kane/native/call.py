@@ -180,5 +180,6 @@ def integers_at(memory: Any, offset: Any, n: Any) -> Any:
 
 @native_instruction
 def integer_at(memory: Any, offset: Any) -> Any:
-    """A 64-bit integer, placed as by ``vector_at``; of an array with further axes the first one."""
-    return int(memory[..., offset : offset + 1].view("int64").flat[0])
+    """A 64-bit integer, placed as by ``vector_at``; of an array with further axes the first one, and zero of none."""
+    found = memory[..., offset : offset + 1].view("int64")
+    return int(found.flat[0]) if found.size else 0

@@ -26,12 +26,11 @@ from kane.native.call import (
     native_program,
     vector_at,
 )
+from kane.native.constants import lists_of, scratch_of
 from kane.native.header import AFRESH, CONSTRAINTS, UNCHOSEN, UNCONSTRAINED
 from kane.native.memory.views import (
     constraint_header_at,
-    constraint_lists_at,
     constraint_rows_at,
-    constraint_scratch_at,
     embedding_terms_at,
     factor_scratch_at,
     unconstrained_terms_at,
@@ -70,19 +69,6 @@ class Arrays(NamedTuple):
     e: Any
     z: Any
     udot: Any
-
-
-@native_inline
-def lists_of(stage: Any, head: Any) -> Any:
-    """Return the ConstraintLists behind a ConstraintHeader."""
-    return constraint_lists_at(stage, head.end, head.speeds, head.residuals, head.quaternions)
-
-
-@native_inline
-def scratch_of(head: Any, work: Any) -> Any:
-    """Return the ConstraintScratch of a model with this header."""
-    p, fronts, own = head.residuals, head.fronts, head.own_speeds
-    return constraint_scratch_at(work, head.work, head.rows, head.speeds, head.coordinates, p, fronts, own)
 
 
 @native_inline

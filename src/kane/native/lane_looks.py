@@ -6,8 +6,8 @@ from typing import Any
 
 from kane.native.arrays import AT_END, IDLE, SETTLE
 from kane.native.call import native_inline
+from kane.native.constants import constants_of
 from kane.native.contacts.ahead import goes_on, keeps_digits
-from kane.native.contacts.constants import constants_of
 from kane.native.modes import is_steady, land
 from kane.native.settled_lanes import (
     NONE,

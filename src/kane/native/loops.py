@@ -10,7 +10,8 @@ from typing import Any
 
 from kane.native.algebra import RANK_TOLERANCE, longest_column
 from kane.native.call import integers_at, native_inline, native_kernel, native_program, vector_at
-from kane.native.embedding import CONVERGED, ITERATIONS, arrays_of, call, scratch_of
+from kane.native.constants import scratch_of
+from kane.native.embedding import CONVERGED, ITERATIONS, arrays_of, call
 from kane.native.fronts import (
     PARENT,
     accelerations,

@@ -26,15 +26,8 @@ from kane.native.call import (
     native_program,
     vector_at,
 )
-from kane.native.embedding import (
-    arrays_of,
-    call,
-    conditioning,
-    correct_speeds,
-    find_rows,
-    load_columns,
-    scratch_of,
-)
+from kane.native.constants import scratch_of
+from kane.native.embedding import arrays_of, call, conditioning, correct_speeds, find_rows, load_columns
 from kane.native.header import AFRESH, CONFIGURATION, CONSTRAINTS, FIXED, KINEMATICS, OWN, UNCHOSEN
 from kane.native.loops import WORSE, choose_by_fronts, least_by_fronts
 from kane.native.memory.views import projected_state_at

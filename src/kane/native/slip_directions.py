@@ -15,7 +15,7 @@ from typing import Any
 
 from kane.native.arrays import AT_END, CLOCK, PASSED, SETTLE
 from kane.native.call import native_inline
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.memory.views import contact_state_at
 
 

@@ -14,9 +14,9 @@ from kane.dynamics.lane_modes import LaneModes
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import scheduled
+from kane.native.constants import ContactConstants
 from kane.native.contacts import programs
 from kane.native.contacts.ahead import NONE
-from kane.native.contacts.constants import ContactConstants
 from kane.native.contacts.header import SLIDING
 from kane.native.contacts.quick import response_scratch_of
 from kane.native.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW

@@ -27,9 +27,9 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.responses import Responses
+from kane.native.constants import constants_of, contact_scratch_of
 from kane.native.contacts import ahead, charted, passing
 from kane.native.contacts import programs as native
-from kane.native.contacts.constants import constants_of, contact_scratch_of
 from kane.native.contacts.excursion import change
 from kane.native.contacts.header import (
     ALWAYS,

@@ -17,7 +17,7 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
 from kane.native.batches import each_state
-from kane.native.embedding import scratch_of
+from kane.native.constants import scratch_of
 from kane.native.header import OWN, UNCHOSEN
 from kane.native.memory.constants import CONSTRAINT_HEADER
 from kane.native.memory.fill import NO_MEMORY, filled

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from kane.native.call import call_program, native_inline, native_program, vector_at
 from kane.native.choices import normalise
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import OPEN, SLIDING
 from kane.native.contacts.impulses import TOUCHING
 from kane.native.contacts.quick import AMPLIFIED, INDEPENDENT, response_scratch_of, slip_direction

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.call import call_program, native_inline, native_program, vector_at
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import ADOPTED, NONE, NOTHING
 from kane.native.header import CONSTRAINTS
 from kane.native.memory.views import chart_block_at, chart_block_size, constraint_header_at, transition_at

@@ -18,8 +18,8 @@ import math
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
+from kane.native.constants import contact_scratch_of
 from kane.native.contacts.complementarity import ADOPTABLE, share_of, solve_complementarity
-from kane.native.contacts.constants import contact_scratch_of
 from kane.native.contacts.header import (
     ADOPTED,
     COULOMB,

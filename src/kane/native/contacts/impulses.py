@@ -9,7 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.call import native_inline, native_kernel
-from kane.native.contacts.constants import contact_scratch_of
+from kane.native.constants import contact_scratch_of
 from kane.native.contacts.header import (
     ADOPTED,
     CONTRADICTED,

@@ -22,7 +22,7 @@ from kane.native.algebra import (
     to_q,
 )
 from kane.native.call import call_program, native_inline, native_kernel, vector_at
-from kane.native.contacts.constants import constants_of, contact_scratch_of
+from kane.native.constants import constants_of, contact_scratch_of
 from kane.native.contacts.forces import direction, find_forces, find_responses, name_rows, rub
 from kane.native.contacts.header import (
     COULOMB,

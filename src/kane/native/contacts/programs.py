@@ -10,7 +10,7 @@ from typing import Any
 
 from kane.native.algebra import factor, longest_column, smallest_pivot, solve_columns
 from kane.native.call import native_inline, native_kernel, native_program, vector_at
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import (
     FREE,
     GAPS,

@@ -12,7 +12,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.native.call import call_program, native_inline, native_kernel, vector_at
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import (
     ALWAYS,
     CAPACITIES,

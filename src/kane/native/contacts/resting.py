@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.call import native_inline, native_kernel
+from kane.native.constants import contact_scratch_of
 from kane.native.contacts.collisions import approaches
-from kane.native.contacts.constants import contact_scratch_of
 from kane.native.contacts.header import (
     HELD,
     NONE,

@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 from kane.native.call import call_program, native_inline, native_kernel, vector_at
+from kane.native.constants import scratch_of
 from kane.native.contacts.forces import direction, name_rows
 from kane.native.contacts.header import (
     FACTOR,
@@ -41,7 +42,7 @@ from kane.native.contacts.quick import (
     slips,
     solution_for,
 )
-from kane.native.embedding import call, find_rows, scratch_of
+from kane.native.embedding import call, find_rows
 from kane.native.header import CONFIGURATION, KINEMATICS, OWN
 from kane.native.memory.views import (
     projected_state_at,

@@ -12,7 +12,7 @@ from typing import Any
 
 from kane.native.arrays import RHS
 from kane.native.call import call_program, native_inline
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import HELD, NONE, OPEN, SLIDING
 from kane.native.haptics.factors import lower
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kane.native.memory import constants, outputs, scratch
-from kane.native.memory.declare import CONSTANT, DOUBLES, SIZES, MemoryArray, MemoryRegion
+from kane.native.memory.declare import CONSTANT, DOUBLES, SIZES, MemoryArray, MemoryRegion, Room
 
 VIEWS = Path(__file__).with_name("views.py")
 PAGE = Path(__file__).parents[4] / "docs/memory.md"
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kane.native.arrays import Indices, Matrix, Vector
 from kane.native.call import integer_at, integers_at, matrix_at, native_inline, vector_at
 
 # fmt: off
@@ -72,12 +73,12 @@ def _region_lines(region: MemoryRegion) -> Iterator[str]:
     yield f"class {region.name}(NamedTuple):"
     yield f'    """{region.meaning}"""'
     yield ""
-    integers = [f.name for f in region.fields if not isinstance(f, MemoryArray) or f.kind == CONSTANT]
-    for name in [*(f.name for f in region.fields), *(["whole"] if region.whole else []), "end"]:
-        yield f"    {name}: {'int' if name in integers or name == 'end' else 'Any'}"
+    yield from (f"    {field.name}: {_type(field)}" for field in region.fields)
+    yield from (["    whole: Vector"] if region.whole else [])
+    yield "    end: int"
     arguments = ["memory: Any,", "start: Any,", *(f"{size}: Any," for size in region.sizes)]
     yield from ("", "", "@native_inline")
-    yield from _filled(f"def {region.function}_at(", arguments, ") -> Any:")
+    yield from _filled(f"def {region.function}_at(", arguments, f") -> {region.name}:")
     yield f'    """Return the {region.name} that begins ``start`` doubles after the start of ``memory``."""'
     place, values = "start", []
     for k, field in enumerate(region.fields):
@@ -88,7 +89,7 @@ def _region_lines(region: MemoryRegion) -> Iterator[str]:
         values.append(f"vector_at(memory, start, {place} - start)")
     yield from _filled(f"    return {region.name}(", [f"{value}," for value in [*values, place]], ")")
     given = ", ".join(f"{size}: Any" for size in region.sizes)
-    yield from ("", "", "@native_inline", f"def {region.function}_size({given}) -> Any:")
+    yield from ("", "", "@native_inline", f"def {region.function}_size({given}) -> int:")
     yield f'    """Return the number of doubles of {region.name}."""'
     yield from _filled("    return (", " + ".join(field.length for field in region.fields).split(" "), ")")
 
@@ -108,6 +109,14 @@ def _filled(begin: str, words: list[str], end: str) -> Iterator[str]:
         line += f" {word}"
     yield line
     yield f"    {end}" if begin.startswith(" ") else end
+
+
+def _type(field: MemoryArray | Room) -> str:
+    if not isinstance(field, MemoryArray) or field.kind == CONSTANT:
+        return "int"
+    if len(field.shape) == 2:
+        return "Matrix"
+    return "Vector" if field.kind == DOUBLES else "Indices"
 
 
 def _value(field: object, place: str) -> str:

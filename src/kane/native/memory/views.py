@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kane.native.arrays import Indices, Matrix, Vector
 from kane.native.call import integer_at, integers_at, matrix_at, native_inline, vector_at
 
 # fmt: off
@@ -15,14 +16,14 @@ from kane.native.call import integer_at, integers_at, matrix_at, native_inline, 
 class ConstraintRows(NamedTuple):
     """Outputs of the program "constraints"."""
 
-    A: Any
-    motion: Any
-    whole: Any
+    A: Matrix
+    motion: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def constraint_rows_at(memory: Any, start: Any, m: Any, n: Any) -> Any:
+def constraint_rows_at(memory: Any, start: Any, m: Any, n: Any) -> ConstraintRows:
     """Return the ConstraintRows that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + m * n
     p2 = p1 + m
@@ -32,7 +33,7 @@ def constraint_rows_at(memory: Any, start: Any, m: Any, n: Any) -> Any:
 
 
 @native_inline
-def constraint_rows_size(m: Any, n: Any) -> Any:
+def constraint_rows_size(m: Any, n: Any) -> int:
     """Return the number of doubles of ConstraintRows."""
     return (m * n + m)
 
@@ -40,16 +41,16 @@ def constraint_rows_size(m: Any, n: Any) -> Any:
 class UnconstrainedTerms(NamedTuple):
     """Outputs of the program "unconstrained": M udot + h = A^T lambda, A udot + remainder = 0."""
 
-    M: Any
-    h: Any
-    remainder: Any
-    rates: Any
-    whole: Any
+    M: Vector
+    h: Vector
+    remainder: Vector
+    rates: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def unconstrained_terms_at(memory: Any, start: Any, m: Any, n: Any, nq: Any) -> Any:
+def unconstrained_terms_at(memory: Any, start: Any, m: Any, n: Any, nq: Any) -> UnconstrainedTerms:
     """Return the UnconstrainedTerms that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (n * (n + 1) // 2)
     p2 = p1 + n
@@ -62,7 +63,7 @@ def unconstrained_terms_at(memory: Any, start: Any, m: Any, n: Any, nq: Any) -> 
 
 
 @native_inline
-def unconstrained_terms_size(m: Any, n: Any, nq: Any) -> Any:
+def unconstrained_terms_size(m: Any, n: Any, nq: Any) -> int:
     """Return the number of doubles of UnconstrainedTerms."""
     return ((n * (n + 1) // 2) + n + m + nq)
 
@@ -70,16 +71,16 @@ def unconstrained_terms_size(m: Any, n: Any, nq: Any) -> Any:
 class EmbeddingTerms(NamedTuple):
     """Outputs of the program "embedding": u = R u + e, udot = R udot + e_t."""
 
-    conditioning: Any
-    independent: Any
-    u: Any
-    e_t: Any
-    R: Any
+    conditioning: Vector
+    independent: Vector
+    u: Vector
+    e_t: Vector
+    R: Matrix
     end: int
 
 
 @native_inline
-def embedding_terms_at(memory: Any, start: Any, n: Any) -> Any:
+def embedding_terms_at(memory: Any, start: Any, n: Any) -> EmbeddingTerms:
     """Return the EmbeddingTerms that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + n
@@ -93,7 +94,7 @@ def embedding_terms_at(memory: Any, start: Any, n: Any) -> Any:
 
 
 @native_inline
-def embedding_terms_size(n: Any) -> Any:
+def embedding_terms_size(n: Any) -> int:
     """Return the number of doubles of EmbeddingTerms."""
     return (1 + n + n + n + n * n)
 
@@ -101,17 +102,17 @@ def embedding_terms_size(n: Any) -> Any:
 class ProjectedState(NamedTuple):
     """Outputs of the program "settle"."""
 
-    q: Any
-    u: Any
-    configuration: Any
-    motion: Any
-    conditioning: Any
-    whole: Any
+    q: Vector
+    u: Vector
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def projected_state_at(memory: Any, start: Any, n: Any, nq: Any) -> Any:
+def projected_state_at(memory: Any, start: Any, n: Any, nq: Any) -> ProjectedState:
     """Return the ProjectedState that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + nq
     p2 = p1 + n
@@ -125,7 +126,7 @@ def projected_state_at(memory: Any, start: Any, n: Any, nq: Any) -> Any:
 
 
 @native_inline
-def projected_state_size(n: Any, nq: Any) -> Any:
+def projected_state_size(n: Any, nq: Any) -> int:
     """Return the number of doubles of ProjectedState."""
     return (nq + n + 1 + 1 + 1)
 
@@ -133,18 +134,18 @@ def projected_state_size(n: Any, nq: Any) -> Any:
 class GapTerms(NamedTuple):
     """Outputs of the program "gaps"."""
 
-    gap: Any
-    on: Any
-    off: Any
-    static: Any
-    kinetic: Any
-    restitution: Any
-    whole: Any
+    gap: Vector
+    on: Vector
+    off: Vector
+    static: Vector
+    kinetic: Vector
+    restitution: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def gap_terms_at(memory: Any, start: Any, nc: Any) -> Any:
+def gap_terms_at(memory: Any, start: Any, nc: Any) -> GapTerms:
     """Return the GapTerms that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + nc
     p2 = p1 + nc
@@ -159,7 +160,7 @@ def gap_terms_at(memory: Any, start: Any, nc: Any) -> Any:
 
 
 @native_inline
-def gap_terms_size(nc: Any) -> Any:
+def gap_terms_size(nc: Any) -> int:
     """Return the number of doubles of GapTerms."""
     return (nc + nc + nc + nc + nc + nc)
 
@@ -167,20 +168,20 @@ def gap_terms_size(nc: Any) -> Any:
 class Transition(NamedTuple):
     """Outputs of the program "change": the state and the mode after a transition."""
 
-    q: Any
-    u: Any
-    status: Any
-    cause: Any
-    kind: Any
-    energy_lost: Any
-    impulses: Any
-    directions: Any
-    statuses: Any
+    q: Vector
+    u: Vector
+    status: Vector
+    cause: Vector
+    kind: Vector
+    energy_lost: Vector
+    impulses: Vector
+    directions: Matrix
+    statuses: Vector
     end: int
 
 
 @native_inline
-def transition_at(memory: Any, start: Any, nc: Any, m: Any, n: Any, nq: Any) -> Any:
+def transition_at(memory: Any, start: Any, nc: Any, m: Any, n: Any, nq: Any) -> Transition:
     """Return the Transition that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + nq
     p2 = p1 + n
@@ -199,7 +200,7 @@ def transition_at(memory: Any, start: Any, nc: Any, m: Any, n: Any, nq: Any) -> 
 
 
 @native_inline
-def transition_size(nc: Any, m: Any, n: Any, nq: Any) -> Any:
+def transition_size(nc: Any, m: Any, n: Any, nq: Any) -> int:
     """Return the number of doubles of Transition."""
     return (nq + n + 1 + 1 + 1 + 1 + m + nc * 2 + nc)
 
@@ -207,21 +208,21 @@ def transition_size(nc: Any, m: Any, n: Any, nq: Any) -> Any:
 class FactorTerms(NamedTuple):
     """Outputs of the program "factor", M = L^T D L, and what programs of rows and solutions read behind them."""
 
-    L: Any
-    inverse: Any
-    scaled: Any
-    z: Any
-    rates: Any
-    common: Any
-    along: Any
-    records: Any
-    friction: Any
-    whole: Any
+    L: Vector
+    inverse: Vector
+    scaled: Vector
+    z: Vector
+    rates: Vector
+    common: Vector
+    along: Vector
+    records: Vector
+    friction: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def factor_terms_at(memory: Any, start: Any, n: Any, nq: Any, entries: Any, shared: Any, room: Any) -> Any:
+def factor_terms_at(memory: Any, start: Any, n: Any, nq: Any, entries: Any, shared: Any, room: Any) -> FactorTerms:
     """Return the FactorTerms that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + entries
     p2 = p1 + n
@@ -240,7 +241,7 @@ def factor_terms_at(memory: Any, start: Any, n: Any, nq: Any, entries: Any, shar
 
 
 @native_inline
-def factor_terms_size(n: Any, nq: Any, entries: Any, shared: Any, room: Any) -> Any:
+def factor_terms_size(n: Any, nq: Any, entries: Any, shared: Any, room: Any) -> int:
     """Return the number of doubles of FactorTerms."""
     return (entries + n + n + n + nq + shared + 3 + room + (n + 3))
 
@@ -248,15 +249,15 @@ def factor_terms_size(n: Any, nq: Any, entries: Any, shared: Any, room: Any) -> 
 class RecordTail(NamedTuple):
     """The end of the record of a row."""
 
-    b: Any
-    square: Any
-    reach: Any
-    remainder: Any
+    b: Vector
+    square: Vector
+    reach: Vector
+    remainder: Vector
     end: int
 
 
 @native_inline
-def record_tail_at(memory: Any, start: Any) -> Any:
+def record_tail_at(memory: Any, start: Any) -> RecordTail:
     """Return the RecordTail that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + 1
@@ -268,7 +269,7 @@ def record_tail_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def record_tail_size() -> Any:
+def record_tail_size() -> int:
     """Return the number of doubles of RecordTail."""
     return (1 + 1 + 1 + 1)
 
@@ -276,17 +277,17 @@ def record_tail_size() -> Any:
 class RowRecord(NamedTuple):
     """Record of a row a with L^-1: the program of its rows writes it."""
 
-    y: Any
-    w: Any
-    b: Any
-    square: Any
-    reach: Any
-    remainder: Any
+    y: Vector
+    w: Vector
+    b: Vector
+    square: Vector
+    reach: Vector
+    remainder: Vector
     end: int
 
 
 @native_inline
-def row_record_at(memory: Any, start: Any, columns: Any) -> Any:
+def row_record_at(memory: Any, start: Any, columns: Any) -> RowRecord:
     """Return the RowRecord that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + columns
     p2 = p1 + columns
@@ -301,7 +302,7 @@ def row_record_at(memory: Any, start: Any, columns: Any) -> Any:
 
 
 @native_inline
-def row_record_size(columns: Any) -> Any:
+def row_record_size(columns: Any) -> int:
     """Return the number of doubles of RowRecord."""
     return (columns + columns + 1 + 1 + 1 + 1)
 
@@ -309,17 +310,17 @@ def row_record_size(columns: Any) -> Any:
 class SolutionTerms(NamedTuple):
     """Outputs of a compiled solution for at most m rows."""
 
-    udot: Any
-    force: Any
-    good: Any
-    pivot: Any
-    left: Any
-    whole: Any
+    udot: Vector
+    force: Vector
+    good: Vector
+    pivot: Vector
+    left: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def solution_terms_at(memory: Any, start: Any, m: Any, n: Any) -> Any:
+def solution_terms_at(memory: Any, start: Any, m: Any, n: Any) -> SolutionTerms:
     """Return the SolutionTerms that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + n
     p2 = p1 + m
@@ -333,7 +334,7 @@ def solution_terms_at(memory: Any, start: Any, m: Any, n: Any) -> Any:
 
 
 @native_inline
-def solution_terms_size(m: Any, n: Any) -> Any:
+def solution_terms_size(m: Any, n: Any) -> int:
     """Return the number of doubles of SolutionTerms."""
     return (n + m + 1 + m + m)
 
@@ -341,16 +342,16 @@ def solution_terms_size(m: Any, n: Any) -> Any:
 class ModeGuards(NamedTuple):
     """Outputs of the guards of a compiled mode."""
 
-    guards: Any
-    slopes: Any
-    digits: Any
-    forces: Any
-    whole: Any
+    guards: Vector
+    slopes: Vector
+    digits: Vector
+    forces: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def mode_guards_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any) -> Any:
+def mode_guards_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any) -> ModeGuards:
     """Return the ModeGuards that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (2 * nc)
     p2 = p1 + (nq + n)
@@ -363,7 +364,7 @@ def mode_guards_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any) ->
 
 
 @native_inline
-def mode_guards_size(m: Any, n: Any, nq: Any, nc: Any) -> Any:
+def mode_guards_size(m: Any, n: Any, nq: Any, nc: Any) -> int:
     """Return the number of doubles of ModeGuards."""
     return ((2 * nc) + (nq + n) + 3 + m)
 
@@ -371,13 +372,13 @@ def mode_guards_size(m: Any, n: Any, nq: Any, nc: Any) -> Any:
 class ModeResiduals(NamedTuple):
     """Outputs of the residuals of a compiled mode."""
 
-    configuration: Any
-    motion: Any
+    configuration: Vector
+    motion: Vector
     end: int
 
 
 @native_inline
-def mode_residuals_at(memory: Any, start: Any) -> Any:
+def mode_residuals_at(memory: Any, start: Any) -> ModeResiduals:
     """Return the ModeResiduals that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + 1
@@ -385,7 +386,7 @@ def mode_residuals_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def mode_residuals_size() -> Any:
+def mode_residuals_size() -> int:
     """Return the number of doubles of ModeResiduals."""
     return (1 + 1)
 
@@ -393,13 +394,13 @@ def mode_residuals_size() -> Any:
 class ModeStep(NamedTuple):
     """Outputs of a Newton step of a compiled mode."""
 
-    dependence: Any
-    q: Any
+    dependence: Vector
+    q: Vector
     end: int
 
 
 @native_inline
-def mode_step_at(memory: Any, start: Any, nq: Any) -> Any:
+def mode_step_at(memory: Any, start: Any, nq: Any) -> ModeStep:
     """Return the ModeStep that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + nq
@@ -407,7 +408,7 @@ def mode_step_at(memory: Any, start: Any, nq: Any) -> Any:
 
 
 @native_inline
-def mode_step_size(nq: Any) -> Any:
+def mode_step_size(nq: Any) -> int:
     """Return the number of doubles of ModeStep."""
     return (1 + nq)
 
@@ -415,14 +416,14 @@ def mode_step_size(nq: Any) -> Any:
 class ModeProjected(NamedTuple):
     """Outputs of the projection of a compiled mode."""
 
-    dependence: Any
-    u: Any
-    slips: Any
+    dependence: Vector
+    u: Vector
+    slips: Matrix
     end: int
 
 
 @native_inline
-def mode_projected_at(memory: Any, start: Any, n: Any, nc: Any) -> Any:
+def mode_projected_at(memory: Any, start: Any, n: Any, nc: Any) -> ModeProjected:
     """Return the ModeProjected that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + n
@@ -431,7 +432,7 @@ def mode_projected_at(memory: Any, start: Any, n: Any, nc: Any) -> Any:
 
 
 @native_inline
-def mode_projected_size(n: Any, nc: Any) -> Any:
+def mode_projected_size(n: Any, nc: Any) -> int:
     """Return the number of doubles of ModeProjected."""
     return (1 + n + nc * 2)
 
@@ -439,8 +440,8 @@ def mode_projected_size(n: Any, nc: Any) -> Any:
 class ConstraintHeader(NamedTuple):
     """The beginning of the constants of native functions of constraints."""
 
-    addresses: Any
-    places: Any
+    addresses: Indices
+    places: Indices
     mode: int
     linear: int
     rows: int
@@ -449,14 +450,14 @@ class ConstraintHeader(NamedTuple):
     residuals: int
     quaternions: int
     own_speeds: int
-    rank: Any
+    rank: Indices
     work: int
     fronts: int
     end: int
 
 
 @native_inline
-def constraint_header_at(memory: Any, start: Any) -> Any:
+def constraint_header_at(memory: Any, start: Any) -> ConstraintHeader:
     """Return the ConstraintHeader that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 5
     p2 = p1 + 5
@@ -480,7 +481,7 @@ def constraint_header_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def constraint_header_size() -> Any:
+def constraint_header_size() -> int:
     """Return the number of doubles of ConstraintHeader."""
     return (5 + 5 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
 
@@ -492,8 +493,8 @@ class SelectionHeader(NamedTuple):
     settle: int
     numeric: int
     selections: int
-    chosen: Any
-    unused: Any
+    chosen: Indices
+    unused: Indices
     mode: int
     linear: int
     rows: int
@@ -502,14 +503,14 @@ class SelectionHeader(NamedTuple):
     residuals: int
     quaternions: int
     own_speeds: int
-    rank: Any
+    rank: Indices
     work: int
     fronts: int
     end: int
 
 
 @native_inline
-def selection_header_at(memory: Any, start: Any) -> Any:
+def selection_header_at(memory: Any, start: Any) -> SelectionHeader:
     """Return the SelectionHeader that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + 1
@@ -538,7 +539,7 @@ def selection_header_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def selection_header_size() -> Any:
+def selection_header_size() -> int:
     """Return the number of doubles of SelectionHeader."""
     return (1 + 1 + 1 + 1 + 1 + 5 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
 
@@ -546,15 +547,15 @@ def selection_header_size() -> Any:
 class SelectionRow(NamedTuple):
     """One compiled speed selection."""
 
-    addresses: Any
-    places: Any
+    addresses: Indices
+    places: Indices
     dependent: int
-    mask: Any
+    mask: Indices
     end: int
 
 
 @native_inline
-def selection_row_at(memory: Any, start: Any, n: Any) -> Any:
+def selection_row_at(memory: Any, start: Any, n: Any) -> SelectionRow:
     """Return the SelectionRow that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 3
     p2 = p1 + 3
@@ -567,7 +568,7 @@ def selection_row_at(memory: Any, start: Any, n: Any) -> Any:
 
 
 @native_inline
-def selection_row_size(n: Any) -> Any:
+def selection_row_size(n: Any) -> int:
     """Return the number of doubles of SelectionRow."""
     return (3 + 3 + 1 + n)
 
@@ -575,14 +576,14 @@ def selection_row_size(n: Any) -> Any:
 class ConstraintLists(NamedTuple):
     """Lists behind a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows."""
 
-    order: Any
-    rows_of_residuals: Any
-    quaternions: Any
+    order: Indices
+    rows_of_residuals: Indices
+    quaternions: Indices
     end: int
 
 
 @native_inline
-def constraint_lists_at(memory: Any, start: Any, n: Any, p: Any, quaternions: Any) -> Any:
+def constraint_lists_at(memory: Any, start: Any, n: Any, p: Any, quaternions: Any) -> ConstraintLists:
     """Return the ConstraintLists that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + n
     p2 = p1 + p
@@ -593,7 +594,7 @@ def constraint_lists_at(memory: Any, start: Any, n: Any, p: Any, quaternions: An
 
 
 @native_inline
-def constraint_lists_size(n: Any, p: Any, quaternions: Any) -> Any:
+def constraint_lists_size(n: Any, p: Any, quaternions: Any) -> int:
     """Return the number of doubles of ConstraintLists."""
     return (n + p + quaternions)
 
@@ -601,8 +602,8 @@ def constraint_lists_size(n: Any, p: Any, quaternions: Any) -> Any:
 class ContactBlock(NamedTuple):
     """Programs and sizes of intermittent constraints."""
 
-    addresses: Any
-    places: Any
+    addresses: Indices
+    places: Indices
     constraints: int
     permanent: int
     closings: int
@@ -616,7 +617,7 @@ class ContactBlock(NamedTuple):
 
 
 @native_inline
-def contact_block_at(memory: Any, start: Any) -> Any:
+def contact_block_at(memory: Any, start: Any) -> ContactBlock:
     """Return the ContactBlock that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 12
     p2 = p1 + 12
@@ -637,7 +638,7 @@ def contact_block_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def contact_block_size() -> Any:
+def contact_block_size() -> int:
     """Return the number of doubles of ContactBlock."""
     return (12 + 12 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
 
@@ -645,30 +646,30 @@ def contact_block_size() -> Any:
 class ContactTable(NamedTuple):
     """Constants of each intermittent constraint."""
 
-    normal: Any
-    tangent: Any
-    tangents: Any
-    friction: Any
-    law: Any
-    bilateral: Any
-    timed: Any
-    ended: Any
-    answer: Any
-    answer_place: Any
-    holds: Any
-    holding: Any
-    slide: Any
-    slide_place: Any
-    width: Any
-    moves: Any
-    moves_place: Any
-    first_column: Any
-    last_column: Any
+    normal: Indices
+    tangent: Indices
+    tangents: Indices
+    friction: Indices
+    law: Indices
+    bilateral: Indices
+    timed: Indices
+    ended: Indices
+    answer: Indices
+    answer_place: Indices
+    holds: Indices
+    holding: Indices
+    slide: Indices
+    slide_place: Indices
+    width: Indices
+    moves: Indices
+    moves_place: Indices
+    first_column: Indices
+    last_column: Indices
     end: int
 
 
 @native_inline
-def contact_table_at(memory: Any, start: Any, nc: Any) -> Any:
+def contact_table_at(memory: Any, start: Any, nc: Any) -> ContactTable:
     """Return the ContactTable that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + nc
     p2 = p1 + nc
@@ -701,7 +702,7 @@ def contact_table_at(memory: Any, start: Any, nc: Any) -> Any:
 
 
 @native_inline
-def contact_table_size(nc: Any) -> Any:
+def contact_table_size(nc: Any) -> int:
     """Return the number of doubles of ContactTable."""
     return (nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc + nc)
 
@@ -709,16 +710,16 @@ def contact_table_size(nc: Any) -> Any:
 class ContactState(NamedTuple):
     """Status and slip of each intermittent constraint, which change in a run."""
 
-    status: Any
-    armed: Any
-    along: Any
-    begun: Any
-    whole: Any
+    status: Indices
+    armed: Indices
+    along: Matrix
+    begun: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def contact_state_at(memory: Any, start: Any, nc: Any) -> Any:
+def contact_state_at(memory: Any, start: Any, nc: Any) -> ContactState:
     """Return the ContactState that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + nc
     p2 = p1 + nc
@@ -731,7 +732,7 @@ def contact_state_at(memory: Any, start: Any, nc: Any) -> Any:
 
 
 @native_inline
-def contact_state_size(nc: Any) -> Any:
+def contact_state_size(nc: Any) -> int:
     """Return the number of doubles of ContactState."""
     return (nc + nc + nc * 2 + nc)
 
@@ -739,14 +740,14 @@ def contact_state_size(nc: Any) -> Any:
 class HeldResiduals(NamedTuple):
     """Residuals of the configuration of models with intermittent constraints."""
 
-    value: Any
-    found: Any
-    whole: Any
+    value: Vector
+    found: Vector
+    whole: Vector
     end: int
 
 
 @native_inline
-def held_residuals_at(memory: Any, start: Any, p: Any) -> Any:
+def held_residuals_at(memory: Any, start: Any, p: Any) -> HeldResiduals:
     """Return the HeldResiduals that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + p
     p2 = p1 + p
@@ -756,7 +757,7 @@ def held_residuals_at(memory: Any, start: Any, p: Any) -> Any:
 
 
 @native_inline
-def held_residuals_size(p: Any) -> Any:
+def held_residuals_size(p: Any) -> int:
     """Return the number of doubles of HeldResiduals."""
     return (p + p)
 
@@ -764,15 +765,15 @@ def held_residuals_size(p: Any) -> Any:
 class CompiledModeBlock(NamedTuple):
     """Modes that have compiled equations; rows of ``CompiledModeRow`` follow."""
 
-    numeric: Any
+    numeric: Indices
     modes: int
-    chosen: Any
+    chosen: Indices
     inputs: int
     end: int
 
 
 @native_inline
-def compiled_mode_block_at(memory: Any, start: Any) -> Any:
+def compiled_mode_block_at(memory: Any, start: Any) -> CompiledModeBlock:
     """Return the CompiledModeBlock that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 4
     p2 = p1 + 1
@@ -784,7 +785,7 @@ def compiled_mode_block_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def compiled_mode_block_size() -> Any:
+def compiled_mode_block_size() -> int:
     """Return the number of doubles of CompiledModeBlock."""
     return (4 + 1 + 1 + 1)
 
@@ -792,14 +793,14 @@ def compiled_mode_block_size() -> Any:
 class CompiledModeRow(NamedTuple):
     """One compiled mode."""
 
-    addresses: Any
-    places: Any
-    statuses: Any
+    addresses: Indices
+    places: Indices
+    statuses: Indices
     end: int
 
 
 @native_inline
-def compiled_mode_row_at(memory: Any, start: Any, nc: Any) -> Any:
+def compiled_mode_row_at(memory: Any, start: Any, nc: Any) -> CompiledModeRow:
     """Return the CompiledModeRow that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 5
     p2 = p1 + 5
@@ -808,7 +809,7 @@ def compiled_mode_row_at(memory: Any, start: Any, nc: Any) -> Any:
 
 
 @native_inline
-def compiled_mode_row_size(nc: Any) -> Any:
+def compiled_mode_row_size(nc: Any) -> int:
     """Return the number of doubles of CompiledModeRow."""
     return (5 + 5 + nc)
 
@@ -818,15 +819,15 @@ class ChartBlock(NamedTuple):
 
     guards: int
     change: int
-    addresses: Any
-    places: Any
+    addresses: Indices
+    places: Indices
     charts: int
     key: int
     end: int
 
 
 @native_inline
-def chart_block_at(memory: Any, start: Any) -> Any:
+def chart_block_at(memory: Any, start: Any) -> ChartBlock:
     """Return the ChartBlock that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + 1
@@ -841,7 +842,7 @@ def chart_block_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def chart_block_size() -> Any:
+def chart_block_size() -> int:
     """Return the number of doubles of ChartBlock."""
     return (1 + 1 + 2 + 2 + 1 + 1)
 
@@ -849,17 +850,17 @@ def chart_block_size() -> Any:
 class FactorScratch(NamedTuple):
     """A matrix (m, n) and its QR factors with column pivoting."""
 
-    A: Any
-    order: Any
-    diag: Any
-    beta: Any
-    norms: Any
-    w: Any
+    A: Matrix
+    order: Indices
+    diag: Vector
+    beta: Vector
+    norms: Matrix
+    w: Vector
     end: int
 
 
 @native_inline
-def factor_scratch_at(memory: Any, start: Any, m: Any, n: Any) -> Any:
+def factor_scratch_at(memory: Any, start: Any, m: Any, n: Any) -> FactorScratch:
     """Return the FactorScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + m * n
     p2 = p1 + n
@@ -874,7 +875,7 @@ def factor_scratch_at(memory: Any, start: Any, m: Any, n: Any) -> Any:
 
 
 @native_inline
-def factor_scratch_size(m: Any, n: Any) -> Any:
+def factor_scratch_size(m: Any, n: Any) -> int:
     """Return the number of doubles of FactorScratch."""
     return (m * n + n + n + n + 2 * n + n)
 
@@ -882,24 +883,24 @@ def factor_scratch_size(m: Any, n: Any) -> Any:
 class FrontScratch(NamedTuple):
     """What each front of closed loops works on."""
 
-    lists: Any
-    columns: Any
-    own: Any
-    rows: Any
-    pivots: Any
-    free: Any
-    first_column: Any
-    first_row: Any
-    next_column: Any
-    next_row: Any
-    candidates: Any
-    diag: Any
-    beta: Any
+    lists: Indices
+    columns: Indices
+    own: Indices
+    rows: Indices
+    pivots: Indices
+    free: Indices
+    first_column: Indices
+    first_row: Indices
+    next_column: Indices
+    next_row: Indices
+    candidates: Indices
+    diag: Vector
+    beta: Vector
     end: int
 
 
 @native_inline
-def front_scratch_at(memory: Any, start: Any, fronts: Any, m: Any, n: Any) -> Any:
+def front_scratch_at(memory: Any, start: Any, fronts: Any, m: Any, n: Any) -> FrontScratch:
     """Return the FrontScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (fronts * (m + n))
     p2 = p1 + fronts
@@ -924,7 +925,7 @@ def front_scratch_at(memory: Any, start: Any, fronts: Any, m: Any, n: Any) -> An
 
 
 @native_inline
-def front_scratch_size(fronts: Any, m: Any, n: Any) -> Any:
+def front_scratch_size(fronts: Any, m: Any, n: Any) -> int:
     """Return the number of doubles of FrontScratch."""
     return ((fronts * (m + n)) + fronts + fronts + fronts + fronts + fronts + fronts + fronts + n + m + n + n + n)
 
@@ -932,32 +933,34 @@ def front_scratch_size(fronts: Any, m: Any, n: Any) -> Any:
 class ConstraintScratch(NamedTuple):
     """Scratch memory of native functions of constraints."""
 
-    state: Any
+    state: Vector
     rows: int
     free: int
     factors: int
-    x: Any
-    M: Any
-    W: Any
-    reduced: Any
-    e: Any
-    z: Any
-    udot: Any
-    gram: Any
-    y: Any
-    diagonal: Any
-    residual: Any
-    s: Any
-    q: Any
-    slope: Any
-    own_state: Any
+    x: Vector
+    M: Matrix
+    W: Matrix
+    reduced: Matrix
+    e: Vector
+    z: Vector
+    udot: Vector
+    gram: Matrix
+    y: Vector
+    diagonal: Vector
+    residual: Vector
+    s: Vector
+    q: Vector
+    slope: Vector
+    own_state: Vector
     own_found: int
     front_lists: int
     end: int
 
 
 @native_inline
-def constraint_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: Any) -> Any:
+def constraint_scratch_at(
+        memory: Any, start: Any, m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: Any,
+) -> ConstraintScratch:
     """Return the ConstraintScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (1 + nq + n)
     p2 = p1 + constraint_rows_size(m, n)
@@ -990,7 +993,7 @@ def constraint_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, p: A
 
 
 @native_inline
-def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: Any) -> Any:
+def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: Any) -> int:
     """Return the number of doubles of ConstraintScratch."""
     return (
         (1 + nq + n) + constraint_rows_size(m, n) + unconstrained_terms_size(m, n, nq) + factor_scratch_size(m, n) + m +
@@ -1002,32 +1005,32 @@ def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: A
 class ReactionProblem(NamedTuple):
     """A problem of reactions: a = W f + b, Signorini's and Coulomb's laws; see ``complementarity``."""
 
-    W: Any
-    b: Any
-    f: Any
-    row: Any
-    pushes: Any
-    tangents: Any
-    bound: Any
-    least: Any
-    a: Any
-    rho: Any
-    K: Any
-    S: Any
-    x: Any
-    step: Any
-    shift: Any
-    best: Any
-    before: Any
-    inner: Any
-    place: Any
-    unknown: Any
-    pivots: Any
+    W: Matrix
+    b: Vector
+    f: Vector
+    row: Indices
+    pushes: Indices
+    tangents: Indices
+    bound: Vector
+    least: Vector
+    a: Vector
+    rho: Vector
+    K: Matrix
+    S: Matrix
+    x: Vector
+    step: Vector
+    shift: Vector
+    best: Vector
+    before: Vector
+    inner: Vector
+    place: Indices
+    unknown: Indices
+    pivots: Indices
     end: int
 
 
 @native_inline
-def reaction_problem_at(memory: Any, start: Any, m: Any, k: Any) -> Any:
+def reaction_problem_at(memory: Any, start: Any, m: Any, k: Any) -> ReactionProblem:
     """Return the ReactionProblem that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + m * m
     p2 = p1 + m
@@ -1061,7 +1064,7 @@ def reaction_problem_at(memory: Any, start: Any, m: Any, k: Any) -> Any:
 
 
 @native_inline
-def reaction_problem_size(m: Any, k: Any) -> Any:
+def reaction_problem_size(m: Any, k: Any) -> int:
     """Return the number of doubles of ReactionProblem."""
     return (m * m + m + m + k + k + k + k + k + m + m + m * m + m * m + m + m + m + m + m + m + m + m + m)
 
@@ -1069,15 +1072,15 @@ def reaction_problem_size(m: Any, k: Any) -> Any:
 class Struck(NamedTuple):
     """Contacts that are struck together."""
 
-    member: Any
-    before: Any
-    total: Any
-    squeezed: Any
+    member: Indices
+    before: Vector
+    total: Vector
+    squeezed: Vector
     end: int
 
 
 @native_inline
-def struck_at(memory: Any, start: Any, m: Any, k: Any) -> Any:
+def struck_at(memory: Any, start: Any, m: Any, k: Any) -> Struck:
     """Return the Struck that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + k
     p2 = p1 + m
@@ -1089,7 +1092,7 @@ def struck_at(memory: Any, start: Any, m: Any, k: Any) -> Any:
 
 
 @native_inline
-def struck_size(m: Any, k: Any) -> Any:
+def struck_size(m: Any, k: Any) -> int:
     """Return the number of doubles of Struck."""
     return (k + m + m + m)
 
@@ -1097,15 +1100,15 @@ def struck_size(m: Any, k: Any) -> Any:
 class SelectionScratch(NamedTuple):
     """Scratch memory of compiled speed selections, behind that of the programs."""
 
-    state: Any
-    found: Any
-    next: Any
-    follows: Any
+    state: Vector
+    found: Vector
+    next: Vector
+    follows: Vector
     end: int
 
 
 @native_inline
-def selection_scratch_at(memory: Any, start: Any, n: Any, nq: Any) -> Any:
+def selection_scratch_at(memory: Any, start: Any, n: Any, nq: Any) -> SelectionScratch:
     """Return the SelectionScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (1 + nq + n)
     p2 = p1 + (3 + nq + n)
@@ -1118,7 +1121,7 @@ def selection_scratch_at(memory: Any, start: Any, n: Any, nq: Any) -> Any:
 
 
 @native_inline
-def selection_scratch_size(n: Any, nq: Any) -> Any:
+def selection_scratch_size(n: Any, nq: Any) -> int:
     """Return the number of doubles of SelectionScratch."""
     return ((1 + nq + n) + (3 + nq + n) + (3 + nq + n) + (4 + nq + n))
 
@@ -1126,19 +1129,19 @@ def selection_scratch_size(n: Any, nq: Any) -> Any:
 class Impact(NamedTuple):
     """One impact at one contact; see ``impact``."""
 
-    G: Any
-    v: Any
-    p: Any
-    static: Any
-    kinetic: Any
-    end_velocity: Any
-    end_impulse: Any
-    series: Any
+    G: Matrix
+    v: Vector
+    p: Vector
+    static: Vector
+    kinetic: Vector
+    end_velocity: Vector
+    end_impulse: Vector
+    series: Matrix
     end: int
 
 
 @native_inline
-def impact_at(memory: Any, start: Any) -> Any:
+def impact_at(memory: Any, start: Any) -> Impact:
     """Return the Impact that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 3 * 3
     p2 = p1 + 3
@@ -1155,7 +1158,7 @@ def impact_at(memory: Any, start: Any) -> Any:
 
 
 @native_inline
-def impact_size() -> Any:
+def impact_size() -> int:
     """Return the number of doubles of Impact."""
     return (3 * 3 + 3 + 3 + 1 + 1 + 1 + 1 + 15 * 28)
 
@@ -1164,57 +1167,57 @@ class ContactScratch(NamedTuple):
     """Scratch memory of native functions of intermittent constraints, behind ConstraintScratch."""
 
     every: int
-    active: Any
-    counted: Any
+    active: Indices
+    counted: Indices
     gaps: int
-    forces: Any
-    F: Any
-    Y: Any
-    K: Any
-    N: Any
-    l: Any
-    h: Any
-    remainder: Any
-    udot: Any
-    J: Any
-    Z: Any
-    G: Any
-    v: Any
-    start: Any
-    impulse: Any
-    rounding: Any
-    left: Any
-    total: Any
-    before: Any
-    first: Any
+    forces: Vector
+    F: Matrix
+    Y: Matrix
+    K: Matrix
+    N: Vector
+    l: Vector
+    h: Vector
+    remainder: Vector
+    udot: Vector
+    J: Matrix
+    Z: Matrix
+    G: Matrix
+    v: Vector
+    start: Vector
+    impulse: Vector
+    rounding: Vector
+    left: Vector
+    total: Vector
+    before: Vector
+    first: Vector
     kept: int
-    undecided: Any
+    undecided: Indices
     impact: int
-    aimed: Any
-    angle: Any
-    turn: Any
-    step: Any
-    turns: Any
-    cause: Any
-    blamed: Any
-    halted: Any
-    jammed: Any
-    E: Any
-    B: Any
-    H: Any
-    path: Any
-    group: Any
-    island: Any
+    aimed: Indices
+    angle: Vector
+    turn: Vector
+    step: Vector
+    turns: Matrix
+    cause: Indices
+    blamed: Indices
+    halted: Indices
+    jammed: Indices
+    E: Matrix
+    B: Matrix
+    H: Matrix
+    path: Matrix
+    group: Indices
+    island: Indices
     struck: int
-    present: Any
-    lost: Any
-    response: Any
+    present: Vector
+    lost: Indices
+    response: Vector
     reactions: int
     end: int
 
 
 @native_inline
-def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Any:
+def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> ContactScratch:
     """Return the ContactScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + constraint_rows_size(m, n)
     p2 = p1 + m
@@ -1281,7 +1284,7 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Any:
 
 
 @native_inline
-def contact_scratch_size(m: Any, n: Any, nc: Any) -> Any:
+def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
     """Return the number of doubles of ContactScratch."""
     return (
         constraint_rows_size(m, n) + m + m + gap_terms_size(nc) + m + nc * n + nc * n + nc * nc + nc + m + n + m + n + m
@@ -1296,37 +1299,37 @@ class ResponseScratch(NamedTuple):
 
     given: int
     found: int
-    slip_left: Any
-    slip: Any
-    row: Any
-    S: Any
-    pivot: Any
-    b: Any
-    square: Any
-    reach: Any
-    owner: Any
-    group_place: Any
-    group_rows: Any
-    group_width: Any
-    group_constraint: Any
-    group_root: Any
-    group_next: Any
-    slot: Any
-    tail: Any
-    loose: Any
-    Y: Any
-    W: Any
-    number: Any
-    column: Any
-    mode: Any
-    velocity: Any
+    slip_left: Vector
+    slip: Matrix
+    row: Indices
+    S: Matrix
+    pivot: Vector
+    b: Vector
+    square: Vector
+    reach: Vector
+    owner: Indices
+    group_place: Indices
+    group_rows: Indices
+    group_width: Indices
+    group_constraint: Indices
+    group_root: Indices
+    group_next: Indices
+    slot: Indices
+    tail: Indices
+    loose: Indices
+    Y: Matrix
+    W: Matrix
+    number: Indices
+    column: Indices
+    mode: Indices
+    velocity: Matrix
     end: int
 
 
 @native_inline
 def response_scratch_at(
         memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, most: Any,
-) -> Any:
+) -> ResponseScratch:
     """Return the ResponseScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + factor_terms_size(n, nq, entries, shared, room)
     p2 = p1 + solution_terms_size(most + m, n)
@@ -1367,7 +1370,7 @@ def response_scratch_at(
 
 
 @native_inline
-def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, most: Any) -> Any:
+def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, most: Any) -> int:
     """Return the number of doubles of ResponseScratch."""
     return (
         factor_terms_size(n, nq, entries, shared, room) + solution_terms_size(most + m, n) + nc + nc * 2 + m + m * m + m
@@ -1379,15 +1382,15 @@ def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared
 class ModeScratch(NamedTuple):
     """Scratch memory of compiled modes, behind ResponseScratch."""
 
-    given: Any
+    given: Vector
     found: int
-    state: Any
-    before: Any
+    state: Vector
+    before: Vector
     end: int
 
 
 @native_inline
-def mode_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> Any:
+def mode_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> ModeScratch:
     """Return the ModeScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (inputs + 3 * nc)
     p2 = p1 + mode_guards_size(m, n, nq, nc)
@@ -1399,6 +1402,6 @@ def mode_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, i
 
 
 @native_inline
-def mode_scratch_size(m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> Any:
+def mode_scratch_size(m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> int:
     """Return the number of doubles of ModeScratch."""
     return ((inputs + 3 * nc) + mode_guards_size(m, n, nq, nc) + (1 + nq + n) + nq)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.contacts.contact_functions import ContactParts
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.quick import LEAST_BEGUN
 from kane.simulation.integrators.integrator import Integrator
 

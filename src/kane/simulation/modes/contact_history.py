@@ -14,7 +14,7 @@ from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.errors import SimulationError
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
 from kane.native.batches import each_state
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import (
     BOUNCED,
     DELETED,

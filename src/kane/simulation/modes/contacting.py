@@ -26,7 +26,7 @@ from kane.native.arrays import (
     StateEquation,
     Vector,
 )
-from kane.native.contacts.constants import constants_of
+from kane.native.constants import constants_of
 from kane.native.contacts.header import (
     BOUNCED,
     DELETED,

@@ -1,13 +1,14 @@
-"""The constants of a model with intermittent constraints, as views of the stage."""
+"""The constants and the scratch memory of models with constraints, as views."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from kane.native.call import native_inline
-from kane.native.embedding import lists_of, scratch_of
 from kane.native.memory.views import (
     constraint_header_at,
+    constraint_lists_at,
+    constraint_scratch_at,
     contact_block_at,
     contact_scratch_at,
     contact_state_at,
@@ -16,8 +17,21 @@ from kane.native.memory.views import (
 )
 
 
+@native_inline
+def lists_of(stage: Any, head: Any) -> Any:
+    """Return the ConstraintLists behind a ConstraintHeader."""
+    return constraint_lists_at(stage, head.end, head.speeds, head.residuals, head.quaternions)
+
+
+@native_inline
+def scratch_of(head: Any, work: Any) -> Any:
+    """Return the ConstraintScratch of a model with this header."""
+    p, fronts, own = head.residuals, head.fronts, head.own_speeds
+    return constraint_scratch_at(work, head.work, head.rows, head.speeds, head.coordinates, p, fronts, own)
+
+
 class ContactConstants(NamedTuple):
-    """Views of the stage.
+    """Views of the constants of a model with intermittent constraints.
 
     Attributes:
         head, lists: ConstraintHeader and ConstraintLists.
