@@ -134,7 +134,7 @@ def table(mode: Mode) -> Table:
             f"{what} {key}": one for key, d in _pair(dyn, fast) for what, one in _calls(d, run, scene.mode).items()
         }
         figures = interleaved(calls, batches=mode.batches)
-        cells = [nanoseconds(figures[f"{what} {key}"]) for what in ("rhs", "guards", "settle") for key in KEYS]
+        cells = [nanoseconds(figures[f"{what} {key}"]) for what in ("rhs", "guards", "project") for key in KEYS]
         runs = interleaved({key: _runs(d, how) for key, d in _pair(dyn, fast)}, batches=mode.batches)
         cells += [f"{1e3 * runs[key].median:.2f}" for key in KEYS]
         cells.append(result.ratio(name, "in numbers", runs["compiled"], runs["in numbers"]))
@@ -173,7 +173,7 @@ def _calls(dyn: kane.Dynamics, run: kane.Trajectory, mode: str) -> dict[str, Cal
     state = np.concatenate([[run.time[i]], run.q[i], run.u[i]])
     functions.project(state, inputs, stage)
     off = state + np.concatenate([[0.0], OFF * np.random.default_rng(0).normal(size=len(state) - 1)])
-    each = {"rhs": state, "guards": state, "settle": off}
+    each = {"rhs": state, "guards": state, "project": off}
     return {
         what: KaneLoop(getattr(functions, what), x[None], inputs[None], stage.copy()).run for what, x in each.items()
     }
