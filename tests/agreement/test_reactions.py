@@ -258,6 +258,13 @@ def test_what_is_no_sum_of_reactions_is_refused(terms, message):
         revealed.summed(a=terms)
 
 
+def test_reactions_of_a_model_that_is_not_formulated_are_refused():
+    with pytest.raises(
+        kane.ModelError, match=r"reveal_reactions takes Equations, which kane.formulate\(model\) returns"
+    ):
+        kane.reveal_reactions(four_bar(), "q1")
+
+
 def test_reactions_of_other_equations_are_refused(bar):
     with pytest.raises(kane.ModelError, match="belong to other equations"):
         kane.RevealedReactions(kane.build(kane.formulate(four_bar())), bar[1])

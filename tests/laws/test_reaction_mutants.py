@@ -108,6 +108,7 @@ TESTS = (
     *(partial(test_reactions.test_combinations_that_vanish_are_in_reduced_form, *p) for p in parameters_of(NULL_ROWS)),
     *(partial(REFUSED, *p) for p in parameters_of(REFUSED)),
     *(partial(NO_SUMS, *p) for p in parameters_of(NO_SUMS)),
+    test_reactions.test_reactions_of_a_model_that_is_not_formulated_are_refused,
     test_reactions.test_reactions_of_turns_are_torques,
     lambda: test_reaction_loads.test_a_rod_that_slides_with_coulomb_friction_moves_as_newton_and_euler_say(1.2, 0.3),
     test_reaction_loads.test_a_load_that_depends_on_what_redundant_constraints_share_is_refused,

@@ -27,11 +27,15 @@ PROGRAMS = {
 }
 
 
-def _view(kind: type) -> Callable[..., np.ndarray]:
-    def at(pointer: int | np.ndarray, offset: int, *lengths: int) -> np.ndarray:
-        pointer, size = _address(pointer) if isinstance(pointer, np.ndarray) else pointer, math.prod(map(int, lengths))
-        memory = (ctypes.c_double * max(size, 1)).from_address(pointer + 8 * int(offset))
-        return np.ndarray(tuple(int(n) for n in lengths), kind, memory)
+def _view(meaning: Callable[..., np.ndarray], kind: type) -> Callable[..., np.ndarray]:
+    """Return a function that makes views of pointers; of arrays the views are those that Python makes anyhow."""
+
+    def at(memory: int | np.ndarray, offset: int, *lengths: int) -> np.ndarray:
+        if isinstance(memory, np.ndarray):
+            return meaning(memory, offset, *lengths)
+        size = math.prod(map(int, lengths))
+        doubles = (ctypes.c_double * max(size, 1)).from_address(memory + 8 * int(offset))
+        return np.ndarray(tuple(map(int, lengths)), kind, doubles)
 
     return at
 
@@ -44,15 +48,24 @@ def _call_program(address: int, *arrays: np.ndarray) -> None:
     PROGRAM(int(address))(*map(_address, arrays))
 
 
+def _integer(meaning: Callable[..., int]) -> Callable[..., int]:
+    """Return a function that reads an integer at a pointer; of arrays it is the one that Python reads anyhow."""
+
+    def at(memory: int | np.ndarray, offset: int) -> int:
+        if isinstance(memory, np.ndarray):
+            return meaning(memory, offset)
+        return ctypes.c_int64.from_address(memory + 8 * int(offset)).value
+
+    return at
+
+
 @contextmanager
 def views() -> Iterator[None]:
     """Replace the native functions that make arrays of pointers by Python ones."""
     with ExitStack() as stack:
         for old, kind in ((call.vector_at, float), (call.matrix_at, float), (call.integers_at, np.int64)):
-            stack.enter_context(everywhere(old, _view(kind)))
-        stack.enter_context(
-            everywhere(call.integer_at, lambda memory, offset: int(_view(np.int64)(memory, offset, 1)[0]))
-        )
+            stack.enter_context(everywhere(old, _view(old, kind)))
+        stack.enter_context(everywhere(call.integer_at, _integer(call.integer_at)))
         yield
 
 

@@ -15,7 +15,7 @@ from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, list_names, shown, warn
 from kane.expression.number_arguments import require, words
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import require_program
@@ -71,6 +71,8 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
         programs: names of programs as in ``Dynamics.function``, such as "inverse" or "jacobian hand".
         target: compiler of the programs; ``LLVM()`` unless given.
 
+    Warns if the model has got bodies, loads, constraints or contacts after ``formulate``: the equations lack them.
+
     Raises:
         ModelError: ``equations`` did not come from ``formulate``, ``target`` has no method ``compile``, or there is no
             program of a given name.
@@ -84,12 +86,27 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
     names = words(programs, "programs", "programs")
     for name in names:
         require_program(equations, name)
+    _warn_of_later_declarations(equations)
     dyn = Dynamics(equations, compiler if type(given) is LLVM else partial(_derived_first, compiler))
     with ProgressBar(equations.name):
         _compile_for_runs(dyn)
         for name in names:
             dyn.function(name)
     return dyn
+
+
+def _warn_of_later_declarations(equations: Equations) -> None:
+    """Warn if the model that was formulated has got more bodies, loads, constraints or contacts since then."""
+    taken = equations.model
+    now, later = taken.ground.model, []
+    for kind in ("bodies", "connections", "loads", "constraints", "intermittents"):
+        added = getattr(now, kind)[len(getattr(taken, kind)) :]
+        later += [repr(getattr(x, "name", "")) if getattr(x, "name", "") else f"a {type(x).__name__}" for x in added]
+    if later:
+        warn(
+            f"the equations of {equations.name!r} lack {list_names(later)}, declared after kane.formulate(model); "
+            "formulate the model again"
+        )
 
 
 def _compile_for_runs(dyn: Dynamics) -> None:
