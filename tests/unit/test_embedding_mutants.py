@@ -73,7 +73,6 @@ EQUIVALENT = {
     "_make_reflector: 0.0 -> 1.0 (2)": "the reflector of a column of zeros is zero whatever its beta",
 }
 UNREAD = "programs are given where an array starts, and not its length"
-SAME_PLACES = "what is read stands at the same places"
 ONE_FRONT = "loops that make one front are not taken apart"
 SPEEDS = "coordinates do not depend on the speeds that are given"
 NOT_HELD = "no residual is held where all rows are in force"
@@ -81,12 +80,10 @@ EQUIVALENT_PROGRAMS = {
     "kane.native.embedding": {},
     "kane.native.settle": {
         "_direction: 0 -> 1": ONE_FRONT,
-        "settle_among: 0 -> 1 (4)": ONE_FRONT,
+        "settle_among: 0 -> 1 (7)": ONE_FRONT,
         "_correct_coordinates: 1000.0 -> 2000.0": "what counts as rounding, by measurement",
         "_correct_coordinates: 0.0 -> 1.0": "a step within rounding gains nothing when it is tried again either",
-        "_correct_by_own_speeds: settled_places(n, nq) -> settled_places(nq, n)": SAME_PLACES,
-        "_correct_by_own_speeds: 1 -> 2": UNREAD,
-        "_correct_by_own_speeds: 1 + nq + n -> 1 + nq (2)": SPEEDS,
+        "_correct_by_own_speeds: 1 + nq + n -> 1 + nq": SPEEDS,
         "_correct_by_own_speeds: 0.0 -> 1.0": SPEEDS,
         "_correct_by_own_speeds: 0 -> 1": UNREAD,
         "_correct_by_own_speeds: vector_at(rest, 0, 0) -> vector_at(0, rest, 0)": "no constraint depends on inputs",
@@ -94,10 +91,8 @@ EQUIVALENT_PROGRAMS = {
         "_correct_by_own_speeds: 0 -> 1 (3)": UNREAD,
         "_correct_by_own_speeds: 0 -> 1 (4)": "the end of its scratch is for a call that it does not make",
         "_correct_by_own_speeds: 0 -> 1 (5)": UNREAD,
-        "settle_among: settled_places(n, nq) -> settled_places(nq, n)": "speeds are kept where nothing else is",
-        "settle_among: constraint_places(a.f.A.shape[0], n) -> constraint_places(n, a.f.A.shape[0])": SAME_PLACES,
         "_serves: 0.0 -> 1.0 (2)": "entries up to two serve, and so does one",
-        "choose: 0 -> 1": "there are speeds; without rows the way through the factors ends at the same",
+        "choose: 0 -> 1 (2)": "there are speeds; without rows the way through the factors ends at the same",
         "settle: vector_at(work, 0, 0) -> vector_at(0, work, 0)": NOT_HELD,
         "settle: 0 -> 1": NOT_HELD,
         "settle: 0 -> 1 (2)": NOT_HELD,
