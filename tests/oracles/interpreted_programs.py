@@ -28,17 +28,20 @@ PROGRAMS = {
 
 
 def _view(meaning: Callable[..., np.ndarray], kind: type) -> Callable[..., np.ndarray]:
-    """Return a function that makes views of pointers and of vectors; batches keep the views that Python makes anyhow.
+    """Return a function that makes views of pointers; of arrays the views are those that Python makes anyhow.
 
-    A slice of a vector does not do: an empty one begins where the vector begins, and programs write behind empty views.
+    Empty views of vectors are an exception: an empty slice begins where its vector begins, but programs write behind
+    empty views.
     """
 
     def at(memory: int | np.ndarray, offset: int, *lengths: int) -> np.ndarray:
-        if isinstance(memory, np.ndarray) and memory.ndim > 1:
-            return meaning(memory, offset, *lengths)
-        start = _address(memory) if isinstance(memory, np.ndarray) else memory
+        if isinstance(memory, np.ndarray):
+            found = meaning(memory, offset, *lengths)
+            if found.size or memory.ndim > 1:
+                return found
+            memory = _address(memory)
         size = math.prod(map(int, lengths))
-        doubles = (ctypes.c_double * max(size, 1)).from_address(start + 8 * int(offset))
+        doubles = (ctypes.c_double * max(size, 1)).from_address(memory + 8 * int(offset))
         return np.ndarray(tuple(map(int, lengths)), kind, doubles)
 
     return at
