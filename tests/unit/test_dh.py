@@ -176,6 +176,7 @@ GOOD = dict(alpha=0.0, a=0.1, d=0.0, theta=0.0, mass=1.0)
         ([{"alpha": 0.0, "a": 1.0}], dict(convention="modified"), "lacks d, theta"),
         ([{**GOOD, "b": 1.0}], dict(convention="angeles"), "both b and d"),
         ([{**GOOD, "alpha": float("nan")}], dict(convention="modified"), "alpha in row 1"),
+        ([{**GOOD, "a": 10**400}], dict(convention="modified"), "a in row 1"),
         ([{**GOOD, "a": "1"}], dict(convention="modified"), "a in row 1"),
         ([{**GOOD, "mass": -1.0}], dict(convention="modified"), "link1"),
         ([{**GOOD, "inertia": (1.0, 5.0, 1.0)}], dict(convention="modified"), "link1"),

@@ -6,14 +6,13 @@ differ between conventions in meaning, sign and row. So a table is meaningless w
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from kane.errors import ModelError, shown
-from kane.expression.number_arguments import list_argument, text
+from kane.expression.number_arguments import list_argument, number, text
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 from kane.model.body import Body
@@ -113,17 +112,6 @@ def convention_of(given: str | DHConvention) -> DHConvention:
     raise ModelError(
         f"there is no Hartenberg-Denavit convention {shown(given)}; give one of {known}, or a kane.DHConvention"
     )
-
-
-def finite(value: object, what: str) -> float:
-    """Return a finite number; raise ModelError, which names ``what``, for other values."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or isinstance(value, (str, bool)):
-        raise ModelError(f"{what} is {shown(value)}; give a finite number")
-    return number
 
 
 @dataclass(frozen=True)
@@ -232,7 +220,7 @@ def _link(row: DHLink | Mapping[str, Any], i: int) -> DHLink:
     given = row if isinstance(row, DHLink) else _from_mapping(row, who)
     if given.joint not in DH_JOINTS:
         raise ModelError(f'the joint in {who} is {shown(given.joint)}; give "R" (revolute) or "P" (prismatic)')
-    numbers = {key: finite(getattr(given, key), f"{key} in {who}") for key in ("alpha", "a", "d", "theta", "mass")}
+    numbers = {key: number(getattr(given, key), f"{key} in {who}") for key in ("alpha", "a", "d", "theta", "mass")}
     return DHLink(**numbers, joint=given.joint, com=given.com, inertia=given.inertia)
 
 
