@@ -34,8 +34,8 @@ def remember(system: Any, clock: Any) -> None:
 def recall(system: Any, clock: Any, looks: Any) -> None:
     """Take back what the end of a step has changed that is not to stand.
 
-    The direction of a slip that is slower there than ``begun`` stays. Friction across such a slip is viscous, so that a
-    load that turns moves it further than it slips along, and with the old direction the next try would stop it.
+    The direction of a slip that is slower there than ``begun`` stays. Friction across this slip is viscous: a load that
+    turns moves the contact further across the slip than along it. With the old direction the next try would stop it.
 
     Args:
         system: a StateEquation.

@@ -103,7 +103,7 @@ class ContactParts(Parts):
         return head
 
     def _block(self, starts: Sequence[int], scratch: int) -> np.ndarray:
-        """Return all that lies behind the lists of the header, int64.
+        """Return the regions that follow the lists of the header, int64.
 
         Args:
             starts: where the constants of the programs called begin.

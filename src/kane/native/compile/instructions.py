@@ -63,9 +63,9 @@ def array_over(context: Any, builder: Any, kind: Any, data: Any, lengths: Any) -
 
 
 def _view(element: Any, dimensions: int, memory: Any) -> tuple[Any, Callable[..., Any]]:
-    """What emits an array over memory, from so many doubles after its start on; the lengths come after these two.
+    """Return the signature and the code generator of an intrinsic ``(memory, offset, *lengths)`` that makes an array.
 
-    An intrinsic and no function: those return no new arrays without numba's memory runtime.
+    It is an intrinsic because functions cannot return new arrays without numba's memory runtime.
 
     Args:
         element: type of the numbers.

@@ -1,14 +1,15 @@
-"""Modes of constraints that come and go with equations of their own, as native programs over the numeric ones' stage.
+"""Compiled modes of intermittent constraints: native programs that use the constants of the numeric programs.
 
-Where the statuses are those of a mode that is compiled, its programs take the place of those in ``programs``; else
-these are called, at the same stage. ``change`` is numeric always, and so is what becomes of a guard that is negative or
-no number: it is asked for again in numbers, so that these alone decide when a mode ends and what follows. What gives
-the guards says whether the compiled mode keeps its digits there; where it does not, the run goes on in numbers until a
-state is settled, where the mode is looked for again.
+If the statuses of the constraints are those of a compiled mode, its programs run; otherwise the programs of the module
+``programs`` run with the same constants. The program ``change`` is always numeric. A guard that is negative or NaN is
+evaluated again by the numeric program, so numeric programs alone decide when a mode ends and which mode follows.
 
-States are settled as in ``settling``, by the factor of M. Newton's method has that of each of its states.
+The guards of a compiled mode also check its rounding errors. If digits are lost, the run continues with the numeric
+programs until a state is settled. Then the compiled mode is searched for again.
 
-CompiledModeBlock and a CompiledModeRow for each mode lie behind HeldResiduals.
+States are settled as in ``settling``, with the factor of M. Newton's method factors M at each of its states.
+
+Memory: CompiledModeBlock and one CompiledModeRow per mode follow HeldResiduals.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ NONE = -1
 # Programs of a mode, in the order of their addresses in CompiledModeRow. The last three settle, and their addresses are
 # zero where that is left to numbers.
 OWN_RHS, OWN_GUARDS, OWN_MISSED, OWN_STEP, OWN_SETTLED = range(5)
-# Digits that guards have behind the slopes: the largest square of a row over its pivot; what forces make by themselves,
-# and what there is without them or with all.
+# Measures of lost digits, which follow the slopes in ModeGuards: the largest y^T D^-1 y of a row over its pivot; the
+# largest contribution of row forces to v; the largest magnitude in v and in D^-1 z. See formulation/contact_mode.py.
 DEPENDENCE, PUSHED, OTHERS, DIGITS = range(4)
 
 
@@ -155,12 +156,12 @@ def _find_forces(c: Any, state: Any, rest: Any, stage: Any, work: Any) -> bool:
 
 @native_inline
 def keeps_digits(found: Any, at: int, step: int) -> bool:
-    """Whether rows are independent, and no force has lost digits on what is very light beside the rest.
+    """Check whether the rows are independent and no force has lost digits, which happens on very light bodies.
 
     Args:
-        found: has DIGITS.
-        at: the place of the first.
-        step: from each to the next.
+        found: outputs with the measures of lost digits.
+        at: place of the first measure.
+        step: distance from each measure to the next.
     """
     pushed, others = found[at + PUSHED * step], found[at + OTHERS * step]
     return bool(INDEPENDENT * found[at + DEPENDENCE * step] < 1.0 and pushed <= AMPLIFIED * others)

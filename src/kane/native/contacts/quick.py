@@ -151,10 +151,11 @@ def rows_in_force(k: Any) -> Any:
 
 @native_kernel
 def slip_direction(of: Any, k: int, tangents: int, vx: float, vy: float) -> Any:
-    """The direction of slip of a sliding candidate of a ContactState with this slip velocity.
+    """Return the direction of slip of a sliding candidate of a ContactState with slip velocity (vx, vy).
 
-    Of one tangent the one it had, beyond the end of the slip too; of two that of the slip, see BEGUN. That of the slip
-    where there has been none yet, as in a stage whose statuses are set from outside.
+    A candidate with one tangent keeps its direction, also after the slip has ended. With two tangents the direction is
+    that of the slip velocity, whose part along the old direction counts at least as the speed ``begun``. A candidate
+    without an old direction, because a caller set its status, gets the direction of the slip velocity.
     """
     x, y = of.along[k, 0], of.along[k, 1]
     if tangents == 2:

@@ -95,7 +95,7 @@ TRANSITION = MemoryRegion(
 )
 FACTOR_TERMS = MemoryRegion(
     "FactorTerms",
-    'Outputs of the program "factor", M = L^T D L, and what programs of rows and solutions read behind them.',
+    'Outputs of the program "factor", M = L^T D L, followed by inputs of the programs of rows and solutions.',
     ("n", "nq", "entries", "shared", "room"),
     (
         real("L", ("entries",), "-", "factor", "entries of L below its diagonal that are not always zero, by rows"),

@@ -124,7 +124,7 @@ STRUCK = MemoryRegion(
 )
 SELECTION_SCRATCH = MemoryRegion(
     "SelectionScratch",
-    "Scratch memory of compiled speed selections, behind that of the programs.",
+    "Scratch memory of compiled speed selections; it follows the scratch memory of the programs.",
     ("n", "nq"),
     (
         real("state", ("1 + nq + n",), "SI", "choices", "[t, q, u]"),

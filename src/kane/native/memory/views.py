@@ -206,7 +206,7 @@ def transition_size(nc: Any, m: Any, n: Any, nq: Any) -> int:
 
 
 class FactorTerms(NamedTuple):
-    """Outputs of the program "factor", M = L^T D L, and what programs of rows and solutions read behind them."""
+    """Outputs of the program "factor", M = L^T D L, followed by inputs of the programs of rows and solutions."""
 
     L: Vector
     inverse: Vector
@@ -1098,7 +1098,7 @@ def struck_size(m: Any, k: Any) -> int:
 
 
 class SelectionScratch(NamedTuple):
-    """Scratch memory of compiled speed selections, behind that of the programs."""
+    """Scratch memory of compiled speed selections; it follows the scratch memory of the programs."""
 
     state: Vector
     found: Vector
