@@ -17,7 +17,6 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.errors import SimulationError
-from kane.formulation.parameter_bounds import given_parameters
 from kane.native.arrays import (
     ASIDE,
     CHANGE,
@@ -106,7 +105,7 @@ class InitialValueProblem:
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> InitialValueProblem:
         """Set up the problem from Dynamics, inputs, parameters and events."""
         layout = Layout.of(dyn.equations)
-        values = given_parameters(dyn.equations, parameters)
+        values = dyn.equations.parameter_bounds.given(parameters)
         require_inertia(dyn, values)
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
         rhs, input_program, laws = dyn.function("rhs"), None, {}
