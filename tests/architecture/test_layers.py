@@ -126,10 +126,10 @@ ROOMS = {
     "codegen": (("programs",), ("emit",), ("jit",)),
     "simulation": (
         ("exclusive_calls", "inputs", "integrator_state", "mode_table", "schedule", "state_layout"),
-        ("driver", "events", "integrators", "projection"),
+        ("events", "integrators", "projection"),
         ("mode_source", "monitors", "results"),
         ("follow", "initial_value_problem"),
-        ("modes",),
+        ("driver", "modes"),
         ("simulate", "stepper"),
     ),
     "haptics": (
