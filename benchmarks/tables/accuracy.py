@@ -21,6 +21,7 @@ from benchmarks.report import Table
 from benchmarks.robots import PANDA
 from benchmarks.states import layout
 from benchmarks.timing import Figure, interleaved
+from kane.simulation.driver import monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.schedule.course import free_course
 
@@ -166,7 +167,7 @@ def _ours(dynamics: kane.Dynamics, order: npt.NDArray[np.intp]) -> dict[str, Pro
     def loop(tolerance: float) -> Array:
         integration, advance = (
             problem.integration(course, begin),
-            problem.advance(kane.RK8(rtol=tolerance, atol=tolerance)),
+            monitored_advance(problem, kane.RK8(rtol=tolerance, atol=tolerance)),
         )
         while not integration.finished:
             advance(integration, RARELY)

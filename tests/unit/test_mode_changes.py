@@ -15,8 +15,10 @@ import kane
 from kane.codegen.programs.program import Program
 from kane.native import modes
 from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
-from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import Outcome
+from kane.simulation.monitors.failure import explain
 from kane.simulation.schedule.course import fixed_course, free_course
 
 G, HEIGHT, KEPT = 10.0, 1.0, 0.5
@@ -70,7 +72,7 @@ def course(method, posed, until=UNTIL):
 
 def ended(posed, method, until=UNTIL, x=(HEIGHT, 0.0)):
     integration = posed.integration(course(method, posed, until), np.array(x))
-    return integration, advance_to_end(integration, posed.advance(method), lambda fraction: None)
+    return integration, advance_to_end(integration, monitored_advance(posed, method), lambda fraction: None)
 
 
 def changes(integration):
@@ -151,7 +153,7 @@ def test_a_run_without_a_next_mode_says_so_and_keeps_what_it_has(dyn, method, op
     assert found is outcome
     assert np.isfinite(integration.states()).all()
     assert integration.store.counts[ROWS] >= 1
-    assert "cannot go on from t =" in str(posed.failure(integration, found))
+    assert "cannot go on from t =" in str(explain(integration, found))
 
 
 SLOWLY = [pytest.param(method, marks=pytest.mark.slow) for method in EXTERNAL]  # a step of theirs is one of Python
@@ -166,7 +168,7 @@ def test_bounces_without_end_are_an_error_with_the_time(dyn, method):
         return
     integration, found = ended(posed, method, until=2.0)
     assert found in (Outcome.STALLED, Outcome.ENDLESS)  # steps that got nowhere, or changes that left no time for them
-    assert re.search(r"from t = 1\.3416.*changes ever faster", str(posed.failure(integration, found)))
+    assert re.search(r"from t = 1\.3416.*changes ever faster", str(explain(integration, found)))
 
 
 def test_what_is_said_of_bounces_and_events_without_end_is_the_same_wherever_the_run_pauses(dyn):
@@ -176,7 +178,7 @@ def test_what_is_said_of_bounces_and_events_without_end_is_the_same_wherever_the
     def said(steps, events):
         posed = problem(dyn, events=events)
         integration = posed.integration(course(method, posed, 2.0), np.array([HEIGHT, 0.0]))
-        advance = posed.advance(method)
+        advance = monitored_advance(posed, method)
 
         def go_on():
             for _ in range(10**4):

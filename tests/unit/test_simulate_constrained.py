@@ -7,8 +7,9 @@ import pytest
 
 import kane
 from kane.native.arrays import FOUND
-from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import Outcome
 from kane.simulation.schedule.course import free_course
 
 INTEGRATORS = {
@@ -185,7 +186,7 @@ def test_looking_for_events_settles_no_state_until_one_is_near(model, dyn, start
     def integration(value):
         posed = InitialValueProblem.of(dyn, None, None, (kane.Event(crank - value, name="there"),))
         made = posed.integration(free_course(0.0, 1.0, 1, None), posed.initial_state(0.0, start["q"], start["u"]))
-        assert advance_to_end(made, posed.advance(method), lambda _: None) is Outcome.FINISHED
+        assert advance_to_end(made, monitored_advance(posed, method), lambda _: None) is Outcome.FINISHED
         return made
 
     far = integration(100.0)

@@ -11,7 +11,6 @@ from typing import Any
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument, words
 from kane.formulation.equations import Equations
-from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import named_vector
 
 
@@ -80,7 +79,7 @@ class Displayed(ABC):
             ],
         }
         driven = named_vector(inputs, [i.name for i in eqs.inputs], [eqs.defaults[i.name] for i in eqs.inputs], "input")
-        given = [_by_name(eqs.parameters, given_parameters(eqs, parameters)), _by_name(eqs.inputs, driven)]
+        given = [_by_name(eqs.parameters, eqs.parameter_bounds.given(parameters)), _by_name(eqs.inputs, driven)]
         acting = words(arrows, "arrows", "names of joints, constraints and loads")
         options: dict[str, Any] = {"parameters": given[0], "inputs": given[1], "arrows": acting, "extra": extra}
         return live_page(eqs, start=(0.0, x), sliders_asked=sliders, **options).save(path)

@@ -14,7 +14,6 @@ from kane.dynamics.inertia_left import require_inertia
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers
-from kane.formulation.parameter_bounds import given_parameters
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import index_of_name, named_vector
 from kane.native.arrays import Course, Trajectories
@@ -98,7 +97,7 @@ class Conditions:
             try:
                 x = layout.initial_state(self.q[i], self.u[i])
                 named_vector(self.row("inputs", i), layout.inputs, (), "input")
-                require_inertia(dyn, given_parameters(dyn.equations, self.row("parameters", i)))
+                require_inertia(dyn, dyn.equations.parameter_bounds.given(self.row("parameters", i)))
             except ModelError as error:
                 failures[i] = str(error)
             else:

@@ -13,10 +13,11 @@ import numpy as np
 from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
 from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
-from kane.simulation.driver import CHUNK_SECONDS, FAILURES, Outcome, advance_to_end
+from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import Outcome
 from kane.simulation.integrators.explicit import Adaptive
-from kane.simulation.monitors.failure import passages
+from kane.simulation.monitors.failure import explain, passages
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ class OneByOne:
             return
         try:
             integration = own.integration(course_of(self.course, found, i), found.starts[i])
-            outcome = advance_to_end(integration, own.advance(self.method), go_on)
+            outcome = advance_to_end(integration, monitored_advance(own, self.method), go_on)
             found.steps[i], found.rejected[i] = integration.store.counts[DONE], integration.store.counts[REJECTED]
             if outcome in FAILURES.values():
-                raise own.failure(integration, outcome)
+                raise explain(integration, outcome)
             if outcome is Outcome.INTERRUPTED:
                 return
             record = own.numbers(integration)

@@ -27,6 +27,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.integrators.slip_threshold import tolerate
 from kane.simulation.modes.set_up import set_up
+from kane.simulation.monitors.failure import explain
 from kane.simulation.monitors.penetration import refuse_starts
 from kane.simulation.monitors.run_progress import told
 from kane.simulation.schedule.course import Span, free_course, select_stops
@@ -109,7 +110,7 @@ def _run(posed: Posed, failures: dict[int, str], *, progress: Callable[[float], 
     trajectories = _trajectories(problem, conditions, course, failures)
     if projected is not None:
         projected.begin(course.start, trajectories)
-        tolerate(problem.project, trajectories.stages, method)
+        tolerate(problem.project, trajectories.stages, method.settings.get("atol", 0.0))
     complete = True
     if course.start != course.until and len(trajectories.order):
         complete = _carried(posed, (trajectories, projected), failures, progress)
@@ -218,15 +219,15 @@ def _reason(
     """Return why trajectory i did not finish, in the words of ``simulate``."""
     if trajectories.status[i] == WAITING:
         return "interrupted"
-    own, integration = _as_single_run(problem, conditions, course, trajectories, i)
-    return str(own.failure(integration, FAILURES[Status(trajectories.status[i])]))
+    run = _as_single_run(problem, conditions, course, trajectories, i)
+    return str(explain(run, FAILURES[Status(trajectories.status[i])]))
 
 
 def _as_single_run(
     problem: InitialValueProblem, conditions: Conditions, course: Course, trajectories: Trajectories, i: int
-) -> tuple[InitialValueProblem, IntegratorState]:
+) -> IntegratorState:
     """Return trajectory i as a single run, at the last state that it reached."""
     own = problem.of_values(conditions.row("parameters", i), conditions.row("inputs", i))
     integration = own.integration(course_of(course, trajectories, i), trajectories.last[i, 1:])
     integration.store.clock[TIME] = trajectories.last[i, 0]
-    return own, integration
+    return integration

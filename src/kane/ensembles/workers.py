@@ -33,6 +33,7 @@ from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
+from kane.simulation.monitors.failure import chattering
 from kane.simulation.monitors.stall_detection import FIRST_WINDOW_STEPS, WINDOW_STEPS, StallDetector
 
 # Trajectories that a thread takes at once: enough to make scheduling cheap, and few, so that all threads end together.
@@ -58,7 +59,7 @@ class Workers:
     method: Explicit
     trajectories: Trajectories
     own_stages: bool
-    single_run: Callable[[int], tuple[InitialValueProblem, IntegratorState]]
+    single_run: Callable[[int], IntegratorState]
     projected: ProjectedLanes | None = None
 
     def run(self, progress: Callable[[float], None]) -> bool:
@@ -131,8 +132,8 @@ class Workers:
             return True  # lanes do not know the contact mode; ``simulate`` repeats this trajectory and checks it
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
-        problem, integration = self.single_run(number)
-        return problem.chatters(integration)
+        run = self.single_run(number)
+        return chattering(run.problem, run) is not None
 
     def _single(self, stages: int) -> tuple[Any, ...]:
         """Return the StateEquation, tables, events, a Store for one state, and data of the lanes."""

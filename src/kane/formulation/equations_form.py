@@ -119,6 +119,7 @@ def _require_all(what: str, names: Sequence[Any], known: Mapping[str, float]) ->
 def _sent(equations: Equations) -> tuple[Any, ...]:
     """Return a pickle: the live model if it has not changed since, else the snapshot, and the settings as text."""
     live = equations.model.ground.model
+    assert isinstance(live, Model)
     snapshot = equations.model
     as_it_was = [described(m, model_writer(m, [])) for m in (live, snapshot)]
     text = json.dumps(settings(equations, model_writer(snapshot, [])))

@@ -19,7 +19,6 @@ from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.explicit_route import ExplicitRoute
-from kane.formulation.parameter_bounds import given_parameters
 from kane.formulation.reactions.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
@@ -164,7 +163,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         controllers={**_replaced(equations.controllers, forces), **forces},
     )
     if constants:
-        given_parameters(found, None)
+        found.parameter_bounds.given(None)
     found = with_reaction_loads(found, reactions) if reactions else found
     return found.of_whole_model() if equations.whole else found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.model.named_vector import named_vector
 from kane.model.requirements import NONNEGATIVE_INERTIA, NONNEGATIVE_MASS, REQUIRED, Requirement
-
-if TYPE_CHECKING:
-    from kane.formulation.equations import Equations
 
 
 class ParameterBounds:
@@ -35,9 +32,19 @@ class ParameterBounds:
         alone = [r for r in requirements if len(r.expressions) == 1 and r.expressions[0] in self._places]
         self._alone = [(self._places[r.expressions[0]], REQUIRED[r.kind].fails) for r in alone]
         self._composed = [r for r in requirements if r not in alone]
-        usual = np.array([defaults[leaf.name] for leaf in parameters])
+        self._defaults = [defaults[leaf.name] for leaf in parameters]
         masses = [r for r in requirements if r.kind in (NONNEGATIVE_MASS, NONNEGATIVE_INERTIA)]
-        self._masses = [r for r in masses if self._quantity(r, usual) > 0.0]
+        self._masses = [r for r in masses if self._quantity(r, np.array(self._defaults)) > 0.0]
+
+    def given(self, parameters: Any) -> Array:
+        """Return checked values of all parameters, given as an array or as a dict by name with defaults for the rest.
+
+        Raises:
+            ModelError: a name is unknown, a value is not a finite number, or values break a requirement of the model.
+        """
+        values = named_vector(parameters, [leaf.name for leaf in self._leaves], self._defaults, "parameter")
+        self.require(values)
+        return values
 
     def require(self, values: Array) -> None:
         """Raise if parameter values, (..., parameters), break a requirement.
@@ -77,15 +84,3 @@ class ParameterBounds:
             return np.asarray(values[..., self._places[requirement.expressions[0]]])
         found = requirement.quantity({leaf: values[..., k] for leaf, k in self._places.items()})
         return np.broadcast_to(found, values.shape[:-1])
-
-
-def given_parameters(equations: Equations, parameters: Any) -> Array:
-    """Return checked values of all parameters, given as an array or as a dict by name with defaults for the rest.
-
-    Raises:
-        ModelError: a name is unknown, a value is not a finite number, or values break a requirement of the model.
-    """
-    names = [leaf.name for leaf in equations.parameters]
-    values = named_vector(parameters, names, [equations.defaults[name] for name in names], "parameter")
-    equations.parameter_bounds.require(values)
-    return values

@@ -20,6 +20,7 @@ from kane.formulation.tree.mass_parameters import mass_parameters
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds, natural_speeds, speeds_of
 from kane.formulation.tree.system import System
+from kane.model.body import Mechanism
 from kane.model.connection import Connection
 from kane.model.model import Model
 
@@ -72,7 +73,7 @@ def snapshot(model: Model) -> Model:
     return taken
 
 
-def probe_of(model: Model, *, seed: int = 0) -> Probe:
+def probe_of(model: Mechanism, *, seed: int = 0) -> Probe:
     """Return a probe of a model's expressions at a random state given by a seed, with default parameters."""
     quaternions = []
     for c in model.connections:

@@ -235,20 +235,19 @@ def _on_wheels(model: Model, v: Body, wheels: Sequence[DriveWheel]) -> tuple[lis
         body = model.body(f"w{j}", mass=wheel.mass, inertia=wheel.inertia)
         turn = model.connect(carrier, body, Revolute(f"turn{j}", axis="y"), at=at)
         model.load(Motor(turn, model.input(f"drive{j}")))
-        _roll(v, wheel, steered.coordinates[0] if steered else None, turn)
+        _roll(model, v, wheel, steered.coordinates[0] if steered else None, turn)
         turning.append(turn)
     assert steering is not None  # w0 is not on the fixed axle
     return turning, steering
 
 
-def _roll(v: Body, wheel: DriveWheel, angle: Expr | None, turn: Connection) -> None:
+def _roll(model: Model, v: Body, wheel: DriveWheel, angle: Expr | None, turn: Connection) -> None:
     """Add the rolling constraints of one wheel; for a wheel with the angle phi itself, along the axes of {v}.
 
     Along these axes the coefficients of u1, u2 and u3 are constant, so the elimination divides by nothing that can
     vanish. Along the wheel's own axes it would divide by sin phi or cos phi.
     """
-    model, who = v.model, turn.child.name
-    centre, rolling = v.point((wheel.x, wheel.y, 0.0)).velocity, wheel.radius * turn.speeds[0]
+    who, centre, rolling = turn.child.name, v.point((wheel.x, wheel.y, 0.0)).velocity, wheel.radius * turn.speeds[0]
     vx, vy = centre.dot(v.x), centre.dot(v.y)
     if angle is None:
         model.constrain(vx - rolling, name=f"no slip of {who}")

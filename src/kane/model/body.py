@@ -1,21 +1,26 @@
-"""Bodies, points and directions fixed in them, and the measures that users write with them."""
+"""Bodies of a mechanism, points and directions fixed in them, and the measures that users write with them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kane.errors import ModelError, shown
+from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
 from kane.expression.operations import MEASURE
 from kane.expression.text import number_text
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
+from kane.model.checks import near, require_fixed
+from kane.model.requirements import Requirement
 
 if TYPE_CHECKING:
-    from kane.model.model import Model
+    from kane.model.connection import Connection
     from kane.model.shapes.shape import Shape
 
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
@@ -25,7 +30,7 @@ CONFIGURATION_KINDS = (POSITION, DIRECTION)
 AXIS_LETTER_OF: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
-def triple_of_model(model: Model, values: Sequence[Scalar], what: str) -> Triple:
+def triple_of_model(model: Mechanism, values: Sequence[Scalar], what: str) -> Triple:
     """Return three numbers or expressions of ``model`` as a tuple; errors name the argument by ``what``."""
     if isinstance(values, Direction):
         raise ModelError(
@@ -215,7 +220,7 @@ class Body:
             these; otherwise None.
     """
 
-    model: Model
+    model: Mechanism
     name: str
     index: int
     mass: Scalar
@@ -286,3 +291,71 @@ class BodyFrame:
     body: Body
     position: Triple
     orientation: Rotation
+
+
+class Mechanism:
+    """Base class of ``Model`` for the attributes that its bodies and their laws read: bodies, joints, parameters.
+
+    Attributes:
+        name: of the model.
+        arena: arena of all expressions of the model.
+        parameters, inputs: name to default value.
+        bodies, connections: all declared ones, in order; ``bodies[0]`` is the ground.
+        shapes: shapes of the bodies.
+        requirements: conditions on expressions of parameters.
+    """
+
+    name: str
+    arena: Arena
+    parameters: dict[str, float]
+    inputs: dict[str, float]
+    bodies: list[Body]
+    connections: list[Connection]
+    shapes: list[Shape]
+    requirements: list[Requirement]
+
+    @property
+    def ground(self) -> Body:
+        """The body fixed in the inertial frame N."""
+        return self.bodies[0]
+
+    @property
+    def gravity(self) -> Triple:
+        """Acceleration of free fall in N [m/s^2]; may be set to numbers or expressions of parameters."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Sequence[Scalar]) -> None:
+        gravity = triple_of_model(self, value, "gravity")
+        require_fixed(gravity, "gravity")
+        self._gravity = gravity
+
+    def scalar(self, value: Any, what: str) -> Scalar:
+        """Return ``value`` as a finite float or an expression of this model; errors name the argument by ``what``."""
+        if isinstance(value, Expr):
+            if value.arena is not self.arena:
+                raise ModelError(f"{what} uses the expression {shown(value)} of another model")
+            return float(value) if value.is_constant else value
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise ModelError(f"{what} must be a number or an expression of this model, not {shown(value)}")
+        try:
+            number = float(value)
+        except (OverflowError, ValueError, TypeError):  # for example an integer too large for a double
+            number = math.inf
+        if not math.isfinite(number):
+            raise ModelError(f"{what} is {shown(number)}; give a finite number")
+        return number
+
+
+def own_body(model: Mechanism, given: Any) -> Body:
+    """Return the body of the model that is given as a Body or by its name."""
+    if isinstance(given, str):
+        found = next((body for body in model.bodies if body.name == given), None)
+        if found is None:
+            raise ModelError(f"there is no body {given!r}; {near(given, [body.name for body in model.bodies])}")
+        return found
+    if not isinstance(given, Body):
+        raise ModelError(f"{shown(given)} is not a body of model {model.name!r}; give one from its Model.body")
+    if given.model is not model:
+        raise ModelError(f"body {given.name!r} belongs to model {given.model.name!r}; build everything with one model")
+    return given

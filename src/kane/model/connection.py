@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kane.errors import ModelError, shown
+from kane.expression.arena import Arena
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import COORDINATE, RATE, SPEED, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
-from kane.model.body import Body, triple_of_model
+from kane.model.body import Body, Mechanism, triple_of_model
 from kane.model.checks import require_coordinate_expression, require_fixed, require_word
 from kane.model.joints.joint import Joint
 from kane.model.reaction import ReactionVector
-
-if TYPE_CHECKING:
-    from kane.model.joints.joint import Joint
-    from kane.model.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +151,25 @@ def coordinate_rate(q: Expr) -> Expr:
     return total_time_derivative([q], rates)[0]
 
 
+def require_tree(parent: Body, child: Body, parents: Mapping[Body, Body]) -> None:
+    """Raise ModelError if a new joint would break the tree of joints, whose root is the ground."""
+    if child is child.model.ground:
+        raise ModelError("the ground cannot be a child; swap parent and child")
+    if child in parents:
+        raise ModelError(
+            f"body {child.name!r} already hangs on {parents[child].name!r}; a second joint would close a "
+            "loop: use Model.close"
+        )
+    walk: Body | None = parent
+    while walk is not None:
+        if walk is child:
+            raise ModelError(
+                f"connecting {child.name!r} to {parent.name!r} would make a loop of joints; "
+                "joints form a tree that starts at the ground"
+            )
+        walk = parents.get(walk)
+
+
 def title_of(joint: Any, parent: Body, child: Body, name: Any) -> str:
     """Return the name of a connection: ``name`` if given, else the joint's label, else the names of both bodies joined.
 
@@ -166,7 +182,7 @@ def title_of(joint: Any, parent: Body, child: Body, name: Any) -> str:
     return title
 
 
-def fixed_pose(model: Model, at: Sequence[Scalar], orientation: Any, what: str) -> tuple[Triple, Rotation]:
+def fixed_pose(model: Mechanism, at: Sequence[Scalar], orientation: Any, what: str) -> tuple[Triple, Rotation]:
     """Return position and orientation of a frame fixed in a body.
 
     Raises:
@@ -181,7 +197,7 @@ def fixed_pose(model: Model, at: Sequence[Scalar], orientation: Any, what: str) 
     return position, rotation
 
 
-def joint_symbols(model: Model, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def joint_symbols(arena: Arena, joint: Joint, title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of a joint's own coordinates and speeds; both are empty if an expression is its coordinate.
 
     Raises:
@@ -198,7 +214,7 @@ def joint_symbols(model: Model, joint: Joint, title: str) -> tuple[tuple[str, ..
             raise ModelError(f"two of the names {', '.join(symbols)} of joint {title!r} are the same; give others")
         return coordinates, speeds
     if isinstance(label, Expr) and joint.one_dof:
-        require_coordinate_expression(model, label, title)
+        require_coordinate_expression(arena, label, title)
     elif joint.nq:
         cure = "a name, or an expression of other coordinates and time" if joint.one_dof else "a name"
         raise ModelError(f"the coordinate of joint {title!r} is {shown(label)}; give {cure}")

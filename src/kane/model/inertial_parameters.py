@@ -11,8 +11,7 @@ from kane.expression.number_arguments import require, words
 from kane.expression.operations import PARAMETER
 from kane.geometry.inertia import shift_from_mass_centre, six
 from kane.geometry.scalars import is_number, is_zero, scaled
-from kane.model.body import Body
-from kane.model.checks import own_body
+from kane.model.body import Body, own_body
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer
 

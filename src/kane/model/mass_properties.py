@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.geometry.inertia import checked_inertia, inertia_matrix, shift_from_mass_centre, six
 from kane.geometry.scalars import NumberMatrix, Triple, is_zero
-from kane.model.body import triple_of_model
+from kane.model.body import Mechanism, triple_of_model
 from kane.model.checks import require_fixed
-from kane.model.requirements import NONNEGATIVE_INERTIA, NONNEGATIVE_MASS, require_of_parameters
-
-if TYPE_CHECKING:
-    from kane.model.model import Model
+from kane.model.requirements import NONNEGATIVE_INERTIA, NONNEGATIVE_MASS
+from kane.model.vector_arguments import require_of_parameters
 
 # Default of positions and inertias. The identity of this object shows that an argument was not given.
 DEFAULT_ORIGIN = (0.0, 0.0, 0.0)
 
 
 def checked_mass_properties(
-    model: Model, who: str, mass: Scalar, central: tuple[Any, Any], moments: Any
+    model: Mechanism, who: str, mass: Scalar, central: tuple[Any, Any], moments: Any
 ) -> tuple[Any, Any, Any, Any]:
     """Return mass, mass centre, central inertia, and the moments (None unless the body is given by them).
 
@@ -51,12 +49,12 @@ def checked_mass_properties(
     return m, centre, rows, given
 
 
-def _inertia(model: Model, inertia: Any, who: str) -> NumberMatrix:
+def _inertia(model: Mechanism, inertia: Any, who: str) -> NumberMatrix:
     rows = inertia_matrix(inertia, f"the inertia of {who}")
     return tuple(triple_of_model(model, row, f"the inertia of {who}") for row in rows)
 
 
-def _moments(model: Model, moments: Any, who: str) -> tuple[Triple, NumberMatrix]:
+def _moments(model: Mechanism, moments: Any, who: str) -> tuple[Triple, NumberMatrix]:
     try:
         first, inertia = moments
     except (TypeError, ValueError):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 from kane.errors import ModelError, shown
@@ -12,10 +10,9 @@ from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require, text
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
-from kane.geometry.scalars import Triple
-from kane.model.body import Body, BodyFrame, triple_of_model
-from kane.model.checks import own_body, require_fixed, require_known, require_tree, require_word
-from kane.model.connection import Connection, fixed_pose, joint_symbols, title_of
+from kane.model.body import Body, BodyFrame, own_body
+from kane.model.checks import require_known, require_word
+from kane.model.connection import Connection, fixed_pose, joint_symbols, require_tree, title_of
 from kane.model.constraints import Constraint, Row
 from kane.model.constraints.constraint import Imposed, row_from_expression
 from kane.model.constraints.welded import Welded
@@ -76,41 +73,9 @@ class Model(IntermittentDeclarations):
         self.gravity = gravity
 
     @property
-    def ground(self) -> Body:
-        """The body fixed in the inertial frame N."""
-        return self.bodies[0]
-
-    @property
     def time(self) -> Expr:
         """The leaf t [s]."""
         return self.arena.leaf(TIME, "t")
-
-    @property
-    def gravity(self) -> Triple:
-        """Acceleration of free fall in N [m/s^2]; may be set to numbers or expressions of parameters."""
-        return self._gravity
-
-    @gravity.setter
-    def gravity(self, value: Sequence[Scalar]) -> None:
-        gravity = triple_of_model(self, value, "gravity")
-        require_fixed(gravity, "gravity")
-        self._gravity = gravity
-
-    def scalar(self, value: Any, what: str) -> Scalar:
-        """Return ``value`` as a finite float or an expression of this model; errors name the argument by ``what``."""
-        if isinstance(value, Expr):
-            if value.arena is not self.arena:
-                raise ModelError(f"{what} uses the expression {shown(value)} of another model")
-            return float(value) if value.is_constant else value
-        if not isinstance(value, Real) or isinstance(value, bool):
-            raise ModelError(f"{what} must be a number or an expression of this model, not {shown(value)}")
-        try:
-            number = float(value)
-        except (OverflowError, ValueError, TypeError):  # for example an integer too large for a double
-            number = math.inf
-        if not math.isfinite(number):
-            raise ModelError(f"{what} is {shown(number)}; give a finite number")
-        return number
 
     def parameter(self, name: str, default: float) -> Expr:
         """Add a parameter: a symbol with a default value, changed at run time without new derivation or compilation.
@@ -201,7 +166,7 @@ class Model(IntermittentDeclarations):
                 taken.
         """
         parent, child = own_body(self, parent), own_body(self, child)
-        require_tree(self, parent, child, self._parents)
+        require_tree(parent, child, self._parents)
         if not isinstance(joint, Joint):
             raise ModelError(f'{shown(joint)} is not a joint; give one such as kane.Revolute("q1", axis="z")')
         label, title = joint.label, title_of(joint, parent, child, name)
@@ -209,7 +174,7 @@ class Model(IntermittentDeclarations):
             raise ModelError(f"there is already a joint named {title!r}; give another name=")
         pose_on_parent = fixed_pose(self, at, orientation, f"joint {title!r} on {parent.name!r}")
         pose_on_child = fixed_pose(self, child_at, child_orientation, f"joint {title!r} on {child.name!r}")
-        names = joint_symbols(self, joint, title)
+        names = joint_symbols(self.arena, joint, title)
         for symbol in (*names[0], *names[1]):
             self._require_new_symbol(symbol)
         if isinstance(label, Expr):

@@ -35,9 +35,9 @@ from kane.model.contacts import Intermittent, IntermittentConstraint
 from kane.model.contacts.friction import Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
-from kane.model.requirements import NONNEGATIVE_INERTIA, REQUIRED, require_of_parameters
+from kane.model.requirements import NONNEGATIVE_INERTIA, REQUIRED
 from kane.model.shapes.shape import Shape
-from kane.model.vector_arguments import require_points
+from kane.model.vector_arguments import require_of_parameters, require_points
 
 MODEL_FORMAT = Format("kane model", 1)
 FAMILIES = (contacts, joints, loads, shapes, speed_choice)

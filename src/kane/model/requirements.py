@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kane.array_types import Array
-from kane.errors import ModelError
 from kane.expression.interpret import interpret
-from kane.expression.node import Expr, Scalar
-from kane.expression.operations import PARAMETER
+from kane.expression.node import Expr
 from kane.expression.traverse import leaves
 from kane.geometry.inertia import INERTIA_TOLERANCE
-
-if TYPE_CHECKING:
-    from kane.model.model import Model
 
 POSITIVE, NOT_NEGATIVE, NOT_ZERO, FRACTION, NONNEGATIVE_MASS, NONNEGATIVE_INERTIA = (
     "positive",
@@ -94,24 +89,3 @@ def _least_moment(six: Sequence[Array]) -> Array:
     least = moments[..., 0]
     rounded = np.where(least < -INERTIA_TOLERANCE * np.abs(moments).max(axis=-1), least, np.abs(least))
     return np.where(known, rounded, np.nan)
-
-
-def require_of_parameters(model: Model, what: str, kind: str, *given: Scalar) -> None:
-    """Require that a quantity of a model satisfies a condition, now and in every run.
-
-    Numbers, and expressions that depend on anything but parameters, are ignored; the caller checks these.
-
-    Raises:
-        ModelError: the condition fails at the default values of the parameters.
-    """
-    expressions = tuple(model.arena.lift(x) for x in given)
-    found = leaves(expressions)
-    if not found or any(leaf.op != PARAMETER for leaf in found):
-        return
-    requirement = Requirement(what, kind, expressions)
-    defaults = {leaf: model.parameters[leaf.name] for leaf in found}
-    value = requirement.quantity(defaults)
-    if REQUIRED[kind].fails(value):
-        raise ModelError(requirement.fault(float(value), model.parameters))
-    if requirement not in model.requirements:
-        model.requirements.append(requirement)

@@ -1,9 +1,9 @@
-"""Checks for the arguments of constraints, shapes and loads: points, directions, lengths, joint coordinates."""
+"""Checks for the arguments of constraints, shapes and loads: points, directions, lengths, parameters, coordinates."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kane.errors import ModelError
 from kane.expression.functions import sqrt
@@ -14,13 +14,10 @@ from kane.expression.operations import COORDINATE, OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple, cross, dot
-from kane.model.body import Body, Direction, Point
+from kane.model.body import Body, Direction, Mechanism, Point
 from kane.model.checks import cure_of, require_fixed
 from kane.model.connection import Connection, JointCoordinate
-from kane.model.requirements import POSITIVE, require_of_parameters
-
-if TYPE_CHECKING:
-    from kane.model.model import Model
+from kane.model.requirements import POSITIVE, REQUIRED, Requirement
 
 
 def require_points(who: str, *points: Any) -> None:
@@ -60,7 +57,7 @@ def require_two_bodies(who: str, A: Body, B: Body) -> None:
         raise ModelError(f"{who} restricts nothing: both are fixed in body {A.name!r}; give two bodies")
 
 
-def require_positive(model: Model, value: Any, what: str) -> None:
+def require_positive(model: Mechanism, value: Any, what: str) -> None:
     """Raise ModelError unless a length [m] depends on parameters only and is positive at their default values."""
     x = model.scalar(value, what)
     require_fixed([x], what)
@@ -70,7 +67,7 @@ def require_positive(model: Model, value: Any, what: str) -> None:
     require_of_parameters(model, what, POSITIVE, x)
 
 
-def require_geometric(model: Model, value: Any, what: str) -> Scalar:
+def require_geometric(model: Mechanism, value: Any, what: str) -> Scalar:
     """Return ``value`` as a number or an expression of coordinates, parameters and time; raise ModelError otherwise."""
     x = model.scalar(value, what)
     found = leaves([x]) if isinstance(x, Expr) else []
@@ -80,6 +77,27 @@ def require_geometric(model: Model, value: Any, what: str) -> Scalar:
         may = "it may depend on coordinates, parameters and time"
         raise ModelError(f"{what} depends on {names}; {may}{cure_of(wrong)}")
     return x
+
+
+def require_of_parameters(model: Mechanism, what: str, kind: str, *given: Scalar) -> None:
+    """Require that a quantity of a model satisfies a condition, now and in every run.
+
+    Numbers, and expressions that depend on anything but parameters, are ignored; the caller checks these.
+
+    Raises:
+        ModelError: the condition fails at the default values of the parameters.
+    """
+    expressions = tuple(model.arena.lift(x) for x in given)
+    found = leaves(expressions)
+    if not found or any(leaf.op != PARAMETER for leaf in found):
+        return
+    requirement = Requirement(what, kind, expressions)
+    defaults = {leaf: model.parameters[leaf.name] for leaf in found}
+    value = requirement.quantity(defaults)
+    if REQUIRED[kind].fails(value):
+        raise ModelError(requirement.fault(float(value), model.parameters))
+    if requirement not in model.requirements:
+        model.requirements.append(requirement)
 
 
 def coordinate(who: str, target: Any) -> JointCoordinate:
@@ -97,7 +115,7 @@ def coordinate(who: str, target: Any) -> JointCoordinate:
     return target
 
 
-def at_defaults(model: Model, value: Scalar) -> float:
+def at_defaults(model: Mechanism, value: Scalar) -> float:
     """Return an expression of parameters evaluated at their defaults; NaN if it depends on anything else."""
     if not isinstance(value, Expr):
         return float(value)

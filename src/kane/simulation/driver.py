@@ -1,12 +1,21 @@
-"""Driver of runs: advances in chunks of steps, so that Ctrl-C and progress reports work."""
+"""Driver of runs: advances in chunks of steps, so that Ctrl-C and progress reports work, and monitors these steps."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from enum import Enum
 
-from kane.simulation.integrator_state import IntegratorState, Status
+from kane.native.arrays import CHANGED, FOUND, SETTLE, WANTED
+from kane.simulation.events.event import event_names
+from kane.simulation.events.zeno import require_end
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.integrator_state import IntegratorState, Outcome, Status
+from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.slip_threshold import tolerate
+from kane.simulation.mode_table import stage_in_force
+from kane.simulation.monitors.failure import chattering
+from kane.simulation.monitors.singularity_monitor import SingularityMonitor
+from kane.simulation.monitors.stall_detection import StallDetector
 
 # Wall time of a chunk [s]: short enough to respond to Ctrl-C, long enough to make the overhead negligible.
 CHUNK_SECONDS = 0.05
@@ -14,19 +23,8 @@ FIRST_CHUNK, LONGEST_CHUNK = 64, 2**40  # steps
 
 Advance = Callable[[IntegratorState, int], Status]
 
-
-class Outcome(Enum):
-    """Result of a run."""
-
-    FINISHED = "finished"
-    INTERRUPTED = "interrupted"
-    NOT_FINITE = "not finite"
-    STUCK = "stuck"
-    STALLED = "stalled"
-    REFUSED = "refused"
-    NO_GUARD = "no guard"
-    ENDLESS = "endless"
-
+# Failures after which a Moreau-Jean time step may be tried, see ``ModeSource``.
+PASSED_OVER = (Status.REFUSED, Status.ENDLESS, Status.STUCK, Status.STALLED, Status.NOT_FINITE)
 
 FAILURES = {
     Status.NOT_FINITE: Outcome.NOT_FINITE,
@@ -36,6 +34,63 @@ FAILURES = {
     Status.NO_GUARD: Outcome.NO_GUARD,
     Status.ENDLESS: Outcome.ENDLESS,
 }
+
+
+def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advance:
+    """Return the method's ``advance`` for one run, with stall detection and transitions to new modes.
+
+    It raises exceptions of input functions, and SimulationError if an event repeats without end.
+    """
+    pace: StallDetector | None = None
+    nearness: dict[int, SingularityMonitor | None] = {}
+    names = event_names(problem.events)
+
+    def advance(integration: IntegratorState, steps: int) -> Status:
+        nonlocal pace
+        status = advance_once(integration, integration.steps_within_plan(steps))
+        if status in PASSED_OVER and integration.problem.mode_source.step_over(integration, status):
+            pace = None
+            return Status.GOING
+        return status
+
+    def advance_once(integration: IntegratorState, steps: int) -> Status:
+        nonlocal pace
+        clock, counts = integration.store.clock, integration.store.counts
+        before = int(counts[FOUND]), int(counts[CHANGED])
+        if pace is None and not method.fixed:
+            pace = StallDetector(integration.course, integration.time)
+        if method.fixed and integration.problem.key not in nearness:
+            nearness[integration.problem.key] = SingularityMonitor.of(integration.problem)
+        _tolerate(integration, method)
+        near = nearness.get(integration.problem.key)
+        if near is not None:
+            status = near.advance(method, integration, steps)
+        else:
+            status = method.advance(integration, min(steps, pace.left(counts)) if pace else steps)
+        for asked in (integration.slow, integration.sampler):
+            if asked is not None:
+                asked.raise_kept()
+        if (counts[FOUND], counts[CHANGED]) != before:
+            require_end(integration, names, before, fixed=method.fixed, status=status)
+        if status is Status.UNKNOWN_MODE:
+            problem.mode_source.admit(integration, int(counts[WANTED]))
+            return Status.GOING
+        if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: _chatters(integration)):
+            return Status.STALLED
+        return status
+
+    return advance
+
+
+def _chatters(integration: IntegratorState) -> bool:
+    return chattering(integration.problem, integration) is not None
+
+
+def _tolerate(integration: IntegratorState, method: Integrator) -> None:
+    """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
+    project = integration.problem.project
+    if project is not None:
+        tolerate(project, stage_in_force(integration.system, SETTLE, project), method.settings.get("atol", 0.0))
 
 
 def advance_to_end(integration: IntegratorState, advance: Advance, progress: Callable[[float], None]) -> Outcome:

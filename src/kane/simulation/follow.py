@@ -21,7 +21,6 @@ from kane.expression.number_arguments import numbers, require
 from kane.expression.operations import OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
-from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import index_of_name
 from kane.simulation.inputs.input_plan import Samples
 from kane.simulation.projection import Constraints
@@ -92,7 +91,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
     require(dyn, Dynamics, "follow needs Dynamics, as kane.build(equations) returns")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     at = _times(times)
-    values = given_parameters(dyn.equations, parameters)
+    values = dyn.equations.parameter_bounds.given(parameters)
     named = dict(zip(layout.parameters, values.tolist(), strict=True))
     course = courses(e, q, at, named)
     u, udot = speeds_along(e.unconstrained, course, at, named)

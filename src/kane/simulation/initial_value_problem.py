@@ -17,18 +17,14 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.errors import SimulationError
-from kane.formulation.parameter_bounds import given_parameters
 from kane.native.arrays import (
     ASIDE,
     CHANGE,
-    CHANGED,
     EVENTS,
-    FOUND,
     GUARDS,
     LOOKS,
     RHS,
     SETTLE,
-    WANTED,
     Automaton,
     Course,
     Indices,
@@ -37,27 +33,17 @@ from kane.native.arrays import (
     Watch,
 )
 from kane.native.header import KEPT
-from kane.simulation.driver import Advance, Outcome
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
-from kane.simulation.events.zeno import require_end
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
 from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
 from kane.simulation.inputs.python_inputs import PythonInputs
 from kane.simulation.inputs.sampler import SampledLaw, Sampler, compile_laws, nothing_sampled
-from kane.simulation.integrator_state import IntegratorState, Status, new_store
-from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.integrators.slip_threshold import tolerate
+from kane.simulation.integrator_state import IntegratorState, new_store
 from kane.simulation.mode_source import ONE_MODE, ModeSource
-from kane.simulation.mode_table import Programs, new_row, stage_in_force, with_row
-from kane.simulation.monitors.failure import chattering, explain
-from kane.simulation.monitors.singularity_monitor import SingularityMonitor
-from kane.simulation.monitors.stall_detection import StallDetector
+from kane.simulation.mode_table import Programs, new_row, with_row
 from kane.simulation.projection import UNSETTLED, Constraints, new_settling
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
-
-# Failures after which a Moreau-Jean time step may be tried, see ``ModeSource``.
-PASSED_OVER = (Status.REFUSED, Status.ENDLESS, Status.STUCK, Status.STALLED, Status.NOT_FINITE)
 
 
 @dataclass(frozen=True)
@@ -106,7 +92,7 @@ class InitialValueProblem:
     def of(cls, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> InitialValueProblem:
         """Set up the problem from Dynamics, inputs, parameters and events."""
         layout = Layout.of(dyn.equations)
-        values = given_parameters(dyn.equations, parameters)
+        values = dyn.equations.parameter_bounds.given(parameters)
         require_inertia(dyn, values)
         plan = plan_inputs(inputs, layout.inputs, layout.input_defaults)
         rhs, input_program, laws = dyn.function("rhs"), None, {}
@@ -252,60 +238,6 @@ class InitialValueProblem:
         self.constraints.require_satisfied(state)
         return self.mode_source.projected(self, system, state)
 
-    def advance(self, method: Integrator) -> Advance:
-        """Return the method's ``advance`` for one run, with stall detection.
-
-        It raises exceptions of input functions, and SimulationError if an event repeats without end.
-        """
-        pace: StallDetector | None = None
-        nearness: dict[int, SingularityMonitor | None] = {}
-        names = event_names(self.events)
-
-        def advance(integration: IntegratorState, steps: int) -> Status:
-            nonlocal pace
-            status = advance_once(integration, integration.steps_within_plan(steps))
-            if status in PASSED_OVER and integration.problem.mode_source.step_over(integration, status):
-                pace = None
-                return Status.GOING
-            return status
-
-        def advance_once(integration: IntegratorState, steps: int) -> Status:
-            nonlocal pace
-            clock, counts = integration.store.clock, integration.store.counts
-            before = int(counts[FOUND]), int(counts[CHANGED])
-            if pace is None and not method.fixed:
-                pace = StallDetector(integration.course, integration.time)
-            if method.fixed and integration.problem.key not in nearness:
-                nearness[integration.problem.key] = SingularityMonitor.of(integration.problem)
-            integration.problem.tolerate(integration, method)
-            near = nearness.get(integration.problem.key)
-            if near is not None:
-                status = near.advance(method, integration, steps)
-            else:
-                status = method.advance(integration, min(steps, pace.left(counts)) if pace else steps)
-            for asked in (integration.slow, integration.sampler):
-                if asked is not None:
-                    asked.raise_kept()
-            if (counts[FOUND], counts[CHANGED]) != before:
-                require_end(integration, names, before, fixed=method.fixed, status=status)
-            if status is Status.UNKNOWN_MODE:
-                self._add_mode(integration)
-                return Status.GOING
-            if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: self.chatters(integration)):
-                return Status.STALLED
-            return status
-
-        return advance
-
-    def tolerate(self, integration: IntegratorState, method: Integrator) -> None:
-        """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
-        if self.project is not None:
-            tolerate(self.project, stage_in_force(integration.system, SETTLE, self.project), method)
-
-    def _add_mode(self, integration: IntegratorState) -> None:
-        """Add the mode that the run is about to enter."""
-        self.mode_source.admit(integration, int(integration.store.counts[WANTED]))
-
     def join(self, integration: IntegratorState) -> None:
         """Add this mode to the run as the newest row of its table, without activating it."""
         integration.problems[self.key] = self
@@ -316,14 +248,6 @@ class InitialValueProblem:
     def n_work(self) -> int:
         """Length of scratch memory, in doubles, that the programs need."""
         return max(function.n_work for function in self.programs.values())
-
-    def chatters(self, integration: IntegratorState) -> bool:
-        """Check whether the run is stuck at a jump of the accelerations."""
-        return chattering(integration.problem, integration) is not None
-
-    def failure(self, integration: IntegratorState, outcome: Outcome) -> SimulationError:
-        """Return the error that explains why the run cannot take its next step, or makes no progress."""
-        return explain(integration.problem, integration, outcome)
 
     def record(self, integration: IntegratorState) -> Record:
         """Return the records in the user's declared coordinates, with the transitions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """Result of a chunk of steps, as native loops return it; only ``InitialValueProblem`` returns STALLED."""
+    """Result of a chunk of steps, as native loops return it; only ``monitored_advance`` returns STALLED."""
 
     GOING = arrays.GOING
     NOT_FINITE = arrays.NOT_FINITE
@@ -61,6 +61,19 @@ class Status(IntEnum):
     REFUSED = arrays.REFUSED
     NO_GUARD = arrays.NO_GUARD
     ENDLESS = arrays.ENDLESS
+
+
+class Outcome(Enum):
+    """Result of a run."""
+
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+    NOT_FINITE = "not finite"
+    STUCK = "stuck"
+    STALLED = "stalled"
+    REFUSED = "refused"
+    NO_GUARD = "no guard"
+    ENDLESS = "endless"
 
 
 class Stretch(NamedTuple):

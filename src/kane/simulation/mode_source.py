@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.native.arrays import Course, StateEquation, Vector
-from kane.simulation.driver import Outcome
+from kane.simulation.integrator_state import Outcome
 from kane.simulation.projection import project_once
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.number_arguments import list_argument, require
 from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
-from kane.simulation.driver import FAILURES, Outcome, advance_to_end
+from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.monitors.failure import passages
+from kane.simulation.monitors.failure import explain, passages
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.monitors.run_progress import told
 from kane.simulation.results.trajectory import Trajectory
@@ -101,7 +101,8 @@ def simulate(
         integration = problem.integration(_course(method, problem, span, dt), x)
         bar.detail = lambda: _report(integration)
         try:
-            outcome = advance_to_end(integration, problem.advance(method), _told_and_renewed(integration, listener))
+            advance = monitored_advance(problem, method)
+            outcome = advance_to_end(integration, advance, _told_and_renewed(integration, listener))
             attributes = _attributes((problem, integration, outcome), method)
             record = problem.record(integration)
         except SimulationError as error:
@@ -160,7 +161,7 @@ def _attributes(ended: tuple[InitialValueProblem, IntegratorState, Outcome], met
     """Return the settings of the run; raise if it failed, and warn if it was interrupted."""
     problem, integration, outcome = ended
     if outcome in FAILURES.values():
-        raise problem.failure(integration, outcome)
+        raise explain(integration, outcome)
     step = {"dt": abs(integration.course.step)} if method.fixed else {}
     attributes = {"integrator": method.name, **step, **method.settings, **problem.mode_source.attributes}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)

@@ -29,14 +29,16 @@ from kane.native.arrays import (
     Course,
     Vector,
 )
-from kane.simulation.driver import FAILURES, Outcome, advance_to_end
+from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event, Occurrence, event_names
 from kane.simulation.exclusive_calls import OneAtATime
+from kane.simulation.integrator_state import Outcome
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.revisions import Revision, Revisions
 from kane.simulation.modes.set_up import set_up
+from kane.simulation.monitors.failure import explain
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.results.contact_log import places_named
 from kane.simulation.schedule.course import course_between, grid_course, step_length
@@ -307,7 +309,7 @@ class Stepper:
 
     def _advance(self) -> None:
         """Advance to the end of the course; raise if it is not reached."""
-        integration, advance = self._integration, self._problem.advance(self._method)
+        integration, advance = self._integration, monitored_advance(self._problem, self._method)
         if self._method.fixed:
             outcome = Outcome.FINISHED
             while outcome is Outcome.FINISHED and not integration.finished:  # transitions divide the step
@@ -319,7 +321,7 @@ class Stepper:
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:
-            raise self._problem.failure(integration, outcome)
+            raise explain(integration, outcome)
 
     def _course(self, dt: float) -> Course:
         integration, t = self._integration, self._integration.time

@@ -15,7 +15,6 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reactions.exerted_forces import StatesOfArrows, acting
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, words
-from kane.formulation.parameter_bounds import given_parameters
 from kane.model.named_vector import named_vector
 from kane.viewer.view import equations_of
 
@@ -62,7 +61,7 @@ def draw3d(
 
     eqs = equations_of(model)
     names = [leaf.name for leaf in eqs.parameters]
-    given = given_parameters(eqs, parameters)
+    given = eqs.parameter_bounds.given(parameters)
     values = dict(zip(names, map(float, given), strict=True))
     x = named_vector(q, [leaf.name for leaf in eqs.q], eqs.neutral, "coordinate")
     if not isinstance(size, tuple | list) or len(size) != 2 or not min(number(s, "size", "inches") for s in size) > 0:

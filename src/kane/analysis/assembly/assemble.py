@@ -19,7 +19,6 @@ from kane.errors import ModelError
 from kane.expression.number_arguments import number, require, words
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
-from kane.formulation.parameter_bounds import given_parameters
 from kane.model.checks import require_known
 from kane.simulation.state_layout import Layout
 
@@ -115,7 +114,7 @@ def assemble(
     require(equations, Equations | Dynamics, "assemble takes Equations or Dynamics, from kane.formulate or kane.build")
     dyn = equations if isinstance(equations, Dynamics) else build(equations)
     layout = Layout.of(dyn.equations)
-    values = given_parameters(dyn.equations, parameters)
+    values = dyn.equations.parameter_bounds.given(parameters)
     time, (held, kept) = _time(dyn.equations, t), _held(layout, fixed)
     x = layout.initial_state(q, u)
     guess, speeds = x[: len(layout.coordinates)], x[len(layout.coordinates) :]

@@ -22,9 +22,9 @@ from kane.errors import ModelError, SimulationError
 from kane.geometry.quaternion import normalise_quaternions
 from kane.native.arrays import DONE
 from kane.native.variations import vary_forwards
-from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.set_up import set_up
@@ -200,7 +200,7 @@ class Variational:
             if integration.store.counts[DONE] > most and not integration.finished:
                 raise SimulationError(_ends(problem, integration.time, until, f"more than {most} steps"))
 
-        outcome = advance_to_end(integration, problem.advance(method), watched)
+        outcome = advance_to_end(integration, monitored_advance(problem, method), watched)
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:

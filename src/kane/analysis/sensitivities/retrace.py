@@ -27,11 +27,11 @@ from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 from kane.native.contacts.header import HELD, SLIDING
 from kane.simulation import integrators
-from kane.simulation.driver import Outcome, advance_to_end
+from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.inputs.input_plan import InputPlan
-from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators import RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
@@ -162,7 +162,7 @@ def _integrated(run: Trajectory, problem: InitialValueProblem, method: Explicit)
     if isinstance(problem.mode_source, ChartSwitching):
         begin, x = problem.mode_source.start(problem, start, run.q[0], run.u[0])
     integration = begin.integration(course, x)
-    outcome = advance_to_end(integration, begin.advance(method), lambda fraction: None)
+    outcome = advance_to_end(integration, monitored_advance(begin, method), lambda fraction: None)
     if outcome is not Outcome.FINISHED:
         raise SimulationError(f"the run of {problem.layout.model!r} could not be taken again: {outcome.value}")
     return integration

@@ -37,11 +37,12 @@ from kane.native.haptics.tick import run_ticks
 from kane.native.haptics.watch import watch_ticks
 from kane.native.implicit import march_implicit
 from kane.native.kinds import packed
-from kane.simulation.driver import FAILURES, Outcome
+from kane.simulation.driver import FAILURES
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState, Status
+from kane.simulation.integrator_state import IntegratorState, Outcome, Status
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.integrators.implicit import Implicit
+from kane.simulation.monitors.failure import explain
 
 # The force of a lost device ends within 40 ms: 20 ms to detect the loss, and 20 ms, less one tick, to fade [s].
 STALE, END = 0.02, 0.02
@@ -194,10 +195,10 @@ class Loop:
             found = self.problem.mode_source.occurrences(self.integration, mode)
             last = dict.fromkeys(event.name for event in found if event.time > self.integration.time - self.period)
             return SimulationError(
-                f"{self.problem.failure(self.integration, Outcome.ENDLESS)}: more than {PARTS} transitions within one "
+                f"{explain(self.integration, Outcome.ENDLESS)}: more than {PARTS} transitions within one "
                 f"tick, of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"
             )
-        return self.problem.failure(self.integration, FAILURES.get(Status(status), Outcome.STUCK))
+        return explain(self.integration, FAILURES.get(Status(status), Outcome.STUCK))
 
     def _step_words(self, m: IntegratorState, steps: PassiveSteps | RigidSteps | None) -> Vector:
         """Return the addresses of the step loop and of its arguments, for one step of an integrator state per call."""

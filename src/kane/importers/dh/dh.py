@@ -182,7 +182,7 @@ def from_dh(
         raise ModelError("the Hartenberg-Denavit table has no rows; give one for each joint")
     if parent is None:
         model = Model(name, gravity=(0.0, 0.0, -9.81) if gravity is None else gravity)
-    elif isinstance(parent, Body):
+    elif isinstance(parent, Body) and isinstance(parent.model, Model):
         model = parent.model
         if gravity is not None:
             raise ModelError(f"the arm is added to model {model.name!r}, which has its own gravity; leave gravity out")
@@ -191,13 +191,13 @@ def from_dh(
         raise ModelError(f"an arm is mounted on a body of a model, not on {shown(parent)}")
     below = model.ground if parent is None else parent
     for i, link in enumerate(links, start=1):
-        below = _add(below, link, meaning, [f"{prefix}{word}{i}" for word in ("link", "q", "tau")])
+        below = _add(model, below, link, meaning, [f"{prefix}{word}{i}" for word in ("link", "q", "tau")])
     return model
 
 
-def _add(below: Body, link: DHLink, convention: DHConvention, names: Sequence[str]) -> Body:
+def _add(model: Model, below: Body, link: DHLink, convention: DHConvention, names: Sequence[str]) -> Body:
     """Add the next link of the arm with its joint and motor; ``names`` are the names of link, coordinate and input."""
-    model, (label, coordinate, effort) = below.model, names
+    label, coordinate, effort = names
     body = model.body(label, mass=link.mass, inertia=link.inertia, com=link.com)
     place = convention.placement(link.alpha, link.a, link.d, link.theta, prismatic=link.joint == "P")
     joint = DH_JOINTS[link.joint](coordinate, axis=place.axis)

@@ -13,13 +13,14 @@ from kane.importers.mjcf.mjcf_description import GeomEntry, MjcfDescription
 from kane.importers.touching import Wanted, hull_of, touching_note
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
+from kane.model.model import Model
 from kane.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 
 # MuJoCo by default shows geoms of the groups below this number; the other groups are for collisions.
 SHOWN_GROUPS = 3
 
 
-def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
+def add_geoms(model: Model, bodies: Sequence[Body], file: MjcfDescription) -> None:
     """Add the shapes of geoms to bodies, given in the order of the file; note meshes that cannot be shown."""
     for geom in [geom for geom in file.geoms if geom.shown]:
         body = bodies[geom.body]
@@ -27,18 +28,17 @@ def add_geoms(bodies: Sequence[Body], file: MjcfDescription) -> None:
             body.shape(GEOM_SHAPES[geom.kind](body, geom))
             continue
         try:
-            body.model.shapes.append(_mesh(body, geom, file.folder))
+            model.shapes.append(_mesh(body, geom, file.folder))
         except (ImportFileError, ModelError) as error:
-            body.model.notes.append(f"body {quote(body.name)}: {error}; it is not shown")
+            model.notes.append(f"body {quote(body.name)}: {error}; it is not shown")
 
 
-def add_geom_contacts(bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
+def add_geom_contacts(model: Model, bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
     """Add contacts of all colliding geoms on moving bodies with a level floor.
 
     Raises:
         ImportFileError: a colliding mesh does not exist, or cannot be read.
     """
-    model = bodies[0].model
     floor, moves = wanted.plane(model), [False]
     for entry in file.bodies[1:]:
         moves.append(bool(entry.joints) or moves[entry.parent])

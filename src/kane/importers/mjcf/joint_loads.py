@@ -55,11 +55,11 @@ def add_actuator(
     force = _clamped(_law(entry, control, connection if single else None), entry.force_range)
     if connection is None:
         site = file.sites[entry.target]
-        _act_on_body(bodies[site.body], entry.gear, force, (site.orientation, site.position))
+        _act_on_body(model, bodies[site.body], entry.gear, force, (site.orientation, site.position))
     elif single:
         model.load(Motor(connection, entry.gear[0] * force))
     else:
-        _act_in_joint(connection, entry, force)
+        _act_in_joint(model, connection, entry, force)
 
 
 def _constant(entry: ActuatorEntry) -> bool:
@@ -103,17 +103,17 @@ def _clamped(force: Expr, limits: tuple[float, float] | None) -> Expr:
     return force if limits is None else force.arena.lift(minimum(maximum(force, limits[0]), limits[1]))
 
 
-def _act_on_body(body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, XYZ]) -> None:
+def _act_on_body(model: Model, body: Body, gear: Sequence[float], force: Expr, site: tuple[Rotation, XYZ]) -> None:
     """Add force and torque along the axes of a site, without a reaction on another body."""
     R, at = site
     f, t = _times(R.apply(tuple(gear[:3])), force), _times(R.apply(tuple(gear[3:])), force)
     if any(gear[:3]):
-        body.model.load(Force(body.point(at), f, expressed_in=body))
+        model.load(Force(body.point(at), f, expressed_in=body))
     if any(gear[3:]):
-        body.model.load(Torque(body, t, expressed_in=body))
+        model.load(Torque(body, t, expressed_in=body))
 
 
-def _act_in_joint(connection: Connection, entry: ActuatorEntry, force: Expr) -> None:
+def _act_in_joint(model: Model, connection: Connection, entry: ActuatorEntry, force: Expr) -> None:
     """Add force and torque of an actuator on a spherical or free joint.
 
     The torque acts along the axes of the body (or of F, for "jointinparent"), the force along the axes of N.
@@ -123,9 +123,9 @@ def _act_in_joint(connection: Connection, entry: ActuatorEntry, force: Expr) -> 
     turning = entry.gear[3:] if free else entry.gear[:3]
     within = entry.through == "jointinparent"
     axis = connection.R_PF.apply(tuple(turning)) if within else tuple(turning)
-    on_ground = parent is parent.model.ground
+    on_ground = parent is model.ground
     if any(turning):
-        child.model.load(
+        model.load(
             Torque(
                 child,
                 _times(axis, force),
@@ -134,7 +134,7 @@ def _act_in_joint(connection: Connection, entry: ActuatorEntry, force: Expr) -> 
             )
         )
     if free and any(entry.gear[:3]):
-        child.model.load(Force(child.point(), _times(entry.gear[:3], force)))
+        model.load(Force(child.point(), _times(entry.gear[:3], force)))
 
 
 def _times(vector: Sequence[Any], force: Expr) -> list[Scalar]:
@@ -223,8 +223,8 @@ def _add_rotor(model: Model, connection: Connection, armature: float) -> None:
     model.connect(model.ground, rotor, Revolute(turned, axis="z"), name=rotor.name)
 
 
-def compensate_weight(body: Body, share: float) -> None:
+def compensate_weight(model: Model, body: Body, share: float) -> None:
     """Add a force that compensates the fraction ``share`` of a body's weight."""
-    gravity: list[Scalar] = [-(share * body.mass) * g for g in body.model.gravity]
+    gravity: list[Scalar] = [-(share * body.mass) * g for g in model.gravity]
     if share and body.mass:
-        body.model.load(Force(body.point(body.com), gravity))
+        model.load(Force(body.point(body.com), gravity))

@@ -46,7 +46,7 @@ def build_mjcf_model(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -
         bodies.append(next(b for b in model.bodies if b.name == name))
         if entry.mocap:
             left_out.add("mocap", file.source, f"body {quote(name)} is a mocap body: it does not move")
-        compensate_weight(bodies[-1], entry.weightless)
+        compensate_weight(model, bodies[-1], entry.weightless)
     for site in file.sites:
         if site.name:
             name = new_name(site.name, "_site", _places(model))
@@ -56,9 +56,9 @@ def build_mjcf_model(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -
         add_passive(model, connection, joint, file, left_out, stops=wanted.stops)
     for actuator in file.actuators:
         add_actuator(model, actuator, (connections, bodies), file, left_out)
-    add_geoms(bodies, file)
+    add_geoms(model, bodies, file)
     if wanted.floor is not None:
-        add_geom_contacts(bodies, file, wanted)
+        add_geom_contacts(model, bodies, file, wanted)
     if file.fluid:
         left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity); its forces are left out")
     model.notes.extend(left_out.notes)

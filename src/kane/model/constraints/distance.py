@@ -11,8 +11,14 @@ from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import position, scalar_product, velocity
-from kane.model.requirements import POSITIVE, require_of_parameters
-from kane.model.vector_arguments import at_defaults, require_geometric, require_points, require_two_bodies
+from kane.model.requirements import POSITIVE
+from kane.model.vector_arguments import (
+    at_defaults,
+    require_geometric,
+    require_of_parameters,
+    require_points,
+    require_two_bodies,
+)
 
 
 @dataclass(frozen=True)

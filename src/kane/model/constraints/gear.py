@@ -10,8 +10,8 @@ from kane.expression.node import Scalar
 from kane.model.checks import require_fixed
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints.constraint import Constraint, Row
-from kane.model.requirements import NOT_ZERO, require_of_parameters
-from kane.model.vector_arguments import at_defaults, coordinate, require_one_model
+from kane.model.requirements import NOT_ZERO
+from kane.model.vector_arguments import at_defaults, coordinate, require_of_parameters, require_one_model
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from kane.model.body import Point
 from kane.model.connection import coordinate_rate
 from kane.model.constraints.constraint import Constraint, Row
 from kane.model.constraints.relative import position, velocity
-from kane.model.requirements import POSITIVE, require_of_parameters
-from kane.model.vector_arguments import at_defaults, require_geometric, require_points
+from kane.model.requirements import POSITIVE
+from kane.model.vector_arguments import at_defaults, require_geometric, require_of_parameters, require_points
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
 from kane.expression.traverse import leaves
-from kane.model.body import Point
+from kane.model.body import Mechanism, Point
 from kane.model.checks import require_word
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
@@ -27,23 +26,17 @@ from kane.model.contacts.switch import Switch
 from kane.model.reaction import reaction_leaves
 from kane.model.shapes import Shape
 
-if TYPE_CHECKING:
-    from kane.model.model import Model
-
-
 IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
 
 
-class IntermittentDeclarations:
+class IntermittentDeclarations(Mechanism):
     """Base class of ``Model`` for contacts, stops, latches, sticking joints and switches.
 
     Attributes:
-        name: of the model.
         intermittents: intermittent constraints, in order of declaration.
         constraints: permanent constraints of the model; all names differ.
     """
 
-    name: str
     intermittents: list[IntermittentConstraint]
     constraints: list[Imposed]
     _impacts: str = IMPACTS_TOGETHER
@@ -199,7 +192,7 @@ class IntermittentDeclarations:
         require(member, Intermittent, "intermittent() takes a kane.Contact, or a kane.Intermittent of your own")
         title = self._free_title(member.title) if name is None else name
         require_word(title)
-        made = tuple(_checked(cast("Model", self), constraint) for constraint in member.intermittents(title))
+        made = tuple(_checked(self, constraint) for constraint in member.intermittents(title))
         for constraint in made:
             if constraint.name in self._taken():
                 raise ModelError(f"there is already a constraint named {constraint.name!r}; give another name=")
@@ -227,7 +220,7 @@ def _require_no_input(x: Expr, what: str) -> None:
         )
 
 
-def _checked(model: Model, given: IntermittentConstraint) -> IntermittentConstraint:
+def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentConstraint:
     """Return an intermittent constraint of this model, checked; its coefficients are numbers or parameter expressions.
 
     Raises:

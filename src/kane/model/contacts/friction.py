@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
+from kane.model.body import Mechanism
 from kane.model.checks import require_fixed
-from kane.model.requirements import NOT_NEGATIVE, require_of_parameters
-from kane.model.vector_arguments import at_defaults
-
-if TYPE_CHECKING:
-    from kane.model.model import Model
+from kane.model.requirements import NOT_NEGATIVE
+from kane.model.vector_arguments import at_defaults, require_of_parameters
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Thresholds:
     kinetic: Scalar
 
 
-def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> Coulomb | Thresholds:
+def checked_friction(model: Mechanism, friction: Coulomb | Thresholds, who: str) -> Coulomb | Thresholds:
     """Check the bounds of a friction law, and return the same object, which may be of a subclass.
 
     Raises:
@@ -67,7 +64,7 @@ def checked_friction(model: Model, friction: Coulomb | Thresholds, who: str) -> 
     return friction
 
 
-def checked_coefficient(model: Model, value: Scalar | None, what: str) -> Scalar:
+def checked_coefficient(model: Mechanism, value: Scalar | None, what: str) -> Scalar:
     """Return a number or an expression of parameters that is not negative at their defaults.
 
     Raises:

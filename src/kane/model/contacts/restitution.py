@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
+from kane.model.body import Mechanism
 from kane.model.checks import require_fixed
-from kane.model.requirements import FRACTION, require_of_parameters
-from kane.model.vector_arguments import at_defaults
-
-if TYPE_CHECKING:
-    from kane.model.model import Model
+from kane.model.requirements import FRACTION
+from kane.model.vector_arguments import at_defaults, require_of_parameters
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def law_of(given: Scalar | Poisson | Newton) -> Poisson | Newton:
     return given if isinstance(given, Poisson | Newton) else Poisson(given)
 
 
-def checked_restitution(model: Model, law: Poisson | Newton, who: str) -> Poisson | Newton:
+def checked_restitution(model: Mechanism, law: Poisson | Newton, who: str) -> Poisson | Newton:
     """Check the coefficient of a law, and return the same object, which may be of a subclass.
 
     Raises:

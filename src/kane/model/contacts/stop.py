@@ -11,8 +11,8 @@ from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
 from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.contacts.restitution import Newton, Poisson, law_of
-from kane.model.requirements import POSITIVE, require_of_parameters
-from kane.model.vector_arguments import at_defaults, coordinate, require_geometric
+from kane.model.requirements import POSITIVE
+from kane.model.vector_arguments import at_defaults, coordinate, require_geometric, require_of_parameters
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.native.constants import constants_of
 from kane.native.contacts.quick import LEAST_BEGUN
-from kane.simulation.integrators.integrator import Integrator
 
 # This speed as a multiple of atol. There the direction errs by a few thousandths, and friction by the square of that.
 # With a multiple of 100, slip with zero initial acceleration errs by 80 atol after 0.1 s; with 10 it never begins.
@@ -25,7 +24,7 @@ def begun(atol: float) -> float:
     return max(LEAST_BEGUN, DIRECTED * atol)
 
 
-def tolerate(project: ArrayFunction | None, stages: Array, method: Integrator) -> None:
+def tolerate(project: ArrayFunction | None, stages: Array, atol: float) -> None:
     """Write this speed into the constants of ``project``, (..., n_stage), for models with intermittent constraints."""
     if isinstance(getattr(project, "parts", None), ContactParts):
-        constants_of(stages).state.begun[...] = begun(method.settings.get("atol", 0.0))
+        constants_of(stages).state.begun[...] = begun(atol)

@@ -45,10 +45,9 @@ from kane.native.contacts.impulses import TOUCHING as CLOSED
 from kane.native.contacts.passing import STEPPED
 from kane.native.memory.views import ContactState, GapTerms
 from kane.native.modes import enter
-from kane.simulation.driver import Outcome
 from kane.simulation.events.event import Event, Occurrence
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState, Status
+from kane.simulation.integrator_state import IntegratorState, Outcome, Status
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_history import ContactHistory, happened, noted, require_kept

@@ -20,8 +20,7 @@ from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.search.best_speeds import where_zero
 from kane.model.reaction import reaction_leaves
 from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
-from kane.simulation.driver import Outcome
-from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.mode_table import stage_in_force
 
 if TYPE_CHECKING:
@@ -66,8 +65,9 @@ ZENO_TRANSITIONS, ZENO_SPAN = 100, 1e-3
 ROUNDING = 64
 
 
-def explain(problem: InitialValueProblem, integration: IntegratorState, outcome: Outcome) -> SimulationError:
+def explain(integration: IntegratorState, outcome: Outcome) -> SimulationError:
     """Return the error that explains why the run cannot take its next step, or makes no progress."""
+    problem = integration.problem
     return SimulationError(f"{_why(problem, integration, outcome)}{problem.mode_source.stepped_over(integration)}")
 
 

@@ -11,7 +11,6 @@ from kane.array_types import Array
 from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
-from kane.formulation.parameter_bounds import given_parameters
 from kane.native.arrays import Vector
 from kane.simulation.state_layout import Layout
 
@@ -36,7 +35,7 @@ def refuse_start(dyn: Dynamics, t: float, q: Any, u: Any, parameters: Any) -> No
     if not dyn.equations.intermittents:
         return
     layout = Layout.of(dyn.equations)
-    values = given_parameters(dyn.equations, parameters)
+    values = dyn.equations.parameter_bounds.given(parameters)
     names, gaps = starting_gaps(dyn, t, layout.named_state(q, u)[None, :], values)
     if names and not gaps.min() >= -START_GAP_TOLERANCE:
         wrong = int(np.argmax(~(gaps[0] >= -START_GAP_TOLERANCE))) if np.isnan(gaps).any() else int(np.argmin(gaps[0]))

@@ -19,10 +19,10 @@ from kane.model.constraints.relative import (
     velocity_in,
 )
 from kane.model.constraints.rolling.carrier import FLAT_TILT_TOLERANCE, carried, kept_lean
-from kane.model.requirements import POSITIVE, require_of_parameters
+from kane.model.requirements import POSITIVE
 from kane.model.shapes import Disk, Plane, Shape, Sphere
 from kane.model.shapes.rim import Rim
-from kane.model.vector_arguments import at_defaults, normals
+from kane.model.vector_arguments import at_defaults, normals, require_of_parameters
 
 
 def sphere_rolling_on_plane(sphere: Sphere, plane: Plane) -> Sequence[Row]:
