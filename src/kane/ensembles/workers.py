@@ -132,8 +132,7 @@ class Workers:
             return True  # lanes do not know the contact mode; ``simulate`` repeats this trajectory and checks it
         last = self.trajectories.last[number]
         last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
-        run = self.single_run(number)
-        return chattering(run.problem, run) is not None
+        return chattering(self.single_run(number)) is not None
 
     def _single(self, stages: int) -> tuple[Any, ...]:
         """Return the StateEquation, tables, events, a Store for one state, and data of the lanes."""

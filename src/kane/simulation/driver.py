@@ -75,15 +75,11 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
         if status is Status.UNKNOWN_MODE:
             problem.mode_source.admit(integration, int(counts[WANTED]))
             return Status.GOING
-        if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: _chatters(integration)):
+        if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: chattering(integration) is not None):
             return Status.STALLED
         return status
 
     return advance
-
-
-def _chatters(integration: IntegratorState) -> bool:
-    return chattering(integration.problem, integration) is not None
 
 
 def _tolerate(integration: IntegratorState, method: Integrator) -> None:

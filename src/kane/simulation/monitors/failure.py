@@ -92,7 +92,7 @@ def _why(problem: InitialValueProblem, integration: IntegratorState, outcome: Ou
         cause = "; ".join([cause, *_loads_without_value(problem, integration), *_small_divisors(problem, integration)])
     elif outcome is Outcome.NOT_FINITE and integration.course.step:
         cause = f"there its derivative is finite: the step dt = {abs(integration.course.step):.6g} s is too large"
-        jump = chattering(problem, integration)
+        jump = chattering(integration)
         cause += f", or {_chatters(jump)}" if jump else ""
     else:
         what = "cannot be followed" if outcome is Outcome.STUCK else "makes no progress"
@@ -140,7 +140,7 @@ def _accelerates(integration: IntegratorState) -> bool:
 
 def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Iterator[str]:
     """Yield the causes found at the state, in words."""
-    found = chattering(problem, integration)
+    found = chattering(integration)
     if found is not None:
         yield _chatters(found)
         return
@@ -196,12 +196,12 @@ def _loads_without_value(problem: InitialValueProblem, integration: IntegratorSt
             yield f"the load {title!r} has no finite value there"
 
 
-def chattering(problem: InitialValueProblem, integration: IntegratorState) -> Jump | None:
+def chattering(integration: IntegratorState) -> Jump | None:
     """Return the jump to which the motion is driven back from both sides; None without one.
 
     Source: Filippov, Differential Equations with Discontinuous Righthand Sides, 1988: a sliding mode.
     """
-    way = math.copysign(1.0, integration.course.until - integration.course.start)
+    problem, way = integration.problem, math.copysign(1.0, integration.course.until - integration.course.start)
     for node in jumps(problem.rhs):
         if _depends_on_state(node):
             found = _jump(problem, integration, node, way)
