@@ -344,6 +344,49 @@ def test_what_could_not_run_is_refused_when_it_is_compiled(function, words):
         refused(function)
 
 
+RAISES_IN_A_KERNEL = """
+from numba.extending import register_jitable
+from kane.errors import CompileError
+from kane.native.call import native_loop
+from kane.native.code import PORTABLE, Entry
+from kane.native.compile.entries import OPTIONS, entries, kernels, text_of
+from kane.native.compile.objects import code_of
+from kane.native.compile.parts import keep_parts
+
+@register_jitable(**OPTIONS)
+def kernel(n):
+    if n > {limit}:
+        raise ValueError("too large")
+    return n
+
+def loop(n: int) -> int:
+    return kernel(n) + 1
+
+entries()
+keep_parts([*kernels(), "__main__.kernel"])
+try:
+    print("compiled for", *code_of("loop", text_of(Entry("x", "loop"), native_loop(loop)), [PORTABLE]))
+except CompileError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (9, "loop can raise an exception, which native code cannot: mend what does"),
+        (2**63 - 1, "compiled for portable"),
+    ],
+)
+def test_a_kernel_that_can_raise_is_refused(tmp_path, limit, said):
+    """Calls do not look at the status of a kernel, so that the kernel itself must show that it raises."""
+    script = tmp_path / "script.py"
+    script.write_text(RAISES_IN_A_KERNEL.format(limit=limit))
+    environment = {**os.environ, **code.SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == said
+
+
 @pytest.mark.parametrize("hint", [np.ndarray, str, Vector | None, list[int]])
 def test_an_annotation_that_loops_cannot_take_is_refused(hint):
     with pytest.raises(TypeError, match="a native loop cannot take"):

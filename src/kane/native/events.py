@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.arrays import ENDED, FOUND, PROBES
-from kane.native.call import native_inline
+from kane.native.call import native_inline, native_kernel
 from kane.native.state import between, call_mode, interpolate, look_aside
 
 # Of a step: where a root is bracketed this closely, or as closely as times are told apart, its distance from the root
@@ -136,7 +136,7 @@ def _is_any_changed(watch: Any) -> bool:
     return changed
 
 
-@native_inline
+@native_kernel
 def locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: Any) -> float:
     """The first place of the bracket at which expression e has its new sign.
 

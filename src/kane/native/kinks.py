@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane.native.arrays import CUT_STEP, CUTS, MOTION, NEXT_STEP, SETTLE
-from kane.native.call import native_inline
+from kane.native.call import native_inline, native_kernel
 from kane.native.creeping import shortest_cut
 from kane.native.memory.views import constraint_header_at
 from kane.native.slip_directions import recall
@@ -26,7 +26,7 @@ STILL = 1e-9
 TURN = 0.2
 
 
-@native_inline
+@native_kernel
 def misses_turn(system: Any, store: Any, t1: float, order: int) -> bool:
     """Check whether the rows that are held have turned further within a step than its velocities did.
 

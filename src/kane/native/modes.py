@@ -40,7 +40,7 @@ from kane.native.arrays import (
     UNKNOWN_MODE,
     WANTED,
 )
-from kane.native.call import native_inline
+from kane.native.call import native_inline, native_kernel
 from kane.native.creeping import creeps, shortest_cut
 from kane.native.events import NONE, locate, look_at, probe_at, watched
 from kane.native.slip_directions import recall
@@ -71,7 +71,7 @@ def is_full(system: Any, store: Any) -> bool:
     return bool(has_guards(system) and store.counts[CHANGED] + AT_ONCE > store.changes.shape[0])
 
 
-@native_inline
+@native_kernel
 def land(system: Any, interpolated: Any, t1: float, y: Any, out: Any) -> None:
     """The slope at the end of a step, and the guards there, which ``first_guard`` reads."""
     known = system.automaton.slope
@@ -183,7 +183,7 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
     return min(first, _first_dip(guards, context, store, dense, span))
 
 
-@native_inline
+@native_kernel
 def _first_root(guards: Any, context: Any, store: Any, dense: Any, span: Any, bracket: Any) -> float:
     """Where the first guard becomes negative that is negative at the end of a bracket; NONE where none is.
 
@@ -208,7 +208,7 @@ def _keep_look(guards: Any, look: int) -> None:
         guards.roots[look * guards.out.size + e] = guards.out[e]
 
 
-@native_inline
+@native_kernel
 def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> float:
     """The first place behind which a guard is negative that is negative at no probe; NONE where none is found.
 
@@ -307,7 +307,7 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     return STANDS
 
 
-@native_inline
+@native_kernel
 def change_modes(system: Any, interpolated: Any, store: Any) -> int:
     """Change the mode until no guard is negative at the state of the store; at the start of a run once in any case.
 
@@ -348,7 +348,7 @@ def _is_any_negative(values: Any) -> bool:
     return found
 
 
-@native_inline
+@native_kernel
 def _change_once(system: Any, interpolated: Any, store: Any) -> int:
     """The state and the mode behind a guard; the state is then put onto the constraints of that mode."""
     x, t, automaton = store.x, store.clock[TIME], system.automaton

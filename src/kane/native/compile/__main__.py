@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kane.machine.processor import DOUBLES, own_target, platform_targets
 from kane.native.code import FOLDER, PORTABLE, Entry, compile_apart, keep, kept
-from kane.native.compile.entries import entries, text_of
+from kane.native.compile.entries import entries, kernels, text_of
 from kane.native.compile.objects import code_of
 from kane.native.compile.parts import keep_parts
 
@@ -25,7 +25,7 @@ FIRST = ("batches.each_state", "explicit.march_explicit")
 
 def compile_these(titles: Collection[str], folder: Path, targets: Sequence[str]) -> None:
     """Put the code of entries for these targets into the folder, and print a line for each entry."""
-    keep_parts()
+    keep_parts(kernels())
     # What numba makes lives as long as the process: to visit it as often as usual takes a seventh of its time.
     gc.set_threshold(500_000, 20, 10)
     began, found, made = time.monotonic(), entries(), []

@@ -21,6 +21,7 @@ from kane.native.call import NativeLoop, NativeProgram
 from kane.native.code import ENTRY, Entry
 from kane.native.compile import instructions, vectors
 from kane.native.compile.objects import RAISED
+from kane.native.compile.parts import whole
 from kane.native.kinds import Array, Group, Kind, LaneCount, Number
 
 INSTRUCTIONS = (instructions, vectors)  # numba knows them once they are imported
@@ -50,6 +51,12 @@ def entries() -> dict[str, tuple[Entry, Any]]:
             if isinstance(value, NativeLoop | NativeProgram):
                 found.update({entry.title: (entry, value) for entry in _of(value)})
     return found
+
+
+def kernels() -> list[str]:
+    """The names of all kernels, with their modules."""
+    values = (value for module in _modules() for value in vars(module).values())
+    return [f"{value.__module__}.{value.__name__}" for value in values if getattr(value, "native_role", "") == "kernel"]
 
 
 def _modules() -> list[ModuleType]:
@@ -86,7 +93,9 @@ def text_of(entry: Entry, value: NativeLoop | NativeProgram) -> str:
     gives = result.signature.return_type
     if gives != _RESULTS.get(value.result if isinstance(value, NativeLoop) else type(None)):
         raise CompileError(f"{entry.title} returns {gives}, which is not what its annotation says, or no int or float")
-    return str(result.library.get_llvm_str()) + _call(result.fndesc.llvm_func_name, len(pointers), gives)
+    text = whole(result.library)
+    declared = "" if f"@{RAISED}(" in text else f"declare void @{RAISED}()\n"
+    return text + declared + _call(result.fndesc.llvm_func_name, len(pointers), gives)
 
 
 def _call(name: str, pointers: int, gives: Any) -> str:
@@ -95,7 +104,6 @@ def _call(name: str, pointers: int, gives: Any) -> str:
     number = {types.int64: "i64", types.float64: "double"}.get(gives)
     end = f"%value = load {number}, ptr %result\n  ret {number} %value" if number else "ret void"
     return f"""
-declare void @{RAISED}()
 define {number or "void"} @{ENTRY}({arguments}) {{
   %result = alloca {number or "ptr"}
   %exception = alloca ptr

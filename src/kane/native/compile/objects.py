@@ -22,21 +22,20 @@ def code_of(title: str, text: str, targets: Iterable[str]) -> dict[str, bytes]:
     Raises:
         CompileError: it can raise an exception, or calls what is not of the C library.
     """
+    return {target: _code(title, text, target) for target in targets}
+
+
+def _code(title: str, text: str, target: str) -> bytes:
+    portable = target == PORTABLE
+    place = ("", "") if portable else (platform_targets()[target], "")
+    machine = target_machine(*place, optimization=OPTIMIZATION_LEVEL)
     module = llvm.parse_assembly(text, llvm.create_context())
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name != ENTRY:
             value.linkage = "internal"
-    _optimize(module, target_machine("", "", optimization=OPTIMIZATION_LEVEL), vectorized=False)
+    _optimize(module, machine, vectorized=not portable)
     _require_callable(title, {f.name for f in module.functions if f.is_declaration})
-    bitcode = module.as_bitcode()
-    return {target: bitcode if target == PORTABLE else _object(bitcode, target) for target in targets}
-
-
-def _object(bitcode: bytes, target: str) -> bytes:
-    machine = target_machine(platform_targets()[target], "", optimization=OPTIMIZATION_LEVEL)
-    module = llvm.parse_bitcode(bitcode, llvm.create_context())
-    _optimize(module, machine, vectorized=True)
-    return bytes(machine.emit_object(module))
+    return bytes(module.as_bitcode() if portable else machine.emit_object(module))
 
 
 def _optimize(module: Any, machine: Any, *, vectorized: bool) -> None:

@@ -141,7 +141,7 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
     return bool(slip <= 0.0)
 
 
-@native_inline
+@native_kernel
 def accelerates_quickly(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> bool:
     """Accelerations and forces in the mode of the statuses where they are found by the factor of M."""
     count_rows(c, False)  # what ``force_scale`` compares with
