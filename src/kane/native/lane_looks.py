@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.native.arrays import AT_END, IDLE, SETTLE
+from kane.native.arrays import AT_END, IDLE, LOOKS, SETTLE
 from kane.native.call import native_inline
 from kane.native.constants import constants_of
 from kane.native.contacts.ahead import goes_on, keeps_digits
@@ -66,13 +66,13 @@ def look_in_lanes(single: Any, block: Any, dense: Any) -> None:
     if wanted == 0:
         return
     for look in range(AT_END):
-        _between_in_lanes(block, dense, single[0].quaternions, own.at[look])
+        _between_in_lanes(block, dense, single[0].quaternions, LOOKS[look])
         call_compiled(single, block, own.guards_of, own.seen)
         for lane in range(lanes):
             if own.quiet[lane] == 1 and own.steady[lane] == 0:
                 own.quiet[lane] = 1 if _sees_nothing(single, block, lane, look) else 0
     for lane in range(lanes):
-        if own.quiet[lane] == 1 and own.steady[lane] == 0 and _may_dip(own.at, own.looks[lane], n):
+        if own.quiet[lane] == 1 and own.steady[lane] == 0 and _may_dip(own.looks[lane], n):
             own.quiet[lane] = 0
 
 
@@ -112,11 +112,11 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
 
 
 @native_inline
-def _may_dip(at: Any, looks: Any, n: int) -> bool:
+def _may_dip(looks: Any, n: int) -> bool:
     """Whether some guard may be negative between two of its looks, as ``modes._first_dip`` has it."""
     found = False
-    for look in range(1, at.size - 1):
-        low, middle, high = at[look - 1], at[look], at[look + 1]
+    for look in range(1, LOOKS.size - 1):
+        low, middle, high = LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
         for e in range(n):
             before, lowest, behind = looks[(look - 1) * n + e], looks[look * n + e], looks[(look + 1) * n + e]
             fall = (before - lowest) * (high - middle) / (middle - low)

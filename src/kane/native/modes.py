@@ -219,7 +219,7 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     for look in BETWEEN:
         look_at(guards, context, store, dense, span, LOOKS[look])
         _keep_look(guards, look)
-    for look in range(1, len(LOOKS) - 1):
+    for look in range(1, LOOKS.size - 1):
         first, low, middle, high = NONE, LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
         for e in range(n):
             before, lowest, behind = (

@@ -88,7 +88,6 @@ class LaneChoices(NamedTuple):
         stage: the stages of all of them, value by value.
         scratch: what a program gives in all lanes.
         seen: what of these is read, in all lanes.
-        at: where in a step LOOKS are, as an array, which a loop may read at any place.
         looks: guards at each of LOOKS, (lanes, looks guards).
         quiet: of each lane, whether no guard was negative where it was looked at.
         steady: of each lane that was quiet at the end of its step, whether guards need no looks within it.
@@ -107,7 +106,6 @@ class LaneChoices(NamedTuple):
     stage: Vector
     scratch: Vector
     seen: Vector
-    at: Vector
     looks: Matrix
     quiet: Indices
     steady: Indices
