@@ -63,7 +63,6 @@ def nothing_projected() -> LaneChoices:
         stage=none,
         scratch=none,
         seen=none,
-        at=none,
         looks=rows,
         quiet=empty.addresses,
         steady=empty.addresses,
