@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import kane
+from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED
+from kane.engine.realtime.loop_arrays import LATE, WORKED
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
 from kane.haptics.realtime import promote
 from kane.haptics.scenes import HandScene, make_hand_scene
-from kane.native.arrays import CHANGE_TIME, CHANGED
-from kane.native.haptics.loop_arrays import LATE, WORKED
 
 PERIOD, SLICE = 1e-3, 1.0
 EMPTY = r"""

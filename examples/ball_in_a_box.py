@@ -11,8 +11,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import kane
+from kane.engine.realtime.loop_arrays import AT, OF_FORCE
 from kane.haptics import Arm, Coupler, Session, Simulated
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 BOX, BALL = 0.15, 0.05  # kg

@@ -15,8 +15,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import kane
+from kane.engine.realtime.loop_arrays import AT, OF_FORCE
 from kane.haptics import Arm, Coupler, Session, Simulated
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 KEY, HAMMER, RATIO, LEVER = 0.008, 1.5e-4, 6.0, 0.2  # kg m^2, kg m^2, hammer angle over key angle, m

@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import kane
+from kane.engine.realtime.loop_arrays import ARMED, AT, OF_PULL, OF_STATUS
 from kane.haptics import Coupler, Pointer, Session
-from kane.native.haptics.loop_arrays import ARMED, AT, OF_PULL, OF_STATUS
 
 OUT = Path("out")
 LINKS, LENGTH, MASS, DAMPING, G = 4, 0.1, 0.05, 2e-3, 9.81

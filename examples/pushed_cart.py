@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from kane.engine.realtime.loop_arrays import AT, OF_FORCE
 from kane.haptics import Session
 from kane.haptics.scenes import pushed_cart
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 

@@ -14,8 +14,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import kane
+from kane.engine.realtime.loop_arrays import AT, OF_FORCE
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 LENGTH, STOP, RESTITUTION = 0.1, 0.5, 0.3  # m, rad, -

@@ -36,7 +36,7 @@ def functions_of(source):
     return [name for name in functions if not name.startswith("_")]
 
 
-def constants_of(source):
+def contact_constants_of(source):
     """Names of the constants and type aliases of a file."""
     found = []
     for node in source.tree.body:
@@ -67,7 +67,7 @@ def test_no_two_classes_bear_one_name(sources):
     assert named_alike(sources, classes_of) == {}
 
 
-@pytest.mark.parametrize("names_of", [functions_of, constants_of, file_of])
+@pytest.mark.parametrize("names_of", [functions_of, contact_constants_of, file_of])
 def test_no_two_functions_constants_or_files_bear_one_name(sources, names_of):
     assert named_alike(checked(sources), names_of) == {}
 
@@ -82,8 +82,8 @@ def test_every_family_has_members(sources):
     [
         (classes_of, "class Row: ..."),
         (functions_of, "def row(): ..."),
-        (constants_of, "SMALL, LARGE = 1, 2"),
-        (constants_of, "SMALL: float = 1"),
+        (contact_constants_of, "SMALL, LARGE = 1, 2"),
+        (contact_constants_of, "SMALL: float = 1"),
     ],
 )
 def test_two_things_of_one_name_are_seen(source_of, names_of, text):

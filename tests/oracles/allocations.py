@@ -4,7 +4,7 @@ import ctypes
 
 import kane
 from benchmarks.tables.contacts import ten_speeds
-from kane.native.explicit import march_explicit
+from kane.engine.step.explicit import march_explicit
 
 
 def main():

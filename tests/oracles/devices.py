@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from kane.native.haptics.sample import COMMAND, SAMPLE
+from kane.engine.realtime.device_sample import COMMAND, SAMPLE
 
 
 def written(channel, t, force):

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.native import call as native_call
-from kane.native import explicit, implicit
+from kane.engine import call as native_call
+from kane.engine.step import explicit, implicit
 from oracles.source_mutants import everywhere
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)

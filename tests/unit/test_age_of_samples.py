@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.simulated_device import V
 from kane.haptics import Arm, Coupler, Safety, Session, Simulated, Traits, coupler_limits
 from kane.haptics.safety.sampled_loop import SampledLoop
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.simulated import V
 
 
 def wall():

@@ -13,9 +13,10 @@ from oracles.interpreted_programs import _call_program, views
 from oracles.source_mutants import everywhere
 
 import kane
-from kane.native import call
-from kane.native.contacts import excursion, momentum
-from kane.native.contacts.header import ADOPTED, HELD, SLIDING
+from kane.engine import call
+from kane.engine.hybrid import momentum
+from kane.engine.hybrid import transition as excursion
+from kane.engine.memory.contact_codes import ADOPTED, SLIDING, STICKING
 
 G, HEIGHT = 9.81, 0.05
 CORNERS = [(x, y, -HEIGHT) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
@@ -47,7 +48,7 @@ def thrown(machine, rng):
     slide = (rest + 1) % len(u)
     u[rest], u[slide, [2, 3, 4]] = 0.0, 0.0
     machine.fresh()
-    for box, status in ((slide, SLIDING), (rest, HELD)):
+    for box, status in ((slide, SLIDING), (rest, STICKING)):
         of = [k for k, c in enumerate(machine.intermittents) if c.name.startswith(f"c{box}")]
         machine.status[of] = status
     return u.ravel()
@@ -67,7 +68,7 @@ def interpreted(machine, q, u, *, embedded):
     with ExitStack() as stack:
         for context in (views(), everywhere(call.call_program, _call_program), everywhere(project, counted)):
             stack.enter_context(context)
-        for quick in (momentum.answer_quickly, momentum.put_quickly) if embedded else ():
+        for quick in (momentum.respond_by_tree, momentum.project_speeds_by_response) if embedded else ():
             stack.enter_context(everywhere(quick, lambda *given: False))
         stack.enter_context(np.errstate(all="ignore"))
         excursion.change.function(*pointers)

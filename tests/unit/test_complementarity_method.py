@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kane.native.contacts import complementarity as method
-from kane.native.contacts.shortest import solve_shortest
-from kane.native.memory.views import reaction_problem_at, reaction_problem_size
+from kane.engine.laws import newton as method
+from kane.engine.linear.minimum_norm import solve_shortest
+from kane.engine.memory.views import reaction_problem_at, reaction_problem_size
 
 STEP = 1e-40
 MU = 0.5

@@ -12,7 +12,7 @@ import pytest
 from oracles.source_mutants import mutants, survivors
 from unit import test_complementarity_method
 
-MODULES = ("kane.native.contacts.complementarity", "kane.native.contacts.shortest")
+MODULES = ("kane.engine.laws.newton", "kane.engine.linear.minimum_norm")
 # A mutant that loops for ever is stopped after so many seconds of CPU.
 PATIENCE = 3.0
 FIRST = "FIRST is 0"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import AT_ONCE, CHANGE_TIME, CHANGED, COUNTS, STATE_BEFORE, TIME
-from kane.native.creeping import creeps
+from kane.engine.memory.loop_arguments import AT_ONCE, CHANGE_TIME, CHANGED, COUNTS, STATE_BEFORE, TIME
+from kane.engine.step.zeno import creeps
 from kane.simulation.driver import CHUNK_SECONDS
 
 G = 10.0

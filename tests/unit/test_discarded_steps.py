@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import AT_END, CLOCK, MODE, PASSED
-from kane.native.constants import constants_of
-from kane.native.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
-from kane.native.memory.fill import filled
-from kane.native.slip_directions import recall, remember
+from kane.engine.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.fill import filled
+from kane.engine.memory.loop_arguments import AT_END, CLOCK, MODE, PASSED
+from kane.engine.step.slip_directions import recall, remember
 
 SLIDES = {"q": {"f_z": 0.15}, "u": {"f_vx": 0.5, "f_vy": 0.2, "f_wz": 1.0}}
 
@@ -87,7 +87,7 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
         filled(CONTACT_TABLE, **table),
     ]
     stages = np.concatenate([*parts, filled(CONTACT_STATE, **state)]).view(np.float64)
-    along = constants_of(stages).state.along
+    along = contact_constants_of(stages).state.along
     clock, looks, least = (
         np.zeros(CLOCK + PASSED * (1 + guards) + 2 * intermittents + 3),
         np.zeros(7 * guards),
@@ -97,7 +97,7 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
         mode=np.zeros(MODE, np.int64),
         stages=stages,
         headers=stages.view(np.int64),
-        settling=SimpleNamespace(least=least),
+        projection=SimpleNamespace(least=least),
         automaton=SimpleNamespace(guards=SimpleNamespace(out=np.zeros(guards))),
     )
     remember(system, clock)

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from kane.engine.realtime import loop_arrays as at
 from kane.haptics import PassiveMidpoint, Session, replay
 from kane.haptics.scenes import DRAGGED_BOX_SIZE, make_hand_scene
-from kane.native.haptics import loop_arrays as at
 
 OVER = "is stepped over"
 

@@ -13,8 +13,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kane
-from kane.native.contacts.forces import find_responses
-from kane.native.memory.views import contact_table_at, contact_table_size
+from kane.engine.memory.views import contact_table_at, contact_table_size
+from kane.engine.rows.row_forces import find_responses
 
 G = 9.81
 HALF, UNTIL = 0.5, 0.145

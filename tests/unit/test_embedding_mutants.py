@@ -14,9 +14,9 @@ from oracles.interpreted_programs import interpreted_programs
 from oracles.source_mutants import mutants, survivors
 from unit import test_embedding_native as tests
 
-MODULE = "kane.native.algebra"
+MODULE = "kane.engine.linear.factorizations"
 # Files of programs, and one of how many of their mutants `make test` tries.
-PROGRAMS = {"kane.native.embedding": 150, "kane.native.settle": 150}
+PROGRAMS = {"kane.engine.rows.embedding": 150, "kane.engine.project.projection": 150}
 LONG = (
     tests.test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before,
     tests.test_threads_give_the_same_bits,
@@ -77,8 +77,8 @@ ONE_FRONT = "loops that make one front are not taken apart"
 SPEEDS = "coordinates do not depend on the speeds that are given"
 NOT_HELD = "no residual is held where all rows are in force"
 EQUIVALENT_PROGRAMS = {
-    "kane.native.embedding": {},
-    "kane.native.settle": {
+    "kane.engine.rows.embedding": {},
+    "kane.engine.project.projection": {
         "_direction: 0 -> 1": ONE_FRONT,
         "settle_among: 0 -> 1 (7)": ONE_FRONT,
         "_correct_coordinates: 1000.0 -> 2000.0": "what counts as rounding, by measurement",
@@ -116,7 +116,7 @@ def test_of_all_mutants_of_the_algebra_none_passes():
 @pytest.fixture
 def fails():
     """Whether a program fails a test, or raises: native code would go on."""
-    tests.settle(tests.four_bar(), tests.GUESS)  # compiles the loop over states, which stays compiled
+    tests.project(tests.four_bar(), tests.GUESS)  # compiles the loop over states, which stays compiled
     known = list(cases(sorted(runnable(tests, ()), key=lambda test: test in LONG)))
     with interpreted_programs() as raised:
         yield lambda: any(fail([case]) or raised for case in known)
@@ -129,8 +129,8 @@ def test_programs_of_constraints_with_one_thing_wrong_fail(module, fails):
 
 
 @pytest.mark.slow
-def test_of_all_mutants_of_settling_none_passes(fails):
-    module = "kane.native.settle"
+def test_of_all_mutants_of_projection_none_passes(fails):
+    module = "kane.engine.project.projection"
     assert survivors_apart(mutants(module), fails, EQUIVALENT_PROGRAMS[module], seconds=PATIENCE) == []
 
 

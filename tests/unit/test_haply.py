@@ -17,13 +17,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
 import kane
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import POSITION, SEQUENCE
+from kane.engine.realtime.shared_slot import SLOT
 from kane.haptics import Coupler, Haply, Session
 from kane.haptics.devices.haply import Talk
 from kane.haptics.devices.slot import Slot
 from kane.haptics.devices.websockets import converse
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import POSITION, SEQUENCE
-from kane.native.haptics.slot import SLOT
 
 
 class Service:

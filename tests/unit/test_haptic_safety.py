@@ -17,13 +17,13 @@ import pytest
 from oracles.waiting import until
 
 import kane
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+from kane.engine.realtime.simulated_device import PART
 from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
 from kane.haptics.recording.recording import Recording
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
-from kane.native.haptics.simulated import PART
 
 T, BLOCK = 1e-3, 60
 SAFETY = Safety(force=2.0, power=1.0, soft=0.003, torque=0.1)

@@ -11,10 +11,10 @@ import pytest
 from oracles.waiting import until
 
 import kane
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.simulated_device import V
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits, replay
 from kane.haptics.loop.report import energy_made
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.simulated import V
 from kane.simulation.inputs.input_plan import Held
 
 

@@ -12,12 +12,12 @@ from oracles.contact_machine import ContactMachine
 from oracles.contact_reactions import problem
 
 import kane
+from kane.engine.hybrid import collisions
+from kane.engine.hybrid.collisions import clear_kept_velocities
+from kane.engine.laws.newton import ADOPTABLE, solve_complementarity
+from kane.engine.memory.contact_codes import ADOPTED, BOUNCED, HALTED, OPEN
+from kane.engine.memory.views import Struck, contact_table_at, contact_table_size, gap_terms_at, gap_terms_size
 from kane.errors import ModelError
-from kane.native.contacts import collisions
-from kane.native.contacts.collisions import settle_velocities
-from kane.native.contacts.complementarity import ADOPTABLE, solve_complementarity
-from kane.native.contacts.header import ADOPTED, BOUNCED, HALTED, OPEN
-from kane.native.memory.views import Struck, contact_table_at, contact_table_size, gap_terms_at, gap_terms_size
 
 
 def together(G, w, rows, friction, least=None):
@@ -30,7 +30,7 @@ def solve(x):
     """Whether impulses that keep all laws are found, as impacts adopt them."""
     with np.errstate(all="ignore"):
         found = solve_complementarity(x) <= ADOPTABLE
-    settle_velocities(x)
+    clear_kept_velocities(x)
     return found
 
 

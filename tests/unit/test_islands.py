@@ -5,10 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kane.native.contacts.header import COULOMB, HELD, MANY_SPEEDS, SLIDING
-from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, note_group, share_friction, solve_islands
-from kane.native.contacts.quick import LIMITS
-from kane.native.memory.views import (
+from kane.engine.memory.contact_codes import COULOMB, MANY_SPEEDS, SLIDING, STICKING
+from kane.engine.memory.views import (
     contact_state_at,
     contact_state_size,
     contact_table_at,
@@ -19,6 +17,8 @@ from kane.native.memory.views import (
     row_record_at,
     row_record_size,
 )
+from kane.engine.rows.islands import DETERMINED, REPEATING, UNSOLVED, note_group, share_friction, solve_islands
+from kane.engine.rows.tree_response import LIMITS
 
 CORNERS = [(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)]
 STATIC_FRICTION = 0.5
@@ -81,7 +81,7 @@ class Boxes:
         vars(k).update({name: np.full(size, RUBBISH) for name, size in integers.items()})
         vars(k).update({name: np.full(size, np.nan) for name, size in numbers.items()})
         k.table.friction[:] = COULOMB
-        k.state.status[:] = [SLIDING if slip else HELD for _, _, slip in groups]
+        k.state.status[:] = [SLIDING if slip else STICKING for _, _, slip in groups]
         place, row = 0, 0
         for group, (own, count, _) in enumerate(groups):
             columns = np.arange(n)[own] if n > MANY_SPEEDS else np.arange(n)

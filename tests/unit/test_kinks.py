@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kane.native import kinks
-from kane.native.arrays import MOTION, SETTLE
-from kane.native.memory.constants import CONSTRAINT_HEADER
-from kane.native.memory.fill import filled
+from kane.engine.memory.constants import CONSTRAINT_HEADER
+from kane.engine.memory.fill import filled
+from kane.engine.memory.loop_arguments import MOTION, PROJECT
+from kane.engine.step import kinks
 
 # Residual of a step with a row that turns by phi, as a share of the speed: Taylor's theorem.
 MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the residual is phi^power / divisor
@@ -21,10 +21,10 @@ def misses(monkeypatch, residual, phi, order, aligned, speed=3.0):
     notes[MOTION] = residual * speed
     sizes = {array.name: np.zeros(int(array.length)) for array in CONSTRAINT_HEADER.arrays} | {"coordinates": 1}
     system = SimpleNamespace(
-        settling=SimpleNamespace(notes=notes),
+        projection=SimpleNamespace(notes=notes),
         aside=SimpleNamespace(notes=aside),
         headers=filled(CONSTRAINT_HEADER, **sizes),
-        mode=np.zeros(SETTLE + 2, dtype=np.int64),
+        mode=np.zeros(PROJECT + 2, dtype=np.int64),
     )
 
     def look_aside(system, t, x):

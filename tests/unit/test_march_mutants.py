@@ -16,8 +16,8 @@ from unit import test_marches
 import kane
 
 MODULES = {
-    "kane.native.explicit": ("accept_step", "reject_step", "free_step", "combined_error", "_size"),
-    "kane.native.state": ("normalise", "is_finite"),
+    "kane.engine.step.explicit": ("accept_step", "reject_step", "free_step", "combined_error", "_size"),
+    "kane.engine.step.state_equation": ("normalise", "is_finite"),
 }
 TESTS = (
     test_marches.test_an_accepted_step_is_followed_by_one_of_pi_control,

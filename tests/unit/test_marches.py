@@ -11,8 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kane
-from kane.native import events, explicit, state
-from kane.native.arrays import (
+from kane.engine.memory.loop_arguments import (
     CLOCK,
     CUT_STEP,
     EVALUATIONS,
@@ -23,6 +22,9 @@ from kane.native.arrays import (
     TIME,
     UNCUT_STEP,
 )
+from kane.engine.step import event_location as events
+from kane.engine.step import explicit
+from kane.engine.step import state_equation as state
 from kane.simulation.integrators.explicit import Explicit
 
 FIXED = {"RK4": (kane.RK4(), 4), "Midpoint": (kane.Midpoint(), 2), "Gauss4": (kane.Gauss4(), 4)}

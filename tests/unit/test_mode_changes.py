@@ -13,8 +13,8 @@ import pytest
 
 import kane
 from kane.codegen.programs.program import Program
-from kane.native import modes
-from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
+from kane.engine.memory.loop_arguments import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
+from kane.engine.step import mode_changes as modes
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome

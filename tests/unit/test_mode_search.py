@@ -12,8 +12,9 @@ from oracles.interpreted_programs import _call_program, views
 from oracles.source_mutants import everywhere
 
 import kane
-from kane.native import call
-from kane.native.contacts import excursion, search
+from kane.engine import call
+from kane.engine.hybrid import mode_search as search
+from kane.engine.hybrid import transition as excursion
 
 G = 9.81
 

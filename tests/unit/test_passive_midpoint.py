@@ -7,11 +7,11 @@ import pytest
 
 import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
+from kane.engine.memory.loop_arguments import Course
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.passive_midpoint import march_passive
 from kane.haptics import Arm, Coupler, PassiveMidpoint, Session, Simulated
 from kane.haptics.scenes import ball_in_a_box, crank, pushed_cart
-from kane.native.arrays import Course
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.passive import march_passive
 
 
 def free(model, handle, q, u, dt):

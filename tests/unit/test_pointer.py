@@ -19,10 +19,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 import kane
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import BUTTONS, MEASURED, POSITION, SEQUENCE
 from kane.errors import ModelError
 from kane.haptics import Coupler, Pointer, Session, Simulated, coupler_limits
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import BUTTONS, MEASURED, POSITION, SEQUENCE
 
 VANISHED = "no new sample came from the device"
 

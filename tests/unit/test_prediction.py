@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, DONE, KEY_AFTER, TIME
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import POSITION
 from kane.errors import ModelError
 from kane.haptics import Arm, Coupler, PassiveMidpoint, RigidCoupler, Session, Simulated, replay
 from kane.haptics.scenes import make_hand_scene
-from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, KEY_AFTER, TIME
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import POSITION
 
 
 @pytest.fixture(autouse=True)

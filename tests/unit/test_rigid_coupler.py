@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError, SimulationError
 from kane.haptics import Arm, Coupler, Pointer, RigidCoupler, Session, Simulated, largest_inertia, replay
-from kane.native.haptics import loop_arrays as at
 
 MASS, COM, LENGTH, INERTIA, DAMPING, G = 0.2, 0.05, 0.1, 1e-3, 0.01, 9.81
 PATH = [(0.2, 0, 0, 0), (0.6, 0, 0, -0.05), (1.2, 0, 0, 0.04), (1.6, 0, 0, 0)]

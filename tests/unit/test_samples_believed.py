@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.safety import examine
-from kane.native.haptics.sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+from kane.engine.realtime.safety import examine
 
 T, STALE, REACH, LEAP = 1e-3, 0.02, 0.3, 2.0
 

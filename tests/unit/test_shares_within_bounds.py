@@ -7,10 +7,10 @@ import pytest
 from oracles.source_mutants import everywhere
 from scipy.optimize import linprog
 
-from kane.native import algebra
-from kane.native.contacts import shares
-from kane.native.contacts.header import COULOMB, HELD
-from kane.native.memory.views import (
+from kane.engine.laws import internal_forces as shares
+from kane.engine.linear import factorizations as algebra
+from kane.engine.memory.contact_codes import COULOMB, STICKING
+from kane.engine.memory.views import (
     ConstraintRows,
     contact_state_at,
     contact_state_size,
@@ -63,7 +63,7 @@ def held(A, load, static, tangents):
     )
     c.counted, c.l = np.ones(m, int), np.zeros(m)
     c.E, c.B, c.H, c.path = np.zeros((n, m)), np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
-    c.state.status[:], c.gaps.static[:] = HELD, static
+    c.state.status[:], c.gaps.static[:] = STICKING, static
     c.table.normal[:], c.table.tangent[:] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)
     c.table.tangents[:], c.table.friction[:], c.table.bilateral[:] = tangents, COULOMB, 0
     return c

@@ -10,7 +10,7 @@ import pytest
 from oracles.contact_machine import ContactMachine
 
 import kane
-from kane.native.contacts.header import ADOPTED, SLIDING
+from kane.engine.memory.contact_codes import ADOPTED, SLIDING
 
 G, HEIGHT, MU = 9.81, 0.05, (0.3, 0.4, 0.6)
 

@@ -11,7 +11,7 @@ from oracles.formulated import built
 
 import kane
 from kane import progress
-from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
+from kane.engine.memory.loop_arguments import DONE, EVALUATIONS, REJECTED, TIME
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.events.zeno import ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, first_of_many
 from kane.simulation.initial_value_problem import InitialValueProblem

@@ -7,10 +7,10 @@ import pytest
 from scipy.linalg import expm
 
 import kane
+from kane.engine.realtime.device_sample import MEASURED, POSITION, SAMPLE, SEQUENCE
+from kane.engine.realtime.simulated_device import X
 from kane.haptics import Arm, Simulated
 from kane.haptics.safety.sampled_loop import SampledLoop
-from kane.native.haptics.sample import MEASURED, POSITION, SAMPLE, SEQUENCE
-from kane.native.haptics.simulated import X
 
 
 def positions(channel, times):

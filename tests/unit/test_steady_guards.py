@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import CLOCK, COUNTS, PASSED
-from kane.native.modes import is_steady, stand
+from kane.engine.memory.loop_arguments import CLOCK, COUNTS, PASSED
+from kane.engine.step.mode_changes import is_steady, stand
 
 
 def after_steps(values, times):

@@ -10,11 +10,11 @@ import xarray
 import kane
 from kane.analysis.certificate.contact_claims import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.engine.laws.impact import DONE, strike
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.contact_codes import ADOPTED, OPEN, SLIDING, STICKING
+from kane.engine.memory.views import impact_at, impact_size, transition_at
 from kane.errors import SimulationError
-from kane.native.constants import constants_of
-from kane.native.contacts.header import ADOPTED, HELD, OPEN, SLIDING
-from kane.native.contacts.impact import DONE, strike
-from kane.native.memory.views import impact_at, impact_size, transition_at
 from kane.simulation.integrator_state import Status
 
 HALF = 0.5
@@ -28,7 +28,7 @@ def departure(model, status):
 
     def step(t, x, length):
         stage = f.project.stage(np.zeros(0))
-        constants_of(stage).state.status[:] = status
+        contact_constants_of(stage).state.status[:] = status
         out = f.step_over(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
         found = transition_at(out, 0, *sizes)
         if found.status[0] != ADOPTED:
@@ -59,9 +59,9 @@ def test_a_point_that_slides_loses_mu_g_h_and_one_that_falls_lands():
     assert sliding.x == pytest.approx([h * (3.0 - mu * g * h), 0.0, 3.0 - mu * g * h, 0.0], abs=1e-14)
     assert sorted(np.abs(sliding.impulses[sliding.impulses != 0.0])) == pytest.approx([mu * 2 * g * h, 2 * g * h])
     assert sliding.statuses.tolist() == [SLIDING]
-    stopping = departure(slider(mu), HELD)(0.0, np.array([0.0, 0.0, 0.02, 0.0]), h)
+    stopping = departure(slider(mu), STICKING)(0.0, np.array([0.0, 0.0, 0.02, 0.0]), h)
     assert stopping.x[2:] == pytest.approx([0.0, 0.0], abs=1e-15)
-    assert stopping.statuses.tolist() == [HELD]
+    assert stopping.statuses.tolist() == [STICKING]
     falling = departure(slider(mu), OPEN)(0.0, np.array([0.0, 0.005, 0.0, -1.0]), h)
     assert falling.x[3] == 0.0
     assert falling.energy_lost == pytest.approx((1.0 + g * h) ** 2)
@@ -98,7 +98,7 @@ def test_a_short_step_of_painleves_rod_is_the_impact_without_collision():
     for step, h in zip(steps, (1e-5, 1e-7), strict=True):
         normal, rub = step.impulses[step.impulses != 0.0]
         assert [normal, abs(rub)] == pytest.approx([b.p[0], abs(b.p[1])], rel=20 * h)
-        assert step.statuses.tolist() == [HELD]
+        assert step.statuses.tolist() == [STICKING]
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 1.6, 3.0])

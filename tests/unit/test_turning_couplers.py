@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import ORIENTATION, POSITION
+from kane.engine.realtime.simulated_device import V, X
 from kane.geometry.quaternion import conjugate, from_matrix, multiply_quaternions, rotate
 from kane.haptics import Arm, Coupler, PassiveMidpoint, Safety, Session, Simulated, Traits, coupler_limits, replay
 from kane.haptics.loop.report import energy_made
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import ORIENTATION, POSITION
-from kane.native.haptics.simulated import V, X
 
 
 def block(inertia=(2e-3, 3e-3, 4e-3)):

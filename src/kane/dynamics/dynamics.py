@@ -21,12 +21,12 @@ from kane.dynamics.inertia_left import require_inertia
 from kane.dynamics.named_programs import NamedPrograms
 from kane.dynamics.state_function import EMPTY_ARRAY, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
+from kane.engine.memory.views import constraint_rows_at
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, require
 from kane.formulation.equations import Equations
 from kane.model.body import Body
 from kane.model.named_vector import index_of_name
-from kane.native.memory.views import constraint_rows_at
 
 if TYPE_CHECKING:
     from kane.dynamics.derivatives.derivatives import Derivatives

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
 from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
-from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
 from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome

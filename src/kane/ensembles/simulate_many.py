@@ -12,12 +12,12 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
+from kane.engine.memory.loop_arguments import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.ensembles.conditions import Conditions, course_of, split_inputs
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.projected_lanes import ProjectedLanes
 from kane.errors import ModelError, shown, warn
 from kane.expression.number_arguments import require
-from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES
 from kane.simulation.initial_value_problem import InitialValueProblem

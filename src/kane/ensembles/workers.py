@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.ensembles.projected_lanes import ProjectedLanes, aligned, nothing_projected
-from kane.native.arrays import (
+from kane.engine.memory.loop_arguments import (
     COUNTS,
     END,
     IDLE,
@@ -28,7 +27,8 @@ from kane.native.arrays import (
     Course,
     Trajectories,
 )
-from kane.native.lanes import end_lane, march_lanes
+from kane.engine.step.lanes import end_lane, march_lanes
+from kane.ensembles.projected_lanes import ProjectedLanes, aligned, nothing_projected
 from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState

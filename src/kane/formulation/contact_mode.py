@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
+from kane.engine.project.projection import ROUNDED
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.construct import build_absolute, build_less, build_maximum, build_minimum, build_select, build_sqrt
@@ -34,8 +36,6 @@ from kane.formulation.tree.sparse import eliminated
 from kane.formulation.tree.sparse_vectors import SparseVector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
-from kane.native.contacts.header import HELD, OPEN, SLIDING
-from kane.native.settle import ROUNDED
 
 # Value of a ratio whose pivot is not positive, in place of infinity.
 INFINITE_RATIO = 1e300
@@ -115,7 +115,7 @@ class ContactMode:
     def guards(self) -> Quantity:
         """Return two guards per intermittent constraint (normal row, tangents), negative where the mode may end.
 
-        Up to round-off they equal ``kane.native.contacts.programs.guards``. Native code handles the round-off of
+        Up to round-off they equal ``kane.engine.hybrid.mode_programs.guards``. Native code handles the round-off of
         closing gaps and the side on which slip begins. The outputs after the guards are dq/dt and udot from the same
         forces, three measures of lost digits, and the forces of all rows, zero for inactive rows.
         """
@@ -218,7 +218,7 @@ class ContactMode:
         """The active rows in the form in which they are solved."""
         held, place = {}, len(self.rows) - len(self._counted)
         for c, status in self._intermittent:
-            if status == HELD:
+            if status == STICKING:
                 held[place] = c
             place += len(_rows(c, status))
         return SolvedRows.of(self.rows, held, self.open.system)
@@ -358,7 +358,7 @@ def _rows(c: IntermittentEquations, status: int) -> tuple[Equation, ...]:
     """Return the active rows of an intermittent constraint."""
     if status == SLIDING:
         return () if c.normal is None else (c.normal,)
-    return c.rows if status == HELD else ()
+    return c.rows if status == STICKING else ()
 
 
 def _length(vector: Sequence[Any]) -> Expr:

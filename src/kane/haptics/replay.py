@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import SAMPLE
 from kane.errors import ImportFileError, SimulationError, shown
 from kane.expression.number_arguments import require
 from kane.haptics.coupling.coupler import Coupler
@@ -18,8 +20,6 @@ from kane.haptics.devices.recorded_device import RecordedDevice
 from kane.haptics.recording.recording import Recording, read_recording
 from kane.haptics.safety.force_limits import Safety
 from kane.haptics.session import Session
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import SAMPLE
 from kane.simulation import integrators
 
 # Methods that only sessions have.

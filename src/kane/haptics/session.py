@@ -13,6 +13,9 @@ import numpy as np
 
 from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Course, Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.tick import BROKEN
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, positive, require
 from kane.haptics.coupling.handle import IMAGE, coupled
@@ -39,9 +42,6 @@ from kane.haptics.recording.session_motion import recording_of, trajectory_of
 from kane.haptics.recording.session_page import played
 from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
-from kane.native.arrays import Course, Matrix, Vector
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.tick import BROKEN
 from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
@@ -274,7 +274,7 @@ class Session:
 
     @property
     def log(self) -> Matrix:
-        """Log with one row per tick; ``kane.native.haptics.loop_arrays`` names the columns.
+        """Log with one row per tick; ``kane.engine.realtime.loop_arrays`` names the columns.
 
         Raises:
             ModelError: the loop is running.

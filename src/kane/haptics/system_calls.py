@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Indices
 from kane.errors import ModelError
 from kane.machine.linker import link
 from kane.machine.processor import target_machine
-from kane.native.arrays import Indices
 
 # Each function reads 64-bit integers from ``out`` or ``state``, and writes its result to ``out``.
 _SYSTEM_CALLS_TEXT = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from kane.native.arrays import CHANGED, FOUND, SETTLE, WANTED
+from kane.engine.memory.loop_arguments import CHANGED, FOUND, PROJECT, WANTED
 from kane.simulation.events.event import event_names
 from kane.simulation.events.zeno import require_end
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -86,7 +86,7 @@ def _tolerate(integration: IntegratorState, method: Integrator) -> None:
     """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
     project = integration.problem.project
     if project is not None:
-        tolerate(project, stage_in_force(integration.system, SETTLE, project), method.settings.get("atol", 0.0))
+        tolerate(project, stage_in_force(integration.system, PROJECT, project), method.settings.get("atol", 0.0))
 
 
 def advance_to_end(integration: IntegratorState, advance: Advance, progress: Callable[[float], None]) -> Outcome:

@@ -16,15 +16,15 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
-from kane.errors import SimulationError
-from kane.native.arrays import (
+from kane.engine.memory.constraint_codes import KEPT
+from kane.engine.memory.loop_arguments import (
     ASIDE,
     CHANGE,
     EVENTS,
     GUARDS,
     LOOKS,
+    PROJECT,
     RHS,
-    SETTLE,
     Automaton,
     Course,
     Indices,
@@ -32,7 +32,7 @@ from kane.native.arrays import (
     Vector,
     Watch,
 )
-from kane.native.header import KEPT
+from kane.errors import SimulationError
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
 from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
@@ -41,7 +41,7 @@ from kane.simulation.inputs.sampler import SampledLaw, Sampler, compile_laws, no
 from kane.simulation.integrator_state import IntegratorState, new_store
 from kane.simulation.mode_source import ONE_MODE, ModeSource
 from kane.simulation.mode_table import Programs, new_row, with_row
-from kane.simulation.projection import UNSETTLED, Constraints, new_settling
+from kane.simulation.projection import UNPROJECTED, Constraints, new_projection
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
 
@@ -168,7 +168,7 @@ class InitialValueProblem:
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
         guards = len(system.automaton.guards.out)
         store = new_store(
-            course.start, x, rows + 2, system.settling.notes, notes, guards=guards, kept=self._kept(system)
+            course.start, x, rows + 2, system.projection.notes, notes, guards=guards, kept=self._kept(system)
         )
         tables = (*plan.tables(), nothing_sampled())
         sampler = self._sampler(course, system)
@@ -179,10 +179,10 @@ class InitialValueProblem:
         return integration
 
     def _kept(self, system: StateEquation) -> int:
-        """Return the number of doubles, besides x, that ``kane.native.memory`` saves at the start of each step."""
+        """Return the number of doubles, besides x, that ``kane.engine.memory`` saves at the start of each step."""
         parts = getattr(self.project, "parts", None)
         intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
-        return 2 * intermittents + len(system.settling.least)
+        return 2 * intermittents + len(system.projection.least)
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:
@@ -197,7 +197,7 @@ class InitialValueProblem:
         """Programs that native loops call."""
         found = {
             RHS: self.rhs,
-            SETTLE: self.project_step_end or self.project,
+            PROJECT: self.project_step_end or self.project,
             ASIDE: self.project,
             EVENTS: self.event_program,
         }
@@ -226,8 +226,8 @@ class InitialValueProblem:
             headers=stages.view(np.int64),
             work=np.zeros(self.n_work),
             quaternions=np.array(self.layout.quaternions, dtype=np.int64),
-            settling=new_settling(SETTLE, self.project, speeds),
-            aside=new_settling(ASIDE, self.project, speeds),
+            projection=new_projection(PROJECT, self.project, speeds),
+            aside=new_projection(ASIDE, self.project, speeds),
             automaton=Automaton(row[None, :], guards, slope, np.zeros(self.change.n_out if self.change else 0)),
         )
 
@@ -299,8 +299,8 @@ class InitialValueProblem:
         if self.project is None or self.constraints is None:
             return np.zeros((len(states), 0))
         open_by = np.column_stack(self.constraints.residuals(states).largest)
-        for state in states[(open_by > UNSETTLED).any(axis=1)]:
-            worst = self.constraints.worst(state, UNSETTLED)
+        for state in states[(open_by > UNPROJECTED).any(axis=1)]:
+            worst = self.constraints.worst(state, UNPROJECTED)
             if worst:
                 raise SimulationError(
                     f"the constraints of {self.layout.model!r} are violated at t = {state[0]:.9g} s: {worst}; give "

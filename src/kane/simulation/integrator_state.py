@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kane.array_types import Array
-from kane.errors import ModelError
-from kane.native import arrays
-from kane.native.arrays import (
+from kane.engine.memory import loop_arguments as arrays
+from kane.engine.memory.loop_arguments import (
     AT_ONCE,
     CHANGE_FOUND,
     CHANGE_ROWS,
@@ -42,7 +41,8 @@ from kane.native.arrays import (
     Vector,
     Watch,
 )
-from kane.native.state import write_row
+from kane.engine.step.state_equation import write_row
+from kane.errors import ModelError
 
 if TYPE_CHECKING:
     from kane.simulation.initial_value_problem import InitialValueProblem
@@ -190,7 +190,7 @@ class IntegratorState:
     def record_now(self) -> None:
         """Record the current state unless it is recorded already."""
         if self.store.rows[self.store.counts[ROWS] - 1, 0] != self.time:
-            write_row(self.store, self.time, self.x, self.system.settling.notes)
+            write_row(self.store, self.time, self.x, self.system.projection.notes)
 
     @property
     def way(self) -> float:
@@ -238,7 +238,7 @@ def new_store(
         notes: projection diagnostics, stored after each record.
         of_changes: number of diagnostics of each transition.
         guards: number of guards.
-        kept: number of doubles, besides x, saved at the start of each step; see ``kane.native.memory``.
+        kept: number of doubles, besides x, saved at the start of each step; see ``kane.engine.memory``.
     """
     n = len(x)
     clock, counts = np.zeros(CLOCK + PASSED * (1 + guards) + kept), np.zeros(COUNTS, dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
-from kane.native.arrays import Course, StateEquation, Vector
+from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
 from kane.simulation.integrator_state import Outcome
 from kane.simulation.projection import project_once
 
@@ -24,7 +24,7 @@ class ModeSource:
     """Python part of transitions between modes; this base class serves models with a single mode.
 
     The native programs ``guards`` and ``change`` of a mode's ``InitialValueProblem`` find where the mode ends and
-    which mode follows (``native/modes.py``). The methods below do the rest.
+    which mode follows (``engine/step/mode_changes.py``). The methods below do the rest.
 
     Attributes:
         attributes: settings for the trajectory.

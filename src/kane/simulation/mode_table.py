@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.native.arrays import ASIDE, KEY, MODE, SETTLE, Indices, StateEquation, Vector
+from kane.engine.memory.loop_arguments import ASIDE, KEY, MODE, PROJECT, Indices, StateEquation, Vector
 
 # Compiled function of each program of a mode, by program number.
 Programs = Mapping[int, ArrayFunction]
@@ -27,13 +27,13 @@ def new_row(
     """
     row, stages = np.zeros(MODE, np.int64), [np.zeros(0)]
     row[KEY] = key
-    for program in sorted(programs, key=lambda program: (program not in (SETTLE, ASIDE), program)):
+    for program in sorted(programs, key=lambda program: (program not in (PROJECT, ASIDE), program)):
         row[program] = programs[program].address
         if program in shared:
-            row[program + 1] = row[SETTLE + 1]
+            row[program + 1] = row[PROJECT + 1]
         else:
             row[program + 1] = at + sum(map(len, stages))
-            again = program == ASIDE and programs[ASIDE] is programs.get(SETTLE)
+            again = program == ASIDE and programs[ASIDE] is programs.get(PROJECT)
             stages.append(stages[-1] if again else programs[program].stage(parameters))
     return row, np.concatenate(stages)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.number_arguments import list_argument, require
-from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event
@@ -116,7 +116,7 @@ def simulate(
 
 def _lost(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> str:
     """Describe a state, recorded or not, at which rounding exceeded the tolerances; may be empty."""
-    least = integration.system.settling.least
+    least = integration.system.projection.least
     return problem.constraints.lost(least, **method.settings) if problem.constraints and least.size else ""
 
 

@@ -9,13 +9,7 @@ import numpy as np
 
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, SimulationError, shown
-from kane.expression.node import Expr
-from kane.expression.number_arguments import list_argument, number, require
-from kane.formulation.equations import Equations
-from kane.model.constraints import Constraint
-from kane.model.named_vector import named_vector
-from kane.native.arrays import (
+from kane.engine.memory.loop_arguments import (
     CHANGED,
     DONE,
     ENDED,
@@ -29,6 +23,12 @@ from kane.native.arrays import (
     Course,
     Vector,
 )
+from kane.errors import ModelError, SimulationError, shown
+from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument, number, require
+from kane.formulation.equations import Equations
+from kane.model.constraints import Constraint
+from kane.model.named_vector import named_vector
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event, Occurrence, event_names
 from kane.simulation.exclusive_calls import OneAtATime

@@ -24,13 +24,13 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
+from kane.engine.memory.views import gap_terms_at
 from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.geometry.quaternion import normalise_quaternions
-from kane.native.contacts.header import HELD, OPEN, SLIDING
-from kane.native.memory.views import gap_terms_at
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.results.trajectory import Trajectory
@@ -295,7 +295,7 @@ def _broken(c: IntermittentEquations, status: Array, friction: tuple[Array, Arra
     push = force[:, 0] if along else np.ones(len(status))
     f, v = force[:, along:], slip[:, along:]
     speed = np.linalg.norm(v, axis=1)
-    held = (status == HELD) & (c.constraint.friction is not None)
+    held = (status == STICKING) & (c.constraint.friction is not None)
     slides = (status == SLIDING) & (speed > LEAST_DIRECTED_SLIP)
     against = f + (kinetic * push / np.where(slides, speed, 1.0))[:, None] * v
     off = np.where(held, np.linalg.norm(f, axis=1) - static * push, 0.0)

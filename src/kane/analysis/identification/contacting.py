@@ -24,9 +24,9 @@ from kane.analysis.sensitivities.switches import require_smooth
 from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.contact_codes import STICKING
 from kane.errors import ModelError, SimulationError
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import HELD
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.modes.set_up import set_up
@@ -116,7 +116,7 @@ class ContactVariational(Variational):
         closed = {row.name for row in self.closed[t]}
         intermittents = motion.dyn.equations.intermittents
         sticking = {
-            row.name for c, status in zip(intermittents, statuses, strict=True) if status == HELD for row in c.rows
+            row.name for c, status in zip(intermittents, statuses, strict=True) if status == STICKING for row in c.rows
         }
         rows = [row for c in intermittents for row in c.rows if row.name in closed | sticking]
         there = replace(motion, dyn=held(motion.dyn, rows))

@@ -25,11 +25,11 @@ from kane.analysis.sensitivities.saltation import Saltation
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.dynamics.least_solution import least_of_motion, solve_minimum_norm
+from kane.engine.memory.contact_codes import STICKING
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import HELD
 
 # Relative difference below which derivatives of two orders are equal; rounding is 1e-12.
 COMMUTES = 1e-8
@@ -175,14 +175,14 @@ class Meeting:
         pairs = zip(self.intermittents, statuses, strict=True)
         return [
             *self.constraints,
-            *(row for c, status in pairs if status == HELD and c is not beside for row in c.rows),
+            *(row for c, status in pairs if status == STICKING and c is not beside for row in c.rows),
         ]
 
     @cached_property
     def _moved(self) -> list[Array]:
         """What each impact alone changes of the speeds."""
         t, x, x_after = self.at
-        closed = self._closed(np.where(np.array(self.before) == HELD, self.after, 0))
+        closed = self._closed(np.where(np.array(self.before) == STICKING, self.after, 0))
         rows = [
             [*strike.c.tangents, *([] if strike.c.normal is None else [strike.c.normal])] for strike in self.strikes
         ]

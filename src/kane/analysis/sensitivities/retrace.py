@@ -21,11 +21,11 @@ from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.run_interface import recorded_parameters
+from kane.engine.memory.contact_codes import SLIDING, STICKING
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
-from kane.native.contacts.header import HELD, SLIDING
 from kane.simulation import integrators
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -274,7 +274,7 @@ class Cutter:
         rows: list[Equation] = []
         drags: list[Drag] = []
         for c, status in zip(self.dyn.equations.intermittents, statuses, strict=True):
-            if status == HELD:
+            if status == STICKING:
                 rows += c.rows
             elif status == SLIDING:
                 rows += [] if c.normal is None else [c.normal]
@@ -308,7 +308,7 @@ class Cutter:
     def _closed(self, statuses: Array, beside: IntermittentEquations) -> list[Equation]:
         """Rows that are in force besides those of one contact."""
         pairs = zip(self.dyn.equations.intermittents, statuses, strict=True)
-        closed = (row for c, status in pairs if status == HELD and c is not beside for row in c.rows)
+        closed = (row for c, status in pairs if status == STICKING and c is not beside for row in c.rows)
         return [*self.dyn.equations.constraints, *closed]
 
     def _slip(

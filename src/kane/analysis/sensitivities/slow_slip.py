@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.sliding import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg
+from kane.engine.memory.loop_arguments import Scheme
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
-from kane.native.arrays import Scheme
 from kane.simulation.integrators.explicit import Explicit, scheme
 
 # Shortest step relative to the piece, which is also w relative to the largest slip. Largest step relative to its

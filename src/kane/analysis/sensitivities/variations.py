@@ -16,11 +16,11 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Scheme
+from kane.engine.step.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
 from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
 from kane.geometry.quaternion import normalise_quaternions
-from kane.native.arrays import Scheme
-from kane.native.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
 from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.integrators.explicit import Explicit, dense_weights, scheme
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.native.contacts import ahead, excursion, programs
-from kane.native.memory.constants import CHART_BLOCK
-from kane.native.memory.fill import filled
+from kane.engine.hybrid import compiled_mode_programs as ahead
+from kane.engine.hybrid import mode_programs as programs
+from kane.engine.hybrid import transition as excursion
+from kane.engine.memory.constants import CHART_BLOCK
+from kane.engine.memory.fill import filled
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,13 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import CompiledModes
 from kane.dynamics.lane_modes import LaneModes
-from kane.formulation.contact_mode import ContactMode
-from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import scheduled
-from kane.native.constants import ContactConstants
-from kane.native.contacts import programs
-from kane.native.contacts.ahead import NONE
-from kane.native.contacts.header import SLIDING
-from kane.native.contacts.quick import response_scratch_of
-from kane.native.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW
-from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.views import (
+from kane.engine.hybrid import mode_programs as programs
+from kane.engine.hybrid.compiled_mode_programs import NONE
+from kane.engine.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW
+from kane.engine.memory.constraint_memory import ContactConstants
+from kane.engine.memory.contact_codes import SLIDING
+from kane.engine.memory.fill import NO_MEMORY, filled
+from kane.engine.memory.views import (
     ContactState,
     compiled_mode_block_at,
     compiled_mode_block_size,
@@ -29,6 +25,10 @@ from kane.native.memory.views import (
     compiled_mode_row_size,
     mode_scratch_at,
 )
+from kane.engine.rows.tree_response import response_scratch_of
+from kane.formulation.contact_mode import ContactMode
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import scheduled
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class ContactModes:
         """What native code reads, int64, none of the modes in force; the stages of the programs at these places."""
         if not self.expected:
             return np.zeros(0, np.int64)
-        places, numeric = iter(starts), (programs.rhs, programs.settle, programs.guards, programs.reactions)
+        places, numeric = iter(starts), (programs.rhs, programs.project, programs.guards, programs.reactions)
         addresses = [program() for program in numeric]
         own = filled(COMPILED_MODE_BLOCK, numeric=addresses, modes=len(self.modes), chosen=NONE, inputs=self.inputs)
         return np.concatenate([own, *(mode.row(places) for mode in self.modes)])

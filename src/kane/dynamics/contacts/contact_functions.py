@@ -22,34 +22,30 @@ from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Par
 from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.dynamics.lane_modes import LaneModes
 from kane.dynamics.named_programs import NamedPrograms
-from kane.errors import ModelError
-from kane.formulation.constraints.rows import Equation
-from kane.formulation.contact_mode import ContactMode
-from kane.formulation.equations import Equations
-from kane.formulation.quantities.responses import Responses
-from kane.native.constants import constants_of, contact_scratch_of
-from kane.native.contacts import ahead, charted, passing
-from kane.native.contacts import programs as native
-from kane.native.contacts.excursion import change
-from kane.native.contacts.header import (
+from kane.engine.hybrid import chart_programs as charted
+from kane.engine.hybrid import compiled_mode_programs as ahead
+from kane.engine.hybrid import mode_programs as native
+from kane.engine.hybrid import moreau_jean as passing
+from kane.engine.hybrid.transition import change
+from kane.engine.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
+from kane.engine.memory.constraint_codes import KEPT
+from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
+from kane.engine.memory.contact_codes import (
     ALWAYS,
     CAPACITIES,
     FACTOR,
     FREE,
     GAPS,
-    HELD,
     MANY_SPEEDS,
     MOST,
     MOVING,
     OPEN,
     SOLUTIONS,
+    STICKING,
     SUBSTITUTION,
 )
-from kane.native.contacts.quick import LEAST_BEGUN
-from kane.native.header import KEPT
-from kane.native.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
-from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.views import (
+from kane.engine.memory.fill import NO_MEMORY, filled
+from kane.engine.memory.views import (
     ContactState,
     compiled_mode_block_at,
     contact_state_at,
@@ -57,6 +53,12 @@ from kane.native.memory.views import (
     row_record_size,
     transition_size,
 )
+from kane.engine.rows.tree_response import LEAST_BEGUN
+from kane.errors import ModelError
+from kane.formulation.constraints.rows import Equation
+from kane.formulation.contact_mode import ContactMode
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.responses import Responses
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class ContactParts(Parts):
 
     Attributes:
         gaps: the program "gaps".
-        quick: what ``kane.native.contacts.quick`` calls besides, by the numbers of programs in the block; none where
+        quick: what ``kane.engine.rows.tree_response`` calls besides, by the numbers of programs in the block; none where
             coordinates alone are settled.
         own_programs: the programs of each candidate, by the name of the array of their addresses and its number.
         shared: how many numbers rows share with the factor of M.
@@ -97,7 +99,7 @@ class ContactParts(Parts):
         head = super().header(mode)
         starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
         nc = len(self.equations.intermittents)
-        scratch = contact_scratch_of(constants_of(head).head, nc, NO_MEMORY).end
+        scratch = contact_scratch_of(contact_constants_of(head).head, nc, NO_MEMORY).end
         block = self._block(starts.tolist(), scratch)
         head[len(head) - len(block) :] = block
         return head
@@ -145,7 +147,7 @@ class ContactParts(Parts):
         nc = len(intermittents)
         state = filled(
             CONTACT_STATE,
-            status=[HELD if sticks(c) else OPEN for c in intermittents],
+            status=[STICKING if sticks(c) else OPEN for c in intermittents],
             armed=np.ones(nc, np.int64),
             along=np.zeros((nc, 2)),
             begun=np.full(nc, LEAST_BEGUN),
@@ -166,7 +168,7 @@ class ContactParts(Parts):
     @cached_property
     def state_places(self) -> ContactState:
         """The indices of the ContactState in a stage."""
-        c = constants_of(self.expected)
+        c = contact_constants_of(self.expected)
         return contact_state_at(np.arange(len(self.expected)), c.table.end, c.block.constraints)
 
     def owns(self, stage: np.ndarray) -> bool:
@@ -187,7 +189,7 @@ class ContactParts(Parts):
     @property
     def moving(self) -> slice:
         """The places in a stage of all that belongs to a mode of the candidates."""
-        c = constants_of(self.expected)
+        c = contact_constants_of(self.expected)
         return slice(c.table.end, c.held.end)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
@@ -246,15 +248,15 @@ class ContactFunctions:
         eqs, charts = parts.equations, parts.charts
         n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.intermittents)
         programs = ahead if parts.modes.expected else native
-        ends = ahead.settle if parts.modes.expected else native.settle_end
+        ends = ahead.project if parts.modes.expected else native.project_step_end
         guards, changes = (charted.guards, charted.change) if charts else (programs.guards, change)
         numbers = 2 * nc + (charts.near.n_out if charts else 0)
         return cls(
             eqs,
             parts,
             _function("rhs", programs.rhs, parts, nq + n),
-            _function("settle", programs.settle, parts, projected_state_size(n, nq)),
-            _function("settle", ends, parts, projected_state_size(n, nq)),
+            _function("project", programs.project, parts, projected_state_size(n, nq)),
+            _function("project", ends, parts, projected_state_size(n, nq)),
             _function("guards", guards, parts, numbers + nq + n),
             _function("change", changes, parts, transition_size(nc, m, n, nq)),
             tree,
@@ -295,7 +297,7 @@ class ContactFunctions:
 
     @cached_property
     def step_over(self) -> ConstrainedFunction:
-        """One step of Moreau and Jean from [t, q, u, its length], see ``kane.native.contacts.passing``."""
+        """One step of Moreau and Jean from [t, q, u, its length], see ``kane.engine.hybrid.moreau_jean``."""
         eqs = self.equations
         return StepOver(
             "step over", passing.step_over, self.parts, self.change.n_out, mode=KEPT, rest=eqs.inputs, threads=1
@@ -308,7 +310,7 @@ class ContactFunction(ConstrainedFunction):
     parts: ContactParts
 
     def scratch(self, head: np.ndarray) -> int:
-        return self.parts.modes.scratch(constants_of(head))
+        return self.parts.modes.scratch(contact_constants_of(head))
 
 
 class StepOver(ContactFunction):
@@ -330,7 +332,7 @@ def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
     return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.named, dyn.compiled_modes))
 
 
-def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool = False) -> ContactParts:
+def _parts(programs: NamedPrograms, modes: ContactModes, *, projected_only: bool = False) -> ContactParts:
     eqs = programs.equations
     listed = [programs.code("constraints"), programs.code("configuration found")]
     listed += [programs.of("unconstrained").code("kinematics"), programs.code("unconstrained")]
@@ -338,9 +340,9 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool =
     if eqs.system.own is not None:
         inner = programs.of("own")
         length = projected_state_size(len(inner.equations.u), len(inner.equations.q))
-        own = _function("settle", native.settle, _parts(inner, ContactModes(), settled_only=True), length)
+        own = _function("project", native.project, _parts(inner, ContactModes(), projected_only=True), length)
     first = eqs, tuple(listed), own, FrontPlan(0, []), programs.code("gaps")
-    if settled_only:
+    if projected_only:
         return ContactParts(*first, {}, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes)
     responses = Responses(eqs)
     factor, sizes = programs.code_with_notes("factor", responses.factor, lambda: _sizes(eqs, responses))

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kane.errors import list_names
-from kane.formulation.equations import Equations
-from kane.native.contacts.header import (
+from kane.engine.memory.contact_codes import (
     CONTRADICTED,
     ENDLESS,
     ENERGY_GAINED,
@@ -18,7 +16,9 @@ from kane.native.contacts.header import (
     OPEN,
     OPPOSED,
 )
-from kane.native.memory.views import transition_at
+from kane.engine.memory.views import transition_at
+from kane.errors import list_names
+from kane.formulation.equations import Equations
 
 
 def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kane.engine.memory.constants import CONTACT_TABLE
+from kane.engine.memory.contact_codes import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
+from kane.engine.memory.fill import filled
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.model.contacts import Coulomb, Newton
-from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
-from kane.native.memory.constants import CONTACT_TABLE
-from kane.native.memory.fill import filled
 
 
 def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping[str, Sequence[int]]) -> np.ndarray:

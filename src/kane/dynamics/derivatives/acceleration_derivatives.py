@@ -11,9 +11,9 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction
+from kane.engine.step import acceleration_derivatives as native
+from kane.engine.step.batches import each_state
 from kane.formulation.derivatives.solved import SolvedTerms
-from kane.native import accelerations as native
-from kane.native.batches import each_state
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
@@ -53,7 +53,7 @@ class SolvedParts:
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """Header, (n,) int64, as ``kane.native.accelerations`` describes it."""
+        """Header, (n,) int64, as ``kane.engine.step.acceleration_derivatives`` describes it."""
         of, n, width = self.terms, len(self.terms.order), self.width
         solve = self._lanes or self._solution
         lists = [[(j // width * n + k) * width + j % width for k, j in of.entries]]

@@ -19,6 +19,9 @@ from functools import cached_property
 from typing import Any
 
 from kane.codegen.programs.program import Program
+from kane.engine.memory.contact_codes import MANY_SPEEDS
+from kane.engine.memory.views import row_record_size
+from kane.engine.rows.tree_response import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
 from kane.expression.collector import collector_paused
 from kane.expression.construct import (
     build_absolute,
@@ -37,9 +40,6 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import Derived, Quantity, scheduled
 from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangular_factor
 from kane.geometry.scalars import is_zero
-from kane.native.contacts.header import MANY_SPEEDS
-from kane.native.contacts.quick import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
-from kane.native.memory.views import row_record_size
 
 
 class Responses:
@@ -298,7 +298,7 @@ def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
 
 
 def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> list[Expr]:
-    """Return the slip direction by the rule of ``kane.native.contacts.quick.slip_direction``."""
+    """Return the slip direction by the rule of ``kane.engine.rows.tree_response.slip_direction``."""
     arena, kept, follows = before[0].arena, before[: len(slip)], before[0].arena.one
     if len(slip) == 2:
         along = _dot(slip, kept)

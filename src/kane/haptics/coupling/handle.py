@@ -115,7 +115,7 @@ def _torque(coupler: Coupler, proxy: list[Expr]) -> Torque:
     """Return the torque 2 (e_w K e - e x K e) + B (w_h - w); the quaternion (e_w, e) turns the handle into the proxy.
 
     Products of its components are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy.
-    See ``kane.native.haptics.turning``.
+    See ``kane.engine.realtime.rotations``.
     """
     body = coupler.handle.body
     n = body.model.ground

@@ -9,6 +9,9 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.realtime.loop_arrays import MOTION, Circuit
+from kane.engine.realtime.prescribed_motion import Rigid
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
@@ -17,9 +20,6 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.coupling.handle import Coupled
 from kane.haptics.coupling.rigid_coupler import RigidCoupler
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics.loop_arrays import MOTION, Circuit
-from kane.native.haptics.rigid import Rigid
 
 # Relative length of the independent part of a row below which the row counts as linearly dependent.
 LEAST_DIRECTION_RATIO = 1e-9

@@ -11,6 +11,10 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime import passive_midpoint as native
+from kane.engine.realtime.loop_arrays import MATRIX, MOTION, PLACE
+from kane.engine.realtime.passive_midpoint import Passive
 from kane.errors import ModelError
 from kane.expression.derivative import gradient, linear_coefficients
 from kane.expression.node import Expr
@@ -18,10 +22,6 @@ from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.coupling.handle import Coupled
-from kane.native.arrays import Vector
-from kane.native.haptics import passive as native
-from kane.native.haptics.loop_arrays import MATRIX, MOTION, PLACE
-from kane.native.haptics.passive import Passive
 
 
 @final

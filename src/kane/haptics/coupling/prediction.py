@@ -8,10 +8,10 @@ import numpy as np
 
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.realtime import loop_arrays as at
 from kane.haptics.coupling.inverse_dynamics import RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveSteps
-from kane.native.arrays import AT_ONCE
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.integrator_state import IntegratorState
 
 Steps = PassiveSteps | RigidSteps | None
@@ -32,14 +32,14 @@ def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, 
     """
     m, s = integration.system, integration.store
     stages = m.stages.copy()
-    own = {word: x.copy() for word, x in m.settling._asdict().items() if word in ("kept", "notes", "least")}
+    own = {word: x.copy() for word, x in m.projection._asdict().items() if word in ("kept", "notes", "least")}
     looking = {word: x.copy() for word, x in m.aside._asdict().items() if word in ("kept", "notes")}
     system = m._replace(
         mode=m.mode.copy(),
         inputs=m.inputs.copy(),
         stages=stages,
         headers=stages.view(np.int64),
-        settling=m.settling._replace(**own),
+        projection=m.projection._replace(**own),
         aside=m.aside._replace(**looking),
     )
     store = s._replace(

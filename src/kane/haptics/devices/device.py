@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime.device_sample import COMMAND, SAMPLE
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number
 from kane.haptics.system_calls import NATIVE_PROGRAM
-from kane.native.arrays import Vector
-from kane.native.haptics.sample import COMMAND, SAMPLE
 
 # Traits of rotations; all are zero for a device that does not turn.
 TURNING = ("inertia", "turning_damping", "turning_friction", "turning_quantum", "torque")
@@ -94,7 +94,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Channel:
-    """Open device: two native programs and their arrays, see ``kane.native.haptics.sample``.
+    """Open device: two native programs and their arrays, see ``kane.engine.realtime.device_sample``.
 
     Attributes:
         read, write: addresses of the programs.

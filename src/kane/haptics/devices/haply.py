@@ -16,12 +16,12 @@ from typing import Any, final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime.shared_slot import SLOT
 from kane.errors import ModelError, pip_install
 from kane.expression.number_arguments import number
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
-from kane.native.arrays import Vector
-from kane.native.haptics.slot import SLOT
 
 HERE = ("localhost", "127.0.0.1", "::1")
 # Silence after which a zero force is sent, so that the service answers; longest wait for the first sample [s].

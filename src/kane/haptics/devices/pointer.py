@@ -7,12 +7,12 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime import pointer_device as native
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
-from kane.native.arrays import Vector
-from kane.native.haptics import pointer as native
 
 # Natural frequency with which the device handle follows the mouse [1/s].
 FOLLOW = 60.0

@@ -7,11 +7,11 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix
+from kane.engine.realtime.device_sample import SAMPLE
+from kane.engine.realtime.recorded_device import read_recorded, write_recorded
 from kane.errors import ModelError
 from kane.haptics.devices.device import Channel, Device, Traits
-from kane.native.arrays import Matrix
-from kane.native.haptics.recorded import read_recorded, write_recorded
-from kane.native.haptics.sample import SAMPLE
 
 
 @final
@@ -21,7 +21,7 @@ class RecordedDevice(Device):
 
     Attributes:
         of: traits of the recorded device.
-        samples: one row per tick, with the layout of ``kane.native.haptics.sample``, (ticks, SAMPLE).
+        samples: one row per tick, with the layout of ``kane.engine.realtime.device_sample``, (ticks, SAMPLE).
     """
 
     of: Traits

@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime import simulated_device as native
+from kane.engine.realtime.device_sample import ORIENTATION
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, numbers, whole
 from kane.haptics.devices.device import TURNING, Channel, Device, Traits
-from kane.native.arrays import Vector
-from kane.native.haptics import simulated as native
-from kane.native.haptics.sample import ORIENTATION
 
 # Largest delay in periods; delayed forces are stored in a ring buffer of this size.
 LONGEST_DELAY = 200

@@ -7,12 +7,12 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime import shared_slot as native
+from kane.engine.realtime.device_sample import BUTTONS, COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
+from kane.engine.realtime.loop_arrays import FENCE
 from kane.haptics.devices.device import Channel
 from kane.haptics.system_calls import system_calls
-from kane.native.arrays import Vector
-from kane.native.haptics import slot as native
-from kane.native.haptics.loop_arrays import FENCE
-from kane.native.haptics.sample import BUTTONS, COMMAND, FORCE, ORIENTATION, POSITION, SAMPLE, SEQUENCE
 
 # Time after which a force is not passed on unless the loop renews it [s].
 STALE_COMMAND_AGE = 0.02

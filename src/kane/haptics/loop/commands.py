@@ -7,10 +7,10 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.loop_arrays import Circuit
 from kane.haptics.system_calls import system_calls
-from kane.native.arrays import Indices, Matrix, Vector
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.loop_arrays import Circuit
 
 # Initial slot of Python; the loop owns slot 0, and slot 1 is exchanged.
 FIRST_SLOT = 2

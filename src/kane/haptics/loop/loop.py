@@ -13,6 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.engine.call import NativeLoop
+from kane.engine.code import Entry, address_of
+from kane.engine.kinds import packed
+from kane.engine.memory.loop_arguments import AT_ONCE, CHANGED, TIME, Course, Indices, Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.device_sample import COMMAND, SAMPLE
+from kane.engine.realtime.passive_midpoint import march_passive
+from kane.engine.realtime.prescribed_motion import march_rigid
+from kane.engine.realtime.tick import run_ticks
+from kane.engine.realtime.tick_prediction import PARTS
+from kane.engine.realtime.watchdog import watch_ticks
+from kane.engine.step.explicit import march_explicit
+from kane.engine.step.implicit import march_implicit
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
 from kane.haptics.coupling.handle import IMAGE, Coupled
@@ -24,19 +37,6 @@ from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.realtime import favour_watchdog, promote
 from kane.haptics.safety.force_limits import Safety
 from kane.haptics.system_calls import system_calls
-from kane.native.arrays import AT_ONCE, CHANGED, TIME, Course, Indices, Matrix, Vector
-from kane.native.call import NativeLoop
-from kane.native.code import Entry, address_of
-from kane.native.explicit import march_explicit
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.ahead import PARTS
-from kane.native.haptics.passive import march_passive
-from kane.native.haptics.rigid import march_rigid
-from kane.native.haptics.sample import COMMAND, SAMPLE
-from kane.native.haptics.tick import run_ticks
-from kane.native.haptics.watch import watch_ticks
-from kane.native.implicit import march_implicit
-from kane.native.kinds import packed
 from kane.simulation.driver import FAILURES
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status

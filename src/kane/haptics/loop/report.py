@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
 from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.coupling.passive_midpoint import PassiveSteps, require_ledger
 from kane.haptics.loop.loop import Loop
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.modes.contacting import KINDS, STEPPED
 
 FAULTS = {

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import require
 from kane.haptics.coupling.handle import IMAGE, Coupled
@@ -20,8 +22,6 @@ from kane.haptics.loop.commands import CommandPost
 from kane.haptics.safety.coupler_limits import coupler_limits
 from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
-from kane.native.arrays import Vector
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.device import Device
 from kane.haptics.loop.commands import published
 from kane.haptics.loop.loop import SNAPSHOT_HEADER, Loop
 from kane.haptics.loop.report import FAULTS, SESSION_STATUSES
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
 
 
 class Snapshot(NamedTuple):

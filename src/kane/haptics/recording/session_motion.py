@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError
 from kane.haptics.coupling.handle import IMAGE
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
@@ -15,8 +17,6 @@ from kane.haptics.devices.device import Traits
 from kane.haptics.loop.loop import Loop
 from kane.haptics.recording.recording import Recording
 from kane.haptics.safety.force_limits import Safety
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.inputs.input_plan import Held
 from kane.simulation.results.trajectory import Trajectory
 

@@ -12,9 +12,9 @@ from kane.display.live_motion import LEDGER
 from kane.display.page import Page
 from kane.display.scene import Numbers
 from kane.display.thinned_run import replay_page
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.realtime import loop_arrays as at
 from kane.haptics.loop.snapshot import Coupling, energies_of
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.results.replayed import shown_run
 from kane.simulation.results.trajectory import Trajectory
 

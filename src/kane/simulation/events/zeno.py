@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kane.engine.memory.contact_codes import OPEN
+from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
 from kane.errors import SimulationError, list_names
-from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
-from kane.native.contacts.header import OPEN
 from kane.simulation.integrator_state import IntegratorState, Status
 
 # This many consecutive events of one name, or transitions, within this fraction of the run count as endless.

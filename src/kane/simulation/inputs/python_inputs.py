@@ -10,9 +10,9 @@ from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_asked import AskedCode
 from kane.codegen.jit.python_call import FLOAT64
+from kane.engine.memory.loop_arguments import RHS, StateEquation, Vector
 from kane.errors import ModelError
 from kane.expression.number_arguments import numbers
-from kane.native.arrays import RHS, StateEquation, Vector
 from kane.simulation.inputs.input_plan import InputPlan
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kane.codegen.jit.python_asked import AskedCode
+from kane.engine.memory.loop_arguments import KEY, Vector
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers
-from kane.native.arrays import KEY, Vector
 
 if TYPE_CHECKING:
     from kane.simulation.inputs.sampler import Sampler

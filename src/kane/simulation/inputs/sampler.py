@@ -13,10 +13,10 @@ from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Course, Indices, Sampling, Tables, Vector
 from kane.errors import ModelError, SimulationError
 from kane.expression.node import Expr
 from kane.machine.memory import free_memory
-from kane.native.arrays import Course, Indices, Sampling, Tables, Vector
 from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.inputs.known_in_state import known_in_state
 from kane.simulation.inputs.python_law import PythonLaw

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Scheme
+from kane.engine.step.explicit import march_explicit
 from kane.errors import ModelError
 from kane.expression.number_arguments import positive
-from kane.native.arrays import Scheme
-from kane.native.explicit import march_explicit
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 

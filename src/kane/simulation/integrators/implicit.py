@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from kane.native.implicit import march_implicit
+from kane.engine.step.implicit import march_implicit
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.explicit import Tableau, scheme
 from kane.simulation.integrators.integrator import Integrator

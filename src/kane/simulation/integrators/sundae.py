@@ -13,13 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.engine.memory.loop_arguments import (
+    CONFIGURATION,
+    EVALUATIONS,
+    KEY,
+    KNOWN,
+    MISSED,
+    MOTION,
+    RHS,
+    STOP,
+    SWITCHES,
+    Vector,
+)
+from kane.engine.step.mode_changes import MANY, is_full
+from kane.engine.step.state_equation import interpolate
+from kane.engine.step.step_ends import begin_external, end_external, guard_external
+from kane.engine.step.zeno import creeps, shortest_cut
 from kane.errors import ModelError, pip_install, shown
 from kane.expression.number_arguments import positive
-from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
-from kane.native.creeping import creeps, shortest_cut
-from kane.native.modes import MANY, is_full
-from kane.native.state import interpolate
-from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
@@ -131,7 +142,7 @@ class _Session:
 
     def __init__(self, settings: BDF, integration: IntegratorState) -> None:
         self._integration, self._settings = integration, settings
-        self._switches = float(integration.system.settling.notes[-1:].sum())
+        self._switches = float(integration.system.projection.notes[-1:].sum())
         self.key, self.stages = int(integration.system.mode[KEY]), integration.system.stages
         rhs = integration.problem.rhs
         self._call = _caller(
@@ -165,7 +176,7 @@ class _Session:
 
     def is_astray(self) -> bool:
         """Check whether the solver has left the constraints, or projection selected other independent speeds."""
-        notes, x, settings = self._integration.system.settling.notes, self._integration.x, self._settings
+        notes, x, settings = self._integration.system.projection.notes, self._integration.x, self._settings
         if not notes.size:
             return False
         tolerance = settings.atol + settings.rtol * max(1.0, float(np.abs(x).max()))

@@ -12,9 +12,9 @@ from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.expression.functions import select
-from kane.native.arrays import Vector
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.input_plan import plan_inputs

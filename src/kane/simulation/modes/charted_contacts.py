@@ -15,7 +15,7 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
-from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
+from kane.engine.memory.loop_arguments import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, PROJECT, STATE_BEFORE, Vector
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.charted import ChartSwitching
@@ -57,15 +57,15 @@ class ChartedContactSwitching(ContactSwitching):
         keys = automaton.table[:, KEY]
         keys[keys == before.key] = ASIDE - before.key
         known = np.flatnonzero(keys == ASIDE - key)
-        row, stages = problem.row(int(automaton.table[known[-1], SETTLE + 1]) if len(known) else 0)
+        row, stages = problem.row(int(automaton.table[known[-1], PROJECT + 1]) if len(known) else 0)
         if len(known) and np.array_equal(row[1:], automaton.table[known[-1], 1:]):
             automaton.table[known[-1]] = row
-            integration.system.stages[row[SETTLE + 1] :][: len(stages)] = stages
+            integration.system.stages[row[PROJECT + 1] :][: len(stages)] = stages
         else:
             problem.join(integration)
             row = integration.system.automaton.table[-1]
         moving = self._at(key).functions.parts.moving
-        integration.system.stages[row[SETTLE + 1] :][moving] = kept
+        integration.system.stages[row[PROJECT + 1] :][moving] = kept
 
     def seen(self, key: int, x: Vector) -> Vector:
         return self._charts.seen(key, x)

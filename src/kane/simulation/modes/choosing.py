@@ -10,9 +10,9 @@ from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_selections import SelectionFunctions, SelectionParts
 from kane.dynamics.mode_cache import ModeCache
-from kane.native.arrays import SETTLE
-from kane.native.header import UNCHOSEN
-from kane.native.modes import enter
+from kane.engine.memory.constraint_codes import UNCHOSEN
+from kane.engine.memory.loop_arguments import PROJECT
+from kane.engine.step.mode_changes import enter
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
@@ -43,7 +43,7 @@ class ChoiceSwitching(ModeSource):
         if integration.slow is not None:
             return
         parts = self._functions.parts
-        before = stage_in_force(integration.system, SETTLE, self._functions.pair[1]).copy()
+        before = stage_in_force(integration.system, PROJECT, self._functions.pair[1]).copy()
         selection = selection_in(before)
         rank, columns = int(selection[0]), selection[1:]
         if rank != UNCHOSEN:
@@ -55,7 +55,7 @@ class ChoiceSwitching(ModeSource):
             self.problem(integration.problem.key).join(integration)
             enter(integration.system, len(integration.system.automaton.table) - 1)
             # The current selection stays numerical until the next projected state finds its compiled expressions.
-            stage = stage_in_force(integration.system, SETTLE, newest.pair[1])
+            stage = stage_in_force(integration.system, PROJECT, newest.pair[1])
             put_selection(stage, selection)
             stage[newest.parts.numerical] = before[parts.numerical]
             enter(integration.system, len(integration.system.automaton.table) - 1)

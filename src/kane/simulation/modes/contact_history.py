@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.errors import SimulationError
-from kane.native.arrays import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
-from kane.native.batches import each_state
-from kane.native.constants import constants_of
-from kane.native.contacts.header import (
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.contact_codes import (
     BOUNCED,
     DELETED,
-    HELD,
     IMPOSED,
     NOTHING,
     OPEN,
     SLIDING,
     SLIPPED,
+    STICKING,
     STUCK,
 )
-from kane.native.memory.views import Transition, transition_at
+from kane.engine.memory.loop_arguments import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
+from kane.engine.memory.views import Transition, transition_at
+from kane.engine.step.batches import each_state
+from kane.errors import SimulationError
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.rows_at import RowsAt
-from kane.simulation.projection import UNSETTLED
+from kane.simulation.projection import UNPROJECTED
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
 
@@ -155,7 +155,7 @@ def _forces(
     statuses, began = mode
     work = np.zeros(max(f.project.n_work, f.reactions.n_work))
     stages = np.tile(f.project.stage(record.parameters), (len(rows), 1))
-    state = constants_of(stages).state
+    state = contact_constants_of(stages).state
     state.status[:], state.along[:] = statuses, 0.0
     given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.project.n_rest]), stages
     # Computes slip directions and independent speeds, which reactions then read from the same constants.
@@ -174,7 +174,7 @@ def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None
         SimulationError: names the worst constraint.
     """
     size = np.maximum(1.0, np.abs(states[:, 1:]).max(axis=1))
-    lost = np.flatnonzero(off.max(axis=1, initial=0.0) > UNSETTLED * size)
+    lost = np.flatnonzero(off.max(axis=1, initial=0.0) > UNPROJECTED * size)
     if len(lost):
         t, k, equations = states[lost[0], 0], int(np.argmax(off[lost[0]])), functions.equations
         raise SimulationError(
@@ -199,8 +199,8 @@ def happened(
     kinds = np.full(after.shape, NOTHING)
     kinds[(before == OPEN) & (after != OPEN)] = IMPOSED
     kinds[(before != OPEN) & (after == OPEN)] = DELETED
-    kinds[(before == HELD) & (after == SLIDING)] = SLIPPED
-    kinds[(before == SLIDING) & (after == HELD)] = STUCK
+    kinds[(before == STICKING) & (after == SLIDING)] = SLIPPED
+    kinds[(before == SLIDING) & (after == STICKING)] = STUCK
     kinds[(after == OPEN) & struck] = BOUNCED
     caused = np.flatnonzero(noted[:, 0] >= 0)
     kinds[caused, noted[caused, 0]] = noted[caused, 1]

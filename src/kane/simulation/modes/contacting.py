@@ -14,20 +14,9 @@ from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError, list_names
-from kane.native.arrays import (
-    CHANGE,
-    CHANGE_TIME,
-    GUARDS,
-    RHS,
-    SETTLE,
-    STATE_BEFORE,
-    Course,
-    StateEquation,
-    Vector,
-)
-from kane.native.constants import constants_of
-from kane.native.contacts.header import (
+from kane.engine.hybrid.moreau_jean import STEPPED
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.contact_codes import (
     BOUNCED,
     DELETED,
     ENDLESS,
@@ -41,10 +30,21 @@ from kane.native.contacts.header import (
     SLIPPED,
     STUCK,
 )
-from kane.native.contacts.impulses import TOUCHING as CLOSED
-from kane.native.contacts.passing import STEPPED
-from kane.native.memory.views import ContactState, GapTerms
-from kane.native.modes import enter
+from kane.engine.memory.loop_arguments import (
+    CHANGE,
+    CHANGE_TIME,
+    GUARDS,
+    PROJECT,
+    RHS,
+    STATE_BEFORE,
+    Course,
+    StateEquation,
+    Vector,
+)
+from kane.engine.memory.views import ContactState, GapTerms
+from kane.engine.rows.impulses import TOUCHING as CLOSED
+from kane.engine.step.mode_changes import enter
+from kane.errors import ModelError, list_names
 from kane.simulation.events.event import Event, Occurrence
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status
@@ -124,11 +124,11 @@ class ContactSwitching(ModeSource):
 
     def _stage(self, integration: IntegratorState) -> Array:
         """Return the constants of the current mode in the memory of a run."""
-        return stage_in_force(integration.system, SETTLE, self._at(integration.problem.key).functions.project)
+        return stage_in_force(integration.system, PROJECT, self._at(integration.problem.key).functions.project)
 
     def _state(self, integration: IntegratorState) -> ContactState:
         """Return the ContactState in the memory of a run."""
-        return constants_of(self._stage(integration)).state
+        return contact_constants_of(self._stage(integration)).state
 
     @property
     def _holding(self) -> list[str]:
@@ -138,7 +138,7 @@ class ContactSwitching(ModeSource):
     def _held(self, integration: IntegratorState) -> Array:
         """Return the residuals that these rows keep, in the memory of a run."""
         closing = len(self._at(integration.problem.key).functions.equations.closing)
-        return constants_of(self._stage(integration)).held.value[closing:]
+        return contact_constants_of(self._stage(integration)).held.value[closing:]
 
     def check(self, problem: InitialValueProblem, course: Course, x: Vector) -> None:
         """See ``ModeSource``.
@@ -219,7 +219,7 @@ class ContactSwitching(ModeSource):
     def told(self, integration: IntegratorState, record: Record) -> Record:
         history = self._history(integration)
         statuses = history.statuses(len(record.states))
-        fresh = constants_of(self._at(0).functions.parts.expected).state.status
+        fresh = contact_constants_of(self._at(0).functions.parts.expected).state.status
         reactions = history.reactions(record, statuses)[:, self._first :]
         contact_log = self._story(integration, fresh, statuses, reactions)
         worst, slips = history.kept(record, statuses)
@@ -241,11 +241,11 @@ class ContactSwitching(ModeSource):
         here.meet(self._met_by(integration))
         before = here.functions
         if here.renewed():
-            kept = stage_in_force(integration.system, SETTLE, before.project).copy()
+            kept = stage_in_force(integration.system, PROJECT, before.project).copy()
             self.problem(integration.problem.key).join(integration)
             enter(integration.system, len(integration.system.automaton.table) - 1)
             # Contact mode, kept residuals and speed selection have the same places as before.
-            stage = stage_in_force(integration.system, SETTLE, here.functions.project)
+            stage = stage_in_force(integration.system, PROJECT, here.functions.project)
             moving = here.functions.parts.moving
             stage[moving] = kept[moving]
             put_selection(stage, selection_in(kept))

@@ -6,7 +6,10 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.native.arrays import (
+from kane.engine.hybrid.moreau_jean import STEPPED
+from kane.engine.linear.vectors import normalise
+from kane.engine.memory.contact_codes import ADOPTED
+from kane.engine.memory.loop_arguments import (
     CHANGE_FOUND,
     CHANGE_ROWS,
     CHANGE_TIME,
@@ -19,16 +22,13 @@ from kane.native.arrays import (
     KEY_BEFORE,
     KNOWN,
     MISSED,
+    PROJECT,
     ROWS,
-    SETTLE,
     STATE_BEFORE,
     STOP,
     TIME,
 )
-from kane.native.contacts.header import ADOPTED
-from kane.native.contacts.passing import STEPPED
-from kane.native.modes import enter
-from kane.native.state import normalise
+from kane.engine.step.mode_changes import enter
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_table import stage_in_force
 
@@ -53,7 +53,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
     length = min([length, 0.5 * (integration.course.until - integration.time), *(0.5 * dt for dt in ahead if dt > 0.0)])
     if tried == IN_A_ROW or integration.time + length == integration.time:
         return False
-    stage = stage_in_force(system, SETTLE, functions.project)
+    stage = stage_in_force(system, PROJECT, functions.project)
     nx, departure = len(integration.x), np.concatenate([[integration.time], integration.x, [length]])
     found = functions.step_over(departure, system.inputs, stage)
     if found[nx] != ADOPTED:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.native.arrays import Vector
-from kane.native.contacts.header import HELD, OPEN
-from kane.native.memory.views import GapTerms, constraint_rows_at, gap_terms_at
+from kane.engine.memory.contact_codes import OPEN, STICKING
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import GapTerms, constraint_rows_at, gap_terms_at
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class RowsAt:
         closed, moved = np.zeros(statuses.shape), np.zeros(statuses.shape)
         row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
         for k, c in enumerate(eqs.intermittents):
-            end, imposed = row + len(c.rows), statuses[:, k] == HELD
+            end, imposed = row + len(c.rows), statuses[:, k] == STICKING
             moved[:, k] = np.where(imposed, motion[:, row:end].max(axis=1), 0.0)
             integrals = _places([x.name for x in c.tangents], held)
             closed[:, k] = np.where(imposed, off[:, integrals].max(axis=1, initial=0.0), 0.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, CONDITIONING, PROJECT, RHS, Vector
 from kane.errors import SimulationError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -19,7 +20,6 @@ from kane.formulation.equations import Equations
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.search.best_speeds import where_zero
 from kane.model.reaction import reaction_leaves
-from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.mode_table import stage_in_force
 
@@ -154,7 +154,7 @@ def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Itera
             "model, make it smooth, or use fixed steps: dt=..."
         )
     yield from _small_divisors(problem, integration)
-    notes = integration.system.settling.notes
+    notes = integration.system.projection.notes
     if notes.size and notes[CONDITIONING] < ILL_CONDITIONED:
         yield (
             "its constraints are nearly dependent there, as in a flat linkage: the conditioning of the "
@@ -361,9 +361,9 @@ def _projected(problem: InitialValueProblem, integration: IntegratorState, state
     own = stage_in_force(system, RHS, problem.rhs)
     if problem.project is None:
         return state, own
-    stage = stage_in_force(system, SETTLE, problem.project).copy()
+    stage = stage_in_force(system, PROJECT, problem.project).copy()
     projected = problem.project(state, system.inputs, stage)[: len(integration.x)]
-    shared = system.mode[RHS + 1] == system.mode[SETTLE + 1]
+    shared = system.mode[RHS + 1] == system.mode[PROJECT + 1]
     return np.concatenate([state[:1], projected]), stage if shared else own
 
 

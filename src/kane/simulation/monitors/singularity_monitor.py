@@ -9,9 +9,9 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.engine.memory.loop_arguments import KEY, Vector
 from kane.expression.node import Expr
 from kane.formulation.search.best_speeds import where_zero
-from kane.native.arrays import KEY, Vector
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.monitors.failure import divisors

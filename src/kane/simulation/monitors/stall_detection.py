@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
+from kane.engine.memory.loop_arguments import DONE, EVALUATIONS, REJECTED, TIME, Course
 
 # Steps, accepted or rejected, between two checks: few at first, so that a stalled run ends soon, then enough to make
 # checks cheap. If steps need many evaluations, a check follows after WINDOW_EVALUATIONS of them.

@@ -18,7 +18,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum, momentum_sizes
 from kane.geometry.quaternion import normalise_quaternions
-from kane.simulation.projection import UNSETTLED, Constraints
+from kane.simulation.projection import UNPROJECTED, Constraints
 
 if TYPE_CHECKING:
     from kane.simulation.results.trajectory import Trajectory
@@ -179,7 +179,7 @@ def _projected(
     for _ in range(2):  # far from the constraints, the first projection may correct only the coordinates
         found = dyn.project(states, np.zeros(dyn.project.n_rest), stage)
         states = np.column_stack([states[:, 0], found[:, : states.shape[1] - 1]])
-    off = np.max(constraints.residuals(states).largest, axis=0) > UNSETTLED
+    off = np.max(constraints.residuals(states).largest, axis=0) > UNPROJECTED
     states[off, 1 : 1 + nq] = run.q[rows[off]]
     states[off, 1 + nq :] = run.u[rows[off]]
     return states

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.compiled_modes import CONSTRAINT_STATUSES
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.model.checks import near
 from kane.model.contacts.intermittent_constraint import parts_named
 from kane.model.named_vector import index_of_name
-from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
 
 INTERMITTENT_KINDS = "contact, stop, stick, latch or switch"

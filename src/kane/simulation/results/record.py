@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
-from kane.native.arrays import Vector
+from kane.engine.memory.loop_arguments import Vector
 from kane.simulation.integrators.slip_threshold import DIRECTED, begun
 from kane.simulation.projection import LARGE_PROJECTION_MOVE
 from kane.simulation.results.contact_log import JAMS, ContactLog

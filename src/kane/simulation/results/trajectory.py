@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kane.dynamics.compiled_modes import statuses_in_words
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
 from kane.model.named_vector import index_of_name
-from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
 from kane.simulation.results.contact_log import ForcesByName, occurrences, places_named, table
 from kane.simulation.results.record import (

@@ -1,0 +1,118 @@
+"""python -m kane.engine.compile FOLDER: compile the loops and programs of the package whose code is missing or old."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import gc
+import os
+import sys
+import time
+from collections.abc import Collection, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+from kane.engine.code import FOLDER, PORTABLE, Entry, compile_apart, keep, kept
+from kane.engine.compile.entries import entries, kernels, text_of
+from kane.engine.compile.objects import code_of
+from kane.engine.compile.parts import keep_parts
+from kane.machine.processor import DOUBLES, own_target, platform_targets
+
+# The entries that run when a first model without constraints is simulated.
+FIRST = ("step.batches.each_state", "step.explicit.march_explicit")
+
+
+def compile_these(titles: Collection[str], folder: Path, targets: Sequence[str]) -> None:
+    """Put the code of entries for these targets into the folder, and print a line for each entry."""
+    keep_parts(kernels())
+    # What numba makes lives as long as the process: to visit it as often as usual takes a seventh of its time.
+    gc.set_threshold(500_000, 20, 10)
+    began, found, made = time.monotonic(), entries(), []
+    with ProcessPoolExecutor(1) as objects:  # LLVM makes the objects of one entry while numba reads the next one
+        for k, title in enumerate(titles, 1):
+            entry, value = found[title]
+            made.append(objects.submit(_keep_code, entry, text_of(entry, value), folder, targets))
+            _say(f"{title}, {k} of {len(titles)}, {time.monotonic() - began:.0f} s")
+        for future in made:
+            future.result()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _keep_code(entry: Entry, text: str, folder: Path, targets: Sequence[str]) -> None:
+    for target, code in code_of(entry.title, text, targets).items():
+        keep(folder, entry, target, code)
+
+
+def compile_group(title: str, folder: Path, targets: Sequence[str]) -> None:
+    """Compile the entries of the group of one entry that are missing, unless another process just does or did."""
+    folder.mkdir(parents=True, exist_ok=True)
+    group = entries()[title][0].group
+    with (folder / f".{group}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        compile_these([t for t, entry in missing(folder, targets).items() if entry.group == group], folder, targets)
+
+
+def missing(folder: Path, targets: Sequence[str]) -> dict[str, Entry]:
+    """The entries, by title, that any of the targets runs without having their code in the folder."""
+    found = {title: entry for title, (entry, _) in entries().items()}
+    return {
+        title: entry
+        for title, entry in found.items()
+        if any(_is_run(entry, target) and kept(folder, entry, target) is None for target in targets)
+    }
+
+
+def _is_run(entry: Entry, target: str) -> bool:
+    """Whether a processor has use for so many lanes: as many as its registers hold, or one where lanes do not pay."""
+    return target == PORTABLE or entry.lanes in (None, 1, DOUBLES.get(target.partition("-")[2]))
+
+
+def compile_missing(folder: Path, targets: Sequence[str], *, first: bool) -> None:
+    """Put the code of entries that is missing or older than its source into the folder, on all processors.
+
+    Args:
+        folder: for the code.
+        targets: processors.
+        first: whether FIRST are enough.
+    """
+    left = {title: entry for title, entry in missing(folder, targets).items() if title in FIRST or not first}
+    # What numba makes of a function serves all entries of a process, and those of one package share most of them.
+    groups = [list(titles) for _, titles in groupby(left, lambda title: left[title].module.rpartition(".")[0])]
+    together = sorted(groups, key=len, reverse=True)  # the longest first, so that none is left alone at the end
+
+    def compile_one(titles: list[str]) -> None:
+        for line in compile_apart(folder, "--only", *titles, "--targets", *targets):
+            _say(line)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
+        list(pool.map(compile_one, together))
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m kane.engine.compile", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="for the code; the installation's own")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--first", action="store_true", help="compile only what a first simulation runs")
+    # The next two are for processes that ``compile_apart`` starts, with the settings of numba that they need.
+    which.add_argument("--with", dest="member", metavar="ENTRY", help=argparse.SUPPRESS)
+    which.add_argument("--only", nargs="+", metavar="ENTRY", help=argparse.SUPPRESS)
+    parser.add_argument("--targets", nargs="+", default=[*platform_targets(), PORTABLE], help="for these processors")
+    parser.add_argument("--here", action="store_true", help="for this processor alone")
+    given = parser.parse_args()
+    targets = [own_target() or PORTABLE] if given.here else given.targets
+    if given.member:
+        compile_group(given.member, given.folder, targets)
+    elif given.only:
+        compile_these(given.only, given.folder, targets)
+    else:
+        compile_missing(given.folder, targets, first=given.first)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""One impact at one contact: its velocity followed as a function of the normal impulse.
+
+The velocities (normal, tangents) of the contact change by the impulses, v = v- + G p, with Coulomb's law between the
+increments of the impulses: dp_t = -mu dp_n v_t / |v_t| while it slips; where the slip stops it sticks as long as the
+static bound allows. In the plane the path is made of straight pieces. In space, with v_t = E r, r = (x, y) of length
+one, and dp_n = E ds, the equations of Routh and Keller are
+
+    dE/ds = (r . g) E,   dr/ds = (n . g) n,   g = G_tn - mu G_tt r,   n = (-y, x),
+
+regular as the slip vanishes. They are polynomials, so that the Taylor series of the path in s follow from each other
+term by term; steps are as long as these converge well. Compression ends where the normal velocity vanishes.
+
+Source: Routh, Dynamics of a System of Rigid Bodies, 7th ed., 1905, articles 179-198, 315; Keller, Impact with friction,
+J. Appl. Mech. 53, 1986; Jorba & Zou, A software package for the numerical integration of ODEs by means of high-order
+Taylor methods, Exp. Math. 14, 2005.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.engine.call import native_inline, native_kernel
+from kane.engine.linear.vectors import length
+from kane.engine.memory.contact_codes import NEWTON
+from kane.engine.memory.scratch import TERMS
+
+# Taylor series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and (r . g) E; the integrals of E and of
+# E r, over s.
+X, Y, SPEED, SLIP_X, SLIP_Y, ALONG, ACROSS, XX, XY, TURN_X, TURN_Y, FASTER, PUSHED, RUBBED_X, RUBBED_Y = range(15)
+# Pieces of a path, steps along one, and the share of the last terms of the series in one; parts of a step in which its
+# end is looked for; slip that has become so many times slower has stopped; one that turns by less than this share of
+# what turns it goes straight on.
+PIECES, STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
+# How an impact ended.
+DONE, IMMOVABLE, UNENDING = range(3)
+
+
+@native_kernel
+def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
+    """The impulse p and the velocity v after an impact with the velocity v before it, approaching or not.
+
+    Args:
+        b: Impact; G, v and the coefficients filled.
+        tangents: how many there are.
+        law: POISSON or NEWTON.
+        restitution: e.
+    """
+    approach = b.v[0]
+    for i in range(3):
+        b.p[i] = 0.0
+    if not 0.0 < b.G[0, 0] < math.inf:
+        return IMMOVABLE
+    # In units of mass in which G is of the order of one the many terms of a series neither overflow nor vanish; units
+    # that are powers of two change no digit.
+    mass = 1.0
+    while mass * b.G[0, 0] < 1.0:
+        mass *= 2.0
+    while mass * b.G[0, 0] > 2.0:
+        mass *= 0.5
+    for i in range(3):
+        for j in range(3):
+            b.G[i, j] *= mass
+    b.end_velocity[0], b.end_impulse[0] = 0.0, math.inf
+    ended = _follow(b, tangents)
+    if ended == DONE and restitution > 0.0:
+        if law == NEWTON:
+            b.end_velocity[0] = max(-restitution * approach, 0.0)
+        else:
+            b.end_velocity[0], b.end_impulse[0] = math.inf, (1.0 + restitution) * b.p[0]
+        ended = _follow(b, tangents)
+    for i in range(3):
+        b.p[i] *= mass
+    return ended
+
+
+@native_kernel
+def _follow(b: Any, tangents: int) -> int:
+    """The path to its end; its first piece may lead away from it, where the slip makes the approach faster."""
+    started = False
+    for _ in range(PIECES):
+        if started and _left(b) <= 0.0:
+            return DONE
+        started = True
+        slip = length(b.v[1], b.v[2]) if tangents > 0 else 0.0
+        if tangents == 0 or b.kinetic[0] == 0.0:
+            return _straight(b, 0.0, 0.0, 0.0, 0.0)
+        if slip > 0.0 and tangents == 1:
+            x = math.copysign(1.0, b.v[1])
+            ended = _straight(b, -b.kinetic[0] * x, 0.0, x, 0.0)
+        elif slip > 0.0:
+            ended = _curved(b)
+        else:
+            ended = _from_rest(b, tangents)
+        if ended != DONE:
+            return ended
+    return DONE if _left(b) <= 0.0 else UNENDING
+
+
+@native_kernel
+def _left(b: Any) -> float:
+    """What is missing at the end, negative or zero where it is reached; of the velocity or of the impulse."""
+    return float(b.end_velocity[0] - b.v[0] if b.end_impulse[0] == math.inf else b.end_impulse[0] - b.p[0])
+
+
+@native_kernel
+def _straight(b: Any, tx: float, ty: float, x: float, y: float) -> int:
+    """Along (1, tx, ty) to the end, or to where the slip in the direction (x, y) stops."""
+    gn = b.G[0, 0] + b.G[0, 1] * tx + b.G[0, 2] * ty
+    gx = b.G[1, 0] + b.G[1, 1] * tx + b.G[1, 2] * ty
+    gy = b.G[2, 0] + b.G[2, 1] * tx + b.G[2, 2] * ty
+    slip, slower = x * b.v[1] + y * b.v[2], -(x * gx + y * gy)
+    stop = slip / slower if slower > 0.0 and slip > 0.0 else math.inf
+    if b.end_impulse[0] == math.inf:
+        end = (b.end_velocity[0] - b.v[0]) / gn if gn > 0.0 else math.inf
+    else:
+        end = b.end_impulse[0] - b.p[0]
+    p = min(max(end, 0.0), stop)
+    if p == math.inf:
+        return UNENDING
+    b.p[0], b.p[1], b.p[2] = b.p[0] + p, b.p[1] + p * tx, b.p[2] + p * ty
+    b.v[0], b.v[1], b.v[2] = b.v[0] + p * gn, b.v[1] + p * gx, b.v[2] + p * gy
+    if end <= stop:
+        # The end is exact: what is left over would be rounding.
+        if b.end_impulse[0] == math.inf:
+            b.v[0] = b.end_velocity[0]
+        else:
+            b.p[0] = b.end_impulse[0]
+    if stop <= end:
+        b.v[1] = b.v[2] = 0.0
+    return DONE
+
+
+@native_kernel
+def _from_rest(b: Any, tangents: int) -> int:
+    """Sticking, or slip that begins in the direction in which it goes on."""
+    a, c, d = b.G[1, 1], b.G[1, 2], b.G[2, 2]
+    if tangents == 1:
+        tx, ty = -b.G[1, 0] / a if a > 0.0 else 0.0, 0.0
+    else:
+        # Least solution of G_tt t = -G_tn: what cannot move takes nothing.
+        determinant = a * d - c * c
+        if determinant > 1e-14 * max(a, d) ** 2:
+            tx = (-b.G[1, 0] * d + b.G[2, 0] * c) / determinant
+            ty = (-b.G[2, 0] * a + b.G[1, 0] * c) / determinant
+        else:
+            trace = a + d
+            tx, ty = (0.0, 0.0) if trace <= 0.0 else (-b.G[1, 0] / trace, -b.G[2, 0] / trace)
+    bound = length(tx, ty)
+    if bound <= b.static[0]:
+        return _straight(b, tx, ty, 0.0, 0.0)
+    phi = math.atan2(-ty, -tx)
+    if tangents == 2:
+        phi = _invariant(b, phi)
+    x, y = math.cos(phi), math.sin(phi) if tangents == 2 else 0.0
+    mu = b.kinetic[0]
+    return _straight(b, -mu * x, -mu * y, 0.0, 0.0)
+
+
+@native_kernel
+def _turning(b: Any, phi: float) -> float:
+    """s . g: how slip in the direction phi turns."""
+    x, y, mu = math.cos(phi), math.sin(phi), b.kinetic[0]
+    gx = b.G[1, 0] - mu * (b.G[1, 1] * x + b.G[1, 2] * y)
+    gy = b.G[2, 0] - mu * (b.G[2, 1] * x + b.G[2, 2] * y)
+    return float(x * gy - y * gx)
+
+
+@native_kernel
+def _invariant(b: Any, phi: float) -> float:
+    """The direction near phi in which slip that begins goes on, by the secant method."""
+    before, turn_before = phi, _turning(b, phi)
+    phi += 1e-3
+    for _ in range(60):
+        turn = _turning(b, phi)
+        if turn == turn_before or abs(phi - before) < 1e-15:
+            break
+        step = -turn * (phi - before) / (turn - turn_before)
+        before, turn_before = phi, turn
+        phi += min(max(step, -0.5), 0.5)
+    return phi
+
+
+@native_kernel
+def _curved(b: Any) -> int:
+    """Slip in space to the end, or until it stops, by steps of Taylor series."""
+    first, mu = length(b.v[1], b.v[2]), b.kinetic[0]
+    size = abs(b.G[1, 0]) + abs(b.G[2, 0]) + mu * (b.G[1, 1] + b.G[2, 2])
+    for _ in range(STEPS):
+        speed = length(b.v[1], b.v[2])
+        if not speed > STOPPED * first:
+            b.v[1] = b.v[2] = 0.0
+            return DONE
+        b.series[X, 0], b.series[Y, 0], b.series[SPEED, 0] = b.v[1] / speed, b.v[2] / speed, speed
+        _expand(b)
+        if abs(b.series[ACROSS, 0]) <= STRAIGHT * size:
+            return _straight(b, -mu * b.series[X, 0], -mu * b.series[Y, 0], b.series[X, 0], b.series[Y, 0])
+        step = _reach(b)
+        start = (b.v[0], b.p[0], b.p[1], b.p[2])
+        end, share = -1.0, 0.0
+        while share < 1.0:
+            before, share = share, share + 1.0 / PARTS
+            _go(b, start, share * step)
+            if _left(b) <= 0.0:
+                end = _find_end(b, start, before * step, share * step)
+                break
+        if end >= 0.0:
+            _go(b, start, end)
+            # The end is exact: what is left over would be rounding.
+            if b.end_impulse[0] == math.inf:
+                b.v[0] = b.end_velocity[0]
+            else:
+                b.p[0] = b.end_impulse[0]
+            return DONE
+    return UNENDING
+
+
+@native_kernel
+def _expand(b: Any) -> None:
+    """The series from the first terms of r and E on: each term found is multiplied with those before it."""
+    mu, gxx, gxy, gyy = b.kinetic[0], b.G[1, 1], b.G[1, 2], b.G[2, 2]
+    for place in (XX, XY, TURN_X, TURN_Y, FASTER):
+        for k in range(TERMS):
+            b.series[place, k] = 0.0
+    for k in range(TERMS):
+        x, y, speed, fits = b.series[X, k], b.series[Y, k], b.series[SPEED, k], 2 * k < TERMS
+        for j in range(min(k, TERMS - k)):
+            b.series[XX, k + j] += 2.0 * x * b.series[X, j]
+            b.series[XY, k + j] += x * b.series[Y, j] + y * b.series[X, j]
+        if fits:
+            b.series[XX, 2 * k] += x * x
+            b.series[XY, 2 * k] += x * y
+        xx, xy = b.series[XX, k], b.series[XY, k]
+        yy = (1.0 if k == 0 else 0.0) - xx
+        along = b.G[1, 0] * x + b.G[2, 0] * y - mu * (gxx * xx + 2.0 * gxy * xy + gyy * yy)
+        across = b.G[2, 0] * x - b.G[1, 0] * y - mu * (gxy * (xx - yy) + (gyy - gxx) * xy)
+        b.series[ALONG, k], b.series[ACROSS, k] = along, across
+        for j in range(min(k, TERMS - k)):
+            b.series[TURN_X, k + j] -= across * b.series[Y, j] + y * b.series[ACROSS, j]
+            b.series[TURN_Y, k + j] += across * b.series[X, j] + x * b.series[ACROSS, j]
+            b.series[FASTER, k + j] += along * b.series[SPEED, j] + speed * b.series[ALONG, j]
+        if fits:
+            b.series[TURN_X, 2 * k] -= across * y
+            b.series[TURN_Y, 2 * k] += across * x
+            b.series[FASTER, 2 * k] += along * speed
+        if k == 0:
+            b.series[SLIP_X, 0], b.series[SLIP_Y, 0] = speed * x, speed * y
+        if k + 1 < TERMS:
+            u, v = b.series[SLIP_X, k], b.series[SLIP_Y, k]
+            b.series[SLIP_X, k + 1] = (b.G[1, 0] * speed - mu * (gxx * u + gxy * v)) / (k + 1)
+            b.series[SLIP_Y, k + 1] = (b.G[2, 0] * speed - mu * (gxy * u + gyy * v)) / (k + 1)
+            for place, change in ((X, TURN_X), (Y, TURN_Y), (SPEED, FASTER)):
+                b.series[place, k + 1] = b.series[change, k] / (k + 1)
+    for place, rate in ((PUSHED, SPEED), (RUBBED_X, SLIP_X), (RUBBED_Y, SLIP_Y)):
+        for k in range(TERMS):
+            b.series[place, k] = b.series[rate, k] / (k + 1)
+
+
+@native_kernel
+def _reach(b: Any) -> float:
+    """How far the series are good: the last two terms of each are rounding of its first one."""
+    reach = math.inf
+    for k in range(TERMS - 2, TERMS):
+        most = max(abs(b.series[X, k]), abs(b.series[Y, k]), abs(b.series[SPEED, k]) / b.series[SPEED, 0])
+        if most > 0.0:
+            reach = min(reach, math.exp(math.log(TOLERANCE / most) / k))
+    return reach
+
+
+@native_kernel
+def _go(b: Any, start: Any, s: float) -> None:
+    """Velocities and impulses at s, from the normal velocity and the impulses at the start of a step."""
+    vn, p, px, py = start
+    x, dp = _sum_series(b, SLIP_X, s), s * _sum_series(b, PUSHED, s)
+    y, share = _sum_series(b, SLIP_Y, s), -b.kinetic[0] * s
+    dx, dy = share * _sum_series(b, RUBBED_X, s), share * _sum_series(b, RUBBED_Y, s)
+    b.p[0], b.p[1], b.p[2] = p + dp, px + dx, py + dy
+    b.v[0], b.v[1], b.v[2] = vn + b.G[0, 0] * dp + b.G[0, 1] * dx + b.G[0, 2] * dy, x, y
+
+
+@native_inline
+def _sum_series(b: Any, place: int, s: float) -> float:
+    """A series at s, its even and its odd terms apart, so that half as many sums wait for each other."""
+    even, odd, square = 0.0, 0.0, s * s
+    for k in range(TERMS - 2, -1, -2):
+        even, odd = even * square + b.series[place, k], odd * square + b.series[place, k + 1]
+    return float(even + s * odd)
+
+
+@native_kernel
+def _find_end(b: Any, start: Any, low: float, high: float) -> float:
+    """Where between two places of a step the end is reached, by regula falsi (Illinois)."""
+    _go(b, start, low)
+    below = _left(b)
+    _go(b, start, high)
+    above, side = _left(b), 0
+    for _ in range(80):
+        s = high - above * (high - low) / (above - below) if above != below else 0.5 * (low + high)
+        if not low < s < high:
+            return min(max(s, low), high)
+        _go(b, start, s)
+        value = _left(b)
+        if value <= 0.0:
+            high, above = s, value
+            below *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            low, below = s, value
+            above *= 0.5 if side == -1 else 1.0
+            side = -1
+    return high

@@ -1,0 +1,244 @@
+"""Reactions of contacts that push and rub, approached from inside of what is admissible.
+
+Friction cones are K = {f: |f_t| <= mu f_n}. With y = a + mu |a_t| n the laws of ``complementarity`` are those of a
+cone and of its dual one, f in K, y in K*, f . y = 0 (De Saxce & Feng). Scaled to circular cones, f = (mu f_n, f_t) and
+y = (a_n / mu + |a_t|, a_t), inner points with f o y = s e, o the product of Jordan (f . y; f_n y_t + y_n f_t), are
+followed to s = 0 by Newton's method, with a predictor that says how far s can go down at once (Mehrotra). Rows that
+repeat others do no harm: of all reactions it goes to those in the middle. Near the end it loses digits, and Newton's
+method of ``complementarity`` takes over.
+
+Source: De Saxce & Feng, The bipotential method, Math. Comput. Modelling 28, 1998; Alizadeh & Goldfarb, Second-order
+cone programming, Math. Program. 95, 2003; Acary, Armand, Nguyen & Shpakovych, Second-order cone programming for
+frictional contact mechanics using interior point algorithm, Optim. Methods Softw. 39, 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.engine.call import native_inline, native_kernel
+
+# Steps at most, and the least share of f . y that one keeps; f and y to begin with, over the size of b; how much of the
+# way to the boundary a step goes; what is smooth in |a_t|, over the y that it ends at.
+STEPS, LEAST = 30, 1e-6
+PUSHED, APART = 30.0, 100.0
+SHORTER, SMOOTH = 0.95, 0.1
+# It has lost its way where so many times more is left than was, and where it is the so-manieth time that a step goes
+# less than this share of itself: of those that arrive 99 of 100 make fewer such steps, of the others hardly any.
+LOST, SHORT, SHORTS = 1e5, 0.2, 3
+
+
+@native_kernel
+def approach_inside(p: Any, wider: float, near: float) -> float:
+    """Reactions near a solution, into f; what they leave of the laws, infinity where these are not those of cones.
+
+    They are those of cones where each block has a normal row whose least force is zero.
+
+    Args:
+        p: ReactionProblem; ``rho`` holds what W is scaled by meanwhile, ``shift`` y, ``a`` what is missing of it,
+            ``before`` the change of y.
+        wider: by how much f is larger to begin with.
+        near: what is left where it ends.
+    """
+    for k in range(p.bound.size):
+        if p.pushes[k] == 0 or p.least[k] != 0.0:
+            return math.inf
+    size, least, done, short = _enter(p, wider), math.inf, 0, 0
+    while done < STEPS and short < SHORTS:
+        mean, left = _look(p, size)
+        if left < least:
+            least = left
+            for row in range(p.f.size):
+                p.best[row] = p.f[row]
+        if not (left > near and left < LOST * least):
+            break
+        _load(p)
+        good = _factor(p)
+        _solve(p, 1.0)
+        reach = min(1.0, _reach(p))
+        ahead = 0.0
+        for row in range(p.f.size):
+            ahead += (p.f[row] + reach * p.step[row]) * (p.shift[row] + reach * p.before[row])
+        kept = min(1.0, max(ahead / (mean * p.bound.size), LEAST))
+        _correct(p, kept, mean, reach)
+        _solve(p, 1.0 - kept)
+        reach = min(1.0, SHORTER * _reach(p))
+        for row in range(p.f.size):
+            p.f[row] += reach * p.step[row]
+            p.shift[row] += reach * p.before[row]
+        done, short = done + 1 if good else STEPS, short + 1 if reach < SHORT else short
+    for row in range(p.f.size):
+        p.f[row] = p.best[row] = p.best[row] * p.rho[row]
+    return least
+
+
+@native_inline
+def _cone(p: Any, k: int) -> Any:
+    """The first row of a block, and how many its cone has: without friction its normal row alone."""
+    tangents = p.tangents[k] if p.bound[k] > 0.0 else 0
+    return p.row[k], 1 + tangents
+
+
+@native_kernel
+def _enter(p: Any, wider: float) -> float:
+    """Scales, f and y to begin with; the size of what y is made of."""
+    size, response = 0.0, 0.0
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        for r in range(row, row + 1 + p.tangents[k]):
+            p.rho[r], p.f[r], p.shift[r], p.best[r] = 1.0, 0.0, 0.0, 0.0
+        p.rho[row] = 1.0 / p.bound[k] if rows > 1 else 1.0
+        for r in range(row, row + rows):
+            size = max(size, abs(p.b[r] * p.rho[r]))
+            response += abs(p.W[r, r]) * p.rho[r] * p.rho[r] / p.f.size
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        p.f[row], p.shift[row] = wider * PUSHED * size / response, APART * size
+    return size
+
+
+@native_kernel
+def _look(p: Any, size: float) -> Any:
+    """How y changes with f, into K, and what y has that f does not make, into a; f . y a cone, and what is left."""
+    m, total, largest, lack = p.f.size, 0.0, 0.0, 0.0
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        for r in range(row, row + rows):
+            made = p.b[r] * p.rho[r]
+            for j in range(m):
+                p.K[r, j] = p.W[r, j] * (p.rho[r] * p.rho[j])
+                made += p.K[r, j] * p.f[j]
+            p.a[r] = made
+            total += p.f[r] * p.shift[r]
+        largest = max(largest, p.f[row])
+    mean = total / p.bound.size
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        if rows > 1:
+            slow = SMOOTH * min(SMOOTH * size, mean / p.f[row])
+            square = slow * slow
+            for r in range(row + 1, row + rows):
+                square += p.a[r] * p.a[r]
+            speed = math.sqrt(square)
+            p.a[row] += speed
+            for r in range(row + 1, row + rows):
+                along = p.a[r] / speed
+                for j in range(m):
+                    p.K[row, j] += along * p.K[r, j]
+        for r in range(row, row + rows):
+            p.a[r] = p.shift[r] - p.a[r]
+            lack = max(lack, abs(p.a[r]))
+    return mean, max(mean / (largest * size), lack / size)
+
+
+@native_kernel
+def _load(p: Any) -> None:
+    """S step = x, of f o (y + change of y) + step o y = 0."""
+    S, K, m, x = p.S, p.K, p.f.size, p.x
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        for r in range(row, row + 1 + p.tangents[k]):
+            x[r] = 0.0
+            for j in range(m):
+                S[r, j] = p.f[row] * K[r, j] if r < row + rows else 0.0
+            S[r, r] += p.shift[row] if r < row + rows else 1.0
+        x[row] = p.f[row] * (p.a[row] - p.shift[row])
+        for r in range(row + 1, row + rows):
+            for j in range(m):
+                S[row, j] += p.f[r] * K[r, j]
+                S[r, j] += p.f[r] * K[row, j]
+            S[row, r] += p.shift[r]
+            S[r, row] += p.shift[r]
+            x[row] += p.f[r] * (p.a[r] - p.shift[r])
+            x[r] = p.f[row] * (p.a[r] - p.shift[r]) + p.f[r] * (p.a[row] - p.shift[row])
+
+
+@native_kernel
+def _correct(p: Any, kept: float, mean: float, reach: float) -> None:
+    """A share of f . y and of what is missing is kept, and what the predictor has left out is known."""
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        p.x[row] += kept * (mean - p.f[row] * p.a[row]) - reach * p.step[row] * p.before[row]
+        for r in range(row + 1, row + rows):
+            p.x[row] -= kept * p.f[r] * p.a[r] + reach * p.step[r] * p.before[r]
+            p.x[r] -= kept * (p.f[row] * p.a[r] + p.f[r] * p.a[row])
+            p.x[r] -= reach * (p.step[row] * p.before[r] + p.step[r] * p.before[row])
+
+
+@native_kernel
+def _factor(p: Any) -> bool:
+    """S = L U with row pivoting in place, exchanges in ``place``; whether no pivot is zero."""
+    S, m, good = p.S, p.f.size, True
+    for k in range(m):
+        pivot = k
+        for i in range(k + 1, m):
+            if abs(S[i, k]) > abs(S[pivot, k]):
+                pivot = i
+        p.place[k] = pivot
+        if pivot != k:
+            for j in range(m):
+                S[k, j], S[pivot, j] = S[pivot, j], S[k, j]
+        good = good and abs(S[k, k]) > 0.0
+        inverse = 1.0 / S[k, k]
+        for i in range(k + 1, m):
+            share = S[i, k] * inverse
+            S[i, k] = share
+            if share != 0.0:
+                for j in range(k + 1, m):
+                    S[i, j] -= share * S[k, j]
+    return good
+
+
+@native_kernel
+def _solve(p: Any, share: float) -> None:
+    """The step of f by the factors of S, and the change of y that it makes, which takes away what is missing."""
+    S, m, step = p.S, p.f.size, p.step
+    for k in range(m):
+        step[k] = p.x[k]
+    for k in range(m):
+        step[k], step[p.place[k]] = step[p.place[k]], step[k]
+    for k in range(m):
+        for i in range(k):
+            step[k] -= S[k, i] * step[i]
+    for k in range(m - 1, -1, -1):
+        for i in range(k + 1, m):
+            step[k] -= S[k, i] * step[i]
+        step[k] /= S[k, k]
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        for r in range(row, row + 1 + p.tangents[k]):
+            p.before[r] = 0.0
+            if r < row + rows:
+                p.before[r] = -share * p.a[r]
+                for j in range(m):
+                    p.before[r] += p.K[r, j] * step[j]
+
+
+@native_kernel
+def _reach(p: Any) -> float:
+    """How often the step can be made until f or y is on the boundary."""
+    reach = math.inf
+    for k in range(p.bound.size):
+        row, rows = _cone(p, k)
+        reach = min(reach, _distance(p.f, p.step, row, rows), _distance(p.shift, p.before, row, rows))
+    return reach
+
+
+@native_inline
+def _distance(x: Any, d: Any, row: int, rows: int) -> float:
+    """The first t at which x + t d of a cone is on its boundary; infinity where there is none."""
+    t = -x[row] / d[row] if d[row] < 0.0 else math.inf
+    a, b, c = d[row] * d[row], x[row] * d[row], x[row] * x[row]
+    for r in range(row + 1, row + rows):
+        a -= d[r] * d[r]
+        b -= x[r] * d[r]
+        c -= x[r] * x[r]
+    root = b * b - a * c
+    if root >= 0.0:
+        # Of a t^2 + 2 b t + c = 0, without differences of what is nearly equal.
+        q = -(b + math.copysign(math.sqrt(root), b))
+        first, second = c / q, q / a
+        t = min(t, first) if first > 0.0 else t
+        t = min(t, second) if second > 0.0 else t
+    return t

@@ -1,0 +1,270 @@
+"""Forces of contacts at rest where balance leaves them open, within their bounds if any are.
+
+Redundant rows have forces lambda + B x that all hold what is held: the columns of B span what adds up to nothing. Of
+these the ones with the greatest least margin t are taken,
+
+    mu N - |f| >= t,   N >= t   for all that is held,
+
+up to a share of the largest force. So a margin is negative exactly where no forces within the bounds hold everything.
+It is a second-order cone programme of as many unknowns as rows are redundant, followed along its central path.
+
+Source: Boyd & Vandenberghe, Convex Optimization, 2004, sections 9.6 and 11.6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.engine.call import native_inline, native_kernel
+from kane.engine.linear.factorizations import RANK_TOLERANCE, factor_positive, solve_factored
+from kane.engine.memory.contact_codes import (
+    COULOMB,
+    NONE,
+    SLIDING,
+    STICKING,
+    UNBOUNDED,
+)
+
+# No greater margin is looked for than this share of the largest force. Of such forces those of least norm are taken:
+# the weight of the norm is small beside that of the margin, whose exactness on circles it limits to its square.
+ENOUGH, WEIGHT = 0.1, 1e-7
+# The weight of the margin on the central path: the first, the factor from one to the next, and the last but one. Less
+# than the first would lead far away from all bounds and back again. The end of the path is extrapolated from two
+# points, with an error of the order of 1 / LAST^2.
+SLIGHT, FASTER, LAST = 100.0, 10.0, 1e8
+# Newton's steps for one point at most; the decrement at which it is found, and at which it is near enough to go on to
+# the next from, since Newton's method converges from there without damping.
+STEPS, FOUND, NEAR = 50, 1e-9, 0.25
+# Rows of Contacts.path: unknowns (x, then t), the step, slopes of a bound and of two tangents, the point before.
+X, STEP, BOUND, FIRST, SECOND, BEFORE = range(6)
+
+
+@native_kernel
+def share_within_bounds(c: Any) -> None:
+    """Redundant forces of what is held moved into their bounds where they are outside: the greatest least margin."""
+    if keeps_bounds(c):
+        return
+    scale = _largest_force(c)
+    margin = _least_margin(c, 0, scale)
+    d = _find_null_space(c)
+    if d == 0:
+        return
+    for j in range(d):
+        c.path[X, j] = 0.0
+    c.path[X, d] = margin - 1.0
+    weight = SLIGHT
+    while weight < LAST:
+        _find_center(c, d, scale, weight, NEAR)
+        weight *= FASTER
+    _find_center(c, d, scale, LAST, FOUND)
+    for j in range(d + 1):
+        c.path[BEFORE, j] = c.path[X, j]
+    _find_center(c, d, scale, 2.0 * LAST, FOUND)
+    _extrapolate(c, d, scale)
+    for j in range(d):
+        for row in range(c.forces.size):
+            c.forces[row] += scale * c.B[row, j] * c.path[X, j]
+
+
+@native_kernel
+def _extrapolate(c: Any, d: int, scale: float) -> None:
+    """The end of the path from its last two points, unless the margin is less there: then the last point stays.
+
+    Where forces can grow hardly without changing the margin, as of balls pressed between two walls, the last two points
+    still lie far apart.
+    """
+    reached = _least_margin(c, d, scale)
+    for j in range(d):
+        ahead = 2.0 * c.path[X, j] - c.path[BEFORE, j]
+        c.path[BEFORE, j], c.path[X, j] = c.path[X, j], ahead
+    if not _least_margin(c, d, scale) >= reached:
+        for j in range(d):
+            c.path[X, j] = c.path[BEFORE, j]
+
+
+@native_kernel
+def keeps_bounds(c: Any) -> bool:
+    """Whether what is held pushes, and transmits no more than its bounds; forces without bound are within none."""
+    scale = _largest_force(c)
+    return bool(scale == 0.0 or not scale < math.inf or _least_margin(c, 0, scale) >= 0.0)
+
+
+@native_inline
+def _largest_force(c: Any) -> float:
+    scale = 0.0
+    for row in range(c.forces.size):
+        scale = max(scale, abs(c.forces[row]))
+    return scale
+
+
+@native_kernel
+def _find_null_space(c: Any) -> int:
+    """B, whose columns are forces of rows in force that add up to nothing; how many there are.
+
+    Normal forces of what slides stay as they are: friction goes with them.
+    """
+    n, m, rank = c.E.shape[0], c.E.shape[1], 0
+    for row in range(m):
+        # Of each row: the equation that it is solved from, NONE yet, or that it does not count.
+        c.l[row] = float(NONE) if c.counted[row] == 1 else float(NONE - 1)
+    for k in range(c.block.constraints):
+        if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
+            c.l[c.table.normal[k]] = float(NONE - 1)
+    for row in range(m):
+        size = 0.0
+        for j in range(n):
+            size += c.every.A[row, j] * c.every.A[row, j]
+        c.path[BOUND, row] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
+        for j in range(n):
+            c.E[j, row] = c.every.A[row, j] * c.path[BOUND, row]
+    while rank < n:
+        most, pivot, chosen = RANK_TOLERANCE, NONE, NONE
+        for row in range(m):
+            if c.l[row] == NONE:
+                for j in range(rank, n):
+                    if abs(c.E[j, row]) > most:
+                        most, pivot, chosen = abs(c.E[j, row]), j, row
+        if chosen == NONE:
+            break
+        c.l[chosen] = float(rank)
+        _eliminate(c, rank, pivot, chosen)
+        rank += 1
+    d = 0
+    for free in range(m):
+        if c.l[free] == NONE:
+            for row in range(m):
+                solved = int(c.l[row])
+                entry = -c.E[solved, free] if solved >= 0 else 0.0
+                c.B[row, d] = (1.0 if row == free else entry) * c.path[BOUND, row]
+            d += 1
+    return d
+
+
+@native_kernel
+def _eliminate(c: Any, k: int, pivot: int, row: int) -> None:
+    """The unknown of a row out of all equations but the k-th, which is exchanged with the pivot."""
+    n, m = c.E.shape[0], c.E.shape[1]
+    for i in range(m):
+        c.E[k, i], c.E[pivot, i] = c.E[pivot, i], c.E[k, i]
+    share = 1.0 / c.E[k, row]
+    for i in range(m):
+        c.E[k, i] *= share
+    for j in range(n):
+        share = c.E[j, row]
+        if j != k and share != 0.0:
+            for i in range(m):
+                c.E[j, i] -= share * c.E[k, i]
+
+
+@native_kernel
+def _force(c: Any, row: int, d: int, scale: float, factor: float, slopes: int) -> float:
+    """A share of the force of a row over the scale, and its slopes."""
+    total = factor * c.forces[row] / scale
+    for j in range(d):
+        c.path[slopes, j] = factor * c.B[row, j]
+        total += c.path[slopes, j] * c.path[X, j]
+    c.path[slopes, d] = 0.0
+    return float(total)
+
+
+@native_kernel
+def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
+    """How many tangents a bound of a candidate has, NONE where there is no bound; the bound and the tangents' forces.
+
+    Of parts the first is that it pushes, the second that friction holds it.
+    """
+    normal = c.table.normal[k]
+    tangents = c.table.tangents[k] if part == 1 else 0
+    if c.state.status[k] != STICKING or c.table.bilateral[k] == 1:
+        return NONE, 0.0, 0.0, 0.0
+    if part == 0 and normal == NONE:
+        return NONE, 0.0, 0.0, 0.0
+    if part == 1 and (tangents == 0 or c.table.friction[k] == UNBOUNDED):
+        return NONE, 0.0, 0.0, 0.0
+    static, x, y = c.gaps.static[k], 0.0, 0.0
+    if part == 0 or c.table.friction[k] == COULOMB:
+        bound = _force(c, normal, d, scale, static if part == 1 else 1.0, BOUND)
+    else:
+        bound = static / scale
+        for j in range(d):
+            c.path[BOUND, j] = 0.0
+    if tangents > 0:
+        x = _force(c, c.table.tangent[k], d, scale, 1.0, FIRST)
+    if tangents > 1:
+        y = _force(c, c.table.tangent[k] + 1, d, scale, 1.0, SECOND)
+    return tangents, bound, x, y
+
+
+@native_kernel
+def _least_margin(c: Any, d: int, scale: float) -> float:
+    """The least of mu N - |f| and N of all that is held, over the scale."""
+    margin = math.inf
+    for k in range(c.block.constraints):
+        for part in range(2):
+            tangents, bound, x, y = _read_bound(c, k, part, d, scale)
+            if tangents != NONE:
+                margin = min(margin, bound - math.sqrt(x * x + y * y))
+    return margin
+
+
+@native_kernel
+def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> None:
+    """The point of the central path with a weight of the margin, by Newton's method with damped steps."""
+    before = math.inf
+    for _ in range(STEPS):
+        left = ENOUGH - c.path[X, d]
+        for i in range(d):
+            for j in range(d + 1):
+                c.H[i, j] = c.H[j, i] = 0.0
+            c.H[i, i] = weight * WEIGHT
+            c.path[STEP, i] = -weight * WEIGHT * c.path[X, i]
+        c.H[d, d] = 1.0 / (left * left)
+        c.path[STEP, d] = weight - 1.0 / left
+        for k in range(c.block.constraints):
+            for part in range(2):
+                _add_barrier(c, k, part, d, scale)
+        for j in range(d + 1):
+            c.path[BOUND, j] = c.path[STEP, j]
+        factor_positive(c.H, d + 1)
+        solve_factored(c.H, d + 1, c.path[STEP])
+        decrement = 0.0
+        for j in range(d + 1):
+            decrement += c.path[BOUND, j] * c.path[STEP, j]
+        decrement = math.sqrt(max(decrement, 0.0))
+        if not decrement < math.inf:
+            return
+        share = 1.0 / (1.0 + decrement) if decrement > NEAR else 1.0
+        for j in range(d + 1):
+            c.path[X, j] += share * c.path[STEP, j]
+        if decrement < found or (decrement < NEAR and not decrement < 0.5 * before):
+            return  # where it falls no longer, what is left is rounding
+        before = decrement
+
+
+@native_kernel
+def _add_barrier(c: Any, k: int, part: int, d: int, scale: float) -> None:
+    """-log((b - t)^2 - f^2) of a bound b: its second derivatives into H, less its first into the step."""
+    tangents, bound, x, y = _read_bound(c, k, part, d, scale)
+    if tangents == NONE:
+        return
+    c.path[BOUND, d] = -1.0
+    bound -= c.path[X, d]
+    size = math.sqrt(x * x + y * y)
+    q = (bound - size) * (bound + size)
+    for i in range(d + 1):
+        slope_i = bound * c.path[BOUND, i]
+        if tangents > 0:
+            slope_i -= x * c.path[FIRST, i]
+        if tangents > 1:
+            slope_i -= y * c.path[SECOND, i]
+        c.path[STEP, i] += 2.0 * slope_i / q
+        for j in range(i + 1):
+            slope_j, product = bound * c.path[BOUND, j], c.path[BOUND, i] * c.path[BOUND, j]
+            if tangents > 0:
+                slope_j -= x * c.path[FIRST, j]
+                product -= c.path[FIRST, i] * c.path[FIRST, j]
+            if tangents > 1:
+                slope_j -= y * c.path[SECOND, j]
+                product -= c.path[SECOND, i] * c.path[SECOND, j]
+            c.H[i, j] += 4.0 * slope_i * slope_j / (q * q) - 2.0 * product / q

@@ -1,0 +1,288 @@
+"""Dense linear algebra of the embedding, without allocation: Householder QR with column pivoting, Cholesky.
+
+``factor`` works in place: of a matrix A whose columns have been put in the order found, A[:k, k] is then R above its
+diagonal, which is ``diag``, and A[k:, k] the k-th reflector; columns beyond the rank are Q^T applied to them. Sums run
+along rows, where the processor adds several columns at a time, and rows that hold zero are passed over: those of loops
+that share few coordinates mostly do.
+
+Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 4.2 and 5.4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.engine.call import native_inline, native_kernel
+from kane.engine.memory.constraint_codes import UNCHOSEN
+
+# A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
+# by it, and rows that repeat others are left with pivots of the size of the error of the configuration, which at
+# states that were assembled or settled lies far below.
+RANK_TOLERANCE = 2.0**-26
+ROUNDING = 2.0**-52
+# A pivot of A A^T under this share of its diagonal entry, times the rows: a row that repeats others.
+REPEATED = 64.0 * ROUNDING
+# A squared norm that has lost this share of itself by subtraction is summed anew.
+CANCELLED = 1e-3
+# A column is preferred to those before it when it is longer by more than rounding.
+LONGER = 1.0 + 1e-10
+
+
+@native_kernel
+def factor(f: Any, rank: int) -> int:
+    """QR of the first ``rank`` columns as they stand, or with UNCHOSEN of those chosen by pivoting.
+
+    Args:
+        f: FactorScratch, A and order filled.
+        rank: how many columns, or UNCHOSEN.
+
+    Returns:
+        How many columns were factored: with pivoting the rank.
+    """
+    A, beta, w = f.A, f.beta, f.w
+    m, n = A.shape
+    pivoting = rank == UNCHOSEN
+    if pivoting:
+        for j in range(n):
+            _sum_norm(f, j, 0)
+    for k in range(min(m, n) if pivoting else rank):
+        if pivoting and not _bring_longest(f, k):
+            return k
+        _make_reflector(f, k)
+        for j in range(k + 1, n):
+            w[j] = 0.0
+        for i in range(k, m):
+            v = A[i, k]
+            if v != 0.0:
+                for j in range(k + 1, n):
+                    w[j] += v * A[i, j]
+        for i in range(k, m):
+            v = beta[k] * A[i, k]
+            if v != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= v * w[j]
+        if pivoting:
+            for j in range(k + 1, n):
+                f.norms[0, j] -= A[k, j] * A[k, j]
+                if f.norms[0, j] <= CANCELLED * f.norms[1, j]:
+                    _sum_norm(f, j, k + 1)
+    return min(m, n) if pivoting else rank
+
+
+@native_inline
+def _sum_norm(f: Any, j: int, first: int) -> None:
+    """The squared norm of column j from a row on."""
+    total = 0.0
+    for i in range(first, f.A.shape[0]):
+        total += f.A[i, j] * f.A[i, j]
+    f.norms[0, j] = f.norms[1, j] = total
+
+
+@native_inline
+def _bring_longest(f: Any, k: int) -> bool:
+    """Exchange column k for the longest of those left; whether it counts as more than zero."""
+    chosen = k
+    for j in range(k + 1, f.A.shape[1]):
+        if f.norms[0, j] > LONGER * f.norms[0, chosen]:
+            chosen = j
+    if math.sqrt(f.norms[0, chosen]) <= RANK_TOLERANCE * (abs(f.diag[0]) if k > 0 else 0.0):
+        return False
+    if chosen != k:
+        f.order[k], f.order[chosen] = f.order[chosen], f.order[k]
+        for i in range(f.A.shape[0]):
+            f.A[i, k], f.A[i, chosen] = f.A[i, chosen], f.A[i, k]
+        for i in range(2):
+            f.norms[i, chosen] = f.norms[i, k]
+    return True
+
+
+@native_inline
+def _make_reflector(f: Any, k: int) -> None:
+    """Reflector 1 - beta v v^T that leaves of column k only its entry k, in place."""
+    A, size = f.A, 0.0
+    for i in range(k, A.shape[0]):
+        size += A[i, k] * A[i, k]
+    norm = math.sqrt(size)
+    f.beta[k], f.diag[k] = 0.0, 0.0
+    if norm > 0.0:
+        f.beta[k] = 1.0 / (size + norm * abs(A[k, k]))
+        f.diag[k] = -math.copysign(norm, A[k, k])
+        A[k, k] -= f.diag[k]
+
+
+@native_inline
+def _reflect(f: Any, k: int, x: Any) -> None:
+    total = 0.0
+    for i in range(k, x.size):
+        total += f.A[i, k] * x[i]
+    total *= f.beta[k]
+    if total != 0.0:
+        for i in range(k, x.size):
+            x[i] -= total * f.A[i, k]
+
+
+@native_inline
+def to_q(f: Any, rank: int, x: Any) -> None:
+    """x = Q^T x."""
+    for k in range(rank):
+        _reflect(f, k, x)
+
+
+@native_kernel
+def from_q(f: Any, rank: int, x: Any) -> None:
+    """x = Q x."""
+    for k in range(rank - 1, -1, -1):
+        _reflect(f, k, x)
+
+
+@native_inline
+def solve_upper(f: Any, rank: int, x: Any) -> None:
+    """R y = x, in place, with zero where the pivot counts as zero."""
+    tiny = RANK_TOLERANCE * largest_pivot(f, rank)
+    for k in range(rank - 1, -1, -1):
+        x[k] = x[k] / f.diag[k] if abs(f.diag[k]) > tiny else 0.0
+        for i in range(k):
+            x[i] -= f.A[i, k] * x[k]
+
+
+@native_kernel
+def solve_columns(f: Any, rank: int) -> None:
+    """-R^-1 of the columns beyond the rank, in place, with zero where the pivot counts as zero."""
+    A, n = f.A, f.A.shape[1]
+    tiny = RANK_TOLERANCE * largest_pivot(f, rank)
+    for k in range(rank - 1, -1, -1):
+        share = -1.0 / f.diag[k] if abs(f.diag[k]) > tiny else 0.0
+        for j in range(rank, n):
+            A[k, j] *= share
+        for i in range(k):
+            c = A[i, k]
+            if c != 0.0:
+                for j in range(rank, n):
+                    A[i, j] += c * A[k, j]
+
+
+@native_kernel
+def solve_lower(f: Any, rank: int, x: Any) -> None:
+    """R^T y = x, in place."""
+    for k in range(rank):
+        total = x[k]
+        for i in range(k):
+            total -= f.A[i, k] * x[i]
+        x[k] = total / f.diag[k]
+
+
+@native_kernel
+def longest_column(A: Any, squares: Any) -> float:
+    """Return the length of the longest column of A, (m, n); ``squares`` is scratch, (n,)."""
+    n, longest = squares.size, 0.0
+    for j in range(n):
+        squares[j] = 0.0
+    for i in range(A.shape[0]):
+        for j in range(n):
+            squares[j] += A[i, j] * A[i, j]
+    for j in range(n):
+        longest = max(longest, squares[j])
+    return math.sqrt(longest)
+
+
+@native_inline
+def largest_pivot(f: Any, rank: int) -> float:
+    """The largest |R_kk|."""
+    largest = 0.0
+    for k in range(rank):
+        largest = max(largest, abs(f.diag[k]))
+    return largest
+
+
+@native_inline
+def smallest_pivot(f: Any, rank: int) -> float:
+    """The smallest |R_kk|; infinity where there is none."""
+    smallest = math.inf
+    for k in range(rank):
+        smallest = min(smallest, abs(f.diag[k]))
+    return smallest
+
+
+@native_kernel
+def solve_positive(M: Any, n: int, x: Any) -> None:
+    """M y = x by Cholesky, M and x overwritten; NaN where M, symmetric, is not positive beyond rounding."""
+    positive = factor_positive(M, n)
+    solve_factored(M, n, x)
+    if not positive:
+        for k in range(n):
+            x[k] = math.nan
+
+
+@native_kernel
+def factor_positive(M: Any, n: int) -> bool:
+    """Cholesky's factor in the lower triangle of M; whether M, symmetric, is positive beyond rounding."""
+    positive = True
+    for k in range(n):
+        pivot = M[k, k]
+        for i in range(k):
+            pivot -= M[k, i] * M[k, i]
+        # What is subtracted carries the rounding of the diagonal entry it is subtracted from.
+        positive = positive and pivot > n * ROUNDING * M[k, k]
+        M[k, k] = math.sqrt(max(pivot, 0.0))
+        for j in range(k + 1, n):
+            total = M[j, k]
+            for i in range(k):
+                total -= M[j, i] * M[k, i]
+            M[j, k] = total / M[k, k]
+    return positive
+
+
+@native_kernel
+def factor_semidefinite(M: Any, whole: Any) -> None:
+    """Cholesky's factor in the upper triangle of M, with zero pivots where nothing but rounding is left.
+
+    Args:
+        M: the upper triangle counts, (p, p).
+        whole: scratch, its diagonal, (p,).
+    """
+    p = whole.size
+    for k in range(p):
+        whole[k] = M[k, k]
+    for k in range(p):
+        if not M[k, k] > p * REPEATED * whole[k]:
+            M[k, k] = 0.0
+            continue
+        M[k, k] = math.sqrt(M[k, k])
+        share = 1.0 / M[k, k]
+        for j in range(k + 1, p):
+            M[k, j] *= share
+        for i in range(k + 1, p):
+            c = M[k, i]
+            if c != 0.0:
+                for j in range(i, p):
+                    M[i, j] -= c * M[k, j]
+
+
+@native_kernel
+def solve_semidefinite(M: Any, x: Any) -> None:
+    """U^T U y = x, in place, where the upper triangle of M is U; zero where the pivot is."""
+    p = x.size
+    for k in range(p):
+        x[k] = x[k] / M[k, k] if M[k, k] > 0.0 else 0.0
+        if x[k] != 0.0:
+            for i in range(k + 1, p):
+                x[i] -= M[k, i] * x[k]
+    for k in range(p - 1, -1, -1):
+        total = x[k]
+        for i in range(k + 1, p):
+            total -= M[k, i] * x[i]
+        x[k] = total / M[k, k] if M[k, k] > 0.0 else 0.0
+
+
+@native_kernel
+def solve_factored(M: Any, n: int, x: Any) -> None:
+    """L L^T y = x, in place, where the lower triangle of M is L."""
+    for k in range(n):
+        for i in range(k):
+            x[k] -= M[k, i] * x[i]
+        x[k] /= M[k, k]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            x[k] -= M[i, k] * x[i]
+        x[k] /= M[k, k]

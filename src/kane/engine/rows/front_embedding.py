@@ -1,0 +1,307 @@
+"""The programs of constraints of many loops, which ``kane.engine.linear.fronts`` embeds loop by loop.
+
+They give what those of ``kane.engine.rows.embedding`` give, to rounding, in the same places.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kane.engine.call import integers_at, native_inline, native_kernel, native_program, vector_at
+from kane.engine.linear.factorizations import RANK_TOLERANCE, longest_column
+from kane.engine.linear.fronts import (
+    PARENT,
+    accelerations,
+    back,
+    factor_fronts,
+    fronts_at,
+    particular,
+    reduce_fronts,
+)
+from kane.engine.memory.constraint_codes import AFRESH, CONSTRAINTS, KEPT, UNCHOSEN, UNCONSTRAINED
+from kane.engine.memory.constraint_memory import scratch_of
+from kane.engine.memory.views import embedding_terms_at
+from kane.engine.rows.embedding import CONVERGED, ITERATIONS, arrays_of, call
+
+# A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
+# and the equations in speeds that are nearly dependent are hard to integrate.
+WORSE = 0.5
+# A plan says itself how long it is; as many integers as no plan has.
+PLAN = 2**24
+
+
+@native_inline
+def _fronts_of(a: Any, stage: Any, work: Any) -> Any:
+    plan = integers_at(stage, a.lists.end, PLAN)
+    return fronts_at(a.rows.A, plan, work, scratch_of(a.head, work).front_lists, a.head.fronts)
+
+
+@native_kernel
+def propose(t: Any, kept: Any, rank: int) -> None:
+    """The candidates: the dependent speeds of the choice kept, all speeds where there is none."""
+    for k in range(kept.size):
+        t.candidates[kept[k]] = 1 if k < rank or rank == UNCHOSEN else 0
+
+
+@native_kernel
+def keep(t: Any, m: int) -> None:
+    """Only what is dependent is a candidate from here on."""
+    n = t.candidates.size
+    for k in range(n):
+        t.candidates[k] = 0
+    for f in range(t.number):
+        for k in range(t.pivots[f]):
+            t.candidates[t.lists[f * (n + m) + k]] = 1
+
+
+@native_kernel
+def _change(t: Any, motion: Any, x: Any, e: Any, v: Any, u: Any) -> float:
+    """u_d -= A_d^+ (A u + b); the largest change over the largest speed changed."""
+    for i in range(x.size):
+        x[i] = motion[i]
+    particular(t, t.A, x, e)
+    for k in range(v.size):
+        v[k] = 0.0
+    back(t, t.A, e, v)
+    change, size = 0.0, 0.0
+    for k in range(v.size):
+        if v[k] != 0.0:
+            u[k] += v[k]
+            change, size = max(change, abs(v[k])), max(size, abs(u[k]))
+    return change / size if size > 0.0 else 0.0
+
+
+@native_inline
+def correct_speeds_by_fronts(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> None:
+    """u_d from u_i; rows that are not linear are solved by iteration."""
+    m, n = t.A.shape
+    u = a.state[a.state.size - n :]
+    change = _change(t, a.rows.motion, a.x, a.e, a.z, u)
+    if a.head.linear == 1:
+        return
+    keep(t, m)
+    for _ in range(ITERATIONS):
+        if not change > CONVERGED:
+            return
+        call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+        factor_fronts(t, t.A)
+        change = _change(t, a.rows.motion, a.x, a.e, a.z, u)
+
+
+@native_inline
+def _embed(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> int:
+    """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into A; the rank."""
+    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    propose(t, a.lists.order, a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN)
+    rank = factor_fronts(t, t.A)
+    correct_speeds_by_fronts(a, t, rest, stage, work)
+    return rank
+
+
+@native_inline
+def _remainders(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> None:
+    """Compute the terms of M udot + h = A^T lambda, and e_t by columns."""
+    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
+    for i in range(a.x.size):
+        a.x[i] = a.free.remainder[i]
+    particular(t, t.A, a.x, a.e)
+
+
+@native_kernel
+def fill_mass(t: Any, lower: Any, M: Any) -> None:
+    """The whole of M from its lower triangle, where M may differ from zero."""
+    n = M.shape[0]
+    for i in range(n):
+        for j in range(n):
+            M[i, j] = 0.0
+    pairs = 1 + t.number
+    for p in range(t.plan[0]):
+        i, j = t.plan[pairs + 2 * p], t.plan[pairs + 2 * p + 1]
+        M[i, j] = M[j, i] = lower[i * (i + 1) // 2 + j]
+
+
+@native_kernel
+def solve_motion_by_fronts(t: Any, M: Any, h: Any, e: Any, z: Any, udot: Any) -> None:
+    """M~ udot_i = -R^T (h + M e), udot_d = D udot_i + e, by columns; NaN where M~ is not positive beyond rounding."""
+    for k in range(h.size):
+        z[k] = h[k]
+        udot[k] = 0.0
+    positive = reduce_fronts(t, t.A, M, z, e, udot)
+    accelerations(t, t.A, M, z, e, udot)
+    if not positive:
+        for k in range(h.size):
+            udot[k] = math.nan
+
+
+@native_program
+def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """qdot and udot."""
+    a = arrays_of(state, stage, work)
+    t = _fronts_of(a, stage, work)
+    _embed(a, t, rest, stage, work)
+    _remainders(a, t, rest, stage, work)
+    fill_mass(t, a.free.M, a.M)
+    rates, n = a.free.rates, a.f.order.size
+    result = vector_at(out, 0, rates.size + n)
+    for i in range(rates.size):
+        result[i] = rates[i]
+    solve_motion_by_fronts(t, a.M, a.free.h, a.e, a.z, result[rates.size :])
+
+
+@native_kernel
+def conditioning_of_fronts(t: Any, m: int, longest: float) -> float:
+    """The smallest pivot of the choice over the longest column of A."""
+    n, smallest = t.diag.size, math.inf
+    for f in range(t.number):
+        for k in range(t.pivots[f]):
+            smallest = min(smallest, abs(t.diag[t.lists[f * (n + m) + k]]))
+    return min(1.0, smallest / longest) if smallest < math.inf else 1.0
+
+
+@native_kernel
+def _fill_embedding(t: Any, R: Any, independent: Any) -> None:
+    """R by rows, and which speeds are independent."""
+    m, n = t.A.shape
+    for i in range(n):
+        for j in range(n):
+            R[i, j] = 0.0
+        R[i, i] = independent[i] = 1.0
+    for f in range(t.number - 1, -1, -1):
+        base, done = f * (n + m), t.pivots[f]
+        for k in range(done):
+            d, row = t.lists[base + k], t.lists[base + n + k]
+            R[d, d] = independent[d] = 0.0
+            for l in range(done, t.columns[f]):
+                c = t.lists[base + l]
+                for j in range(n):
+                    R[d, j] += t.A[row, c] * R[c, j]
+
+
+@native_program
+def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+    """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
+    a = arrays_of(state, stage, work)
+    t = _fronts_of(a, stage, work)
+    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    longest, n = longest_column(a.rows.A, t.beta), a.f.order.size
+    _embed(a, t, rest, stage, work)
+    _remainders(a, t, rest, stage, work)
+    result = embedding_terms_at(out, 0, n)
+    result.conditioning[0] = conditioning_of_fronts(t, t.A.shape[0], longest)
+    _fill_embedding(t, result.R, result.independent)
+    for k in range(n):
+        result.u[k] = a.state[a.state.size - n + k]
+        a.z[k] = 0.0
+    back(t, t.A, a.e, a.z)  # e of a front holds while the dependent speeds beyond it are given
+    for k in range(n):
+        result.e_t[k] = a.z[k]
+
+
+@native_inline
+def least_by_fronts(a: Any, rows: Any, residual: Any, s: Any, stage: Any, work: Any) -> None:
+    """The least s with A s = -residual, for the rows listed: the motion of a unit mass in every speed."""
+    t = _fronts_of(a, stage, work)
+    _only(t, rows, residual, a.x)
+    propose(t, a.lists.order, UNCHOSEN)
+    factor_fronts(t, t.A)
+    particular(t, t.A, a.x, a.e)
+    _unit_mass(a.M, a.udot)
+    solve_motion_by_fronts(t, a.M, a.udot, a.e, a.z, s)
+
+
+@native_kernel
+def _only(t: Any, rows: Any, residual: Any, x: Any) -> None:
+    """Zero rows of A that are not listed; the residual of those that are by rows."""
+    m, n = t.A.shape
+    for i in range(m):
+        x[i] = math.inf
+    for k in range(rows.size):
+        x[rows[k]] = residual[k]
+    for i in range(m):
+        if x[i] == math.inf:
+            x[i] = 0.0
+            for j in range(n):
+                t.A[i, j] = 0.0
+
+
+@native_kernel
+def _unit_mass(M: Any, h: Any) -> None:
+    for i in range(h.size):
+        for j in range(h.size):
+            M[i, j] = 0.0
+        M[i, i], h[i] = 1.0, 0.0
+
+
+@native_kernel
+def _serves(t: Any, m: int, longest: float) -> bool:
+    """Whether a choice as factored is so good that no other needs to be looked for, as ``settle`` says of dense code:
+    no entry of D is above 1 / WORSE, and nothing is left beyond the rank.
+    """
+    n, largest, left = t.diag.size, 0.0, 0.0
+    for f in range(t.number):
+        base = f * (n + m)
+        done, columns, last = t.pivots[f], t.columns[f], t.plan[t.plan[1 + f] + PARENT] < 0
+        for k in range(t.rows[f] if last else done):
+            row = t.lists[base + n + k]
+            for l in range(done, columns):
+                entry = abs(t.A[row, t.lists[base + l]])
+                if k < done:
+                    largest = max(largest, entry)
+                else:
+                    left = max(left, entry)
+    return largest <= 1.0 / WORSE and left <= RANK_TOLERANCE * longest
+
+
+@native_inline
+def select_speeds_by_fronts(a: Any, rest: Any, stage: Any, work: Any) -> float:
+    """Take the choice in force, or one anew where that has become worse or the rank another; u_d from u_i.
+
+    Returns:
+        The conditioning of the choice.
+    """
+    t, rank = _fronts_of(a, stage, work), a.head.rank[0]
+    m, longest = t.A.shape[0], longest_column(a.rows.A, t.beta)
+    kept = a.head.mode != AFRESH and rank != UNCHOSEN
+    propose(t, a.lists.order, rank if kept else UNCHOSEN)
+    found = factor_fronts(t, t.A)
+    if a.head.mode == KEPT and not (kept and found == rank and _serves(t, m, longest)):
+        _look_for_better(a, t, longest, rest, stage, work)
+    conditioning = conditioning_of_fronts(t, m, longest)
+    correct_speeds_by_fronts(a, t, rest, stage, work)
+    return conditioning
+
+
+@native_inline
+def _look_for_better(a: Any, t: Any, longest: float, rest: Any, stage: Any, work: Any) -> None:
+    """Leave A factored by the best choice, where it is better by much or of another rank, else by the one in force."""
+    m = t.A.shape[0]
+    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    propose(t, a.lists.order, UNCHOSEN)
+    rank = factor_fronts(t, t.A)
+    best, adopted = conditioning_of_fronts(t, m, longest), a.head.rank[0] != rank
+    if not adopted:
+        call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+        propose(t, a.lists.order, rank)
+        adopted = factor_fronts(t, t.A) != rank or conditioning_of_fronts(t, m, longest) < WORSE * best
+        if adopted:
+            call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+            propose(t, a.lists.order, UNCHOSEN)
+            factor_fronts(t, t.A)
+    if adopted:
+        _adopt(t, a.head.rank, a.lists.order, rank)
+
+
+@native_kernel
+def _adopt(t: Any, rank_kept: Any, kept: Any, rank: int) -> None:
+    """The choice found becomes the one kept, dependent speeds first."""
+    keep(t, t.A.shape[0])
+    first, last = 0, rank
+    for j in range(kept.size):
+        if t.candidates[j] == 1:
+            kept[first] = j
+            first += 1
+        else:
+            kept[last] = j
+            last += 1
+    rank_kept[0] = rank
