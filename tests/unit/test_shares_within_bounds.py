@@ -61,7 +61,7 @@ def held(A, load, static, tangents):
         contact_state_at(np.zeros(contact_state_size(nc)), 0, nc),
         gap_terms_at(np.zeros(gap_terms_size(nc)), 0, nc),
     )
-    c.counted, c.l = np.ones(m, int), np.zeros(m)
+    c.row_mask, c.l = np.ones(m, int), np.zeros(m)
     c.E, c.B, c.H, c.path = np.zeros((n, m)), np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
     c.state.status[:], c.gaps.static[:] = STICKING, static
     c.table.normal[:], c.table.tangent[:] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)

@@ -94,9 +94,9 @@ class Workers:
         single = self._single(len(arrays.nodes))
         block = new_block(self.problem, code, len(arrays.nodes), len(single[3].clock))
         if self.projected is not None:
-            rest = aligned(len(block.rest) + self.projected.reads * len(block.lanes))
+            rest = aligned(len(block.inputs) + self.projected.reads * len(block.lanes))
             work = aligned(self.projected.n_work)
-            block = block._replace(each=0, rest=rest, work=work)
+            block = block._replace(each=0, inputs=rest, work=work)
         queue, steps = np.zeros(3, np.int64), FIRST_CHUNK
         paces: dict[int, StallDetector] = {}
         queue[MORE] = 1
@@ -169,8 +169,8 @@ def new_block(problem: InitialValueProblem, code: LaneCode | None, stages: int, 
         lanes=(0,) * width,
         address=code.address if code else rhs.address,
         state=aligned(rhs.n_state * width),
-        rest=aligned(rhs.n_rest * width),
-        stage=stage,
+        inputs=aligned(rhs.n_rest * width),
+        constants=stage,
         each=each,
         work=aligned(n_work),
         x=aligned(nx * width),

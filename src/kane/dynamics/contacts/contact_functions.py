@@ -67,8 +67,8 @@ class ContactParts(Parts):
 
     Attributes:
         gaps: the program "gaps".
-        quick: what ``kane.engine.rows.tree_response`` calls besides, by the numbers of programs in the block; none where
-            coordinates alone are settled.
+        quick: programs that ``kane.engine.rows.tree_response`` calls besides, by their numbers in the block; none if
+            only coordinates are projected.
         own_programs: the programs of each candidate, by the name of the array of their addresses and its number.
         shared: how many numbers rows share with the factor of M.
         entries: how many entries L of that factor has below its diagonal.

@@ -79,7 +79,7 @@ def whole(library: Any) -> str:
 
 
 def _path(name: str) -> str:
-    """The module and the name of a function, from its name in LLVM: _ZN4kane6native5state... is kane.engine.step.state_equation..."""
+    """Return the module and the name of a function, from its name in LLVM, such as _ZN4kane6engine4step..."""
     path, rest = [], name.removeprefix("_ZN")
     while found := re.match(r"\d+", rest):
         end = found.end() + int(found[0])

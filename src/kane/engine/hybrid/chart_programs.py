@@ -22,51 +22,51 @@ NEAR, CARRY = range(2)
 
 
 @native_inline
-def _charts_of(stage: Any) -> Any:
+def _charts_of(constants: Any) -> Any:
     """Return the ChartBlock of a stage."""
-    return chart_block_at(stage, constraint_header_at(stage, 0).places[CONSTRAINTS] - chart_block_size())
+    return chart_block_at(constants, constraint_header_at(constants, 0).places[CONSTRAINTS] - chart_block_size())
 
 
 @native_inline
-def _call(address: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def _call(address: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Call a program, from pointers."""
-    given, place, result = vector_at(rest, 0, 0), vector_at(stage, 0, 0), vector_at(out, 0, 0)
+    given, place, result = vector_at(inputs, 0, 0), vector_at(constants, 0, 0), vector_at(out, 0, 0)
     call_program(address, vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
 
 
 @native_inline
-def _call_own(c: Any, which: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def _call_own(c: Any, which: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Call a program of the charts."""
-    given, place, result = vector_at(rest, 0, 0), vector_at(stage, c.places[which], 0), vector_at(out, 0, 0)
+    given, place, result = vector_at(inputs, 0, 0), vector_at(constants, c.places[which], 0), vector_at(out, 0, 0)
     call_program(c.addresses[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
 
 
 @native_program
-def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """A number for each chart, then what the guards of the candidates give."""
-    c = _charts_of(stage)
-    _call_own(c, NEAR, state, rest, stage, out, work)
-    given, place, behind = vector_at(rest, 0, 0), vector_at(stage, 0, 0), vector_at(out, c.charts, 0)
+    c = _charts_of(constants)
+    _call_own(c, NEAR, state, inputs, constants, out, work)
+    given, place, behind = vector_at(inputs, 0, 0), vector_at(constants, 0, 0), vector_at(out, c.charts, 0)
     call_program(c.guards, vector_at(state, 0, 0), given, place, behind, vector_at(work, 0, 0))
 
 
 @native_program
-def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def change(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Other charts where a guard of theirs is negative, else an excursion; see Transition."""
-    c = _charts_of(stage)
+    c = _charts_of(constants)
     near = vector_at(out, 0, c.charts)
-    _call_own(c, NEAR, state, rest, stage, out, work)
+    _call_own(c, NEAR, state, inputs, constants, out, work)
     beside = False
     for guard in near:
         beside = beside or guard < 0.0
-    of = contact_constants_of(stage)
+    of = contact_constants_of(constants)
     result = transition_at(out, 0, of.block.constraints, of.head.rows, of.head.speeds, of.head.coordinates)
     if not beside:
-        _call(c.change, state, rest, stage, out, work)
+        _call(c.change, state, inputs, constants, out, work)
         if result.status[0] == ADOPTED:
             result.status[0] = c.key
         return
-    _call_own(c, CARRY, state, rest, stage, out, work)
+    _call_own(c, CARRY, state, inputs, constants, out, work)
     result.cause[0], result.kind[0], result.energy_lost[0] = NONE, NOTHING, 0.0
     for row in range(result.impulses.size):
         result.impulses[row] = 0.0

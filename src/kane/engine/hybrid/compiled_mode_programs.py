@@ -69,22 +69,22 @@ class CompiledModeArrays(NamedTuple):
 
 
 @native_inline
-def compiled_modes_of(stage: Any, work: Any) -> Any:
+def compiled_modes_of(constants: Any, work: Any) -> Any:
     """The Ahead of a call."""
-    c = contact_constants_of(stage)
+    c = contact_constants_of(constants)
     nc, m, n, nq = c.block.constraints, c.head.rows, c.head.speeds, c.head.coordinates
-    own = compiled_mode_block_at(stage, c.held.end)
+    own = compiled_mode_block_at(constants, c.held.end)
     s = mode_scratch_at(work, response_scratch_of(c, work).end, m, n, nq, nc, own.inputs)
     found = mode_guards_at(work, s.found, m, n, nq, nc)
     return CompiledModeArrays(
-        c, own, mode_row(stage, own, max(own.chosen[0], 0), nc), s.given, found, s.state, s.before
+        c, own, mode_row(constants, own, max(own.chosen[0], 0), nc), s.given, found, s.state, s.before
     )
 
 
 @native_inline
-def mode_row(stage: Any, own: Any, k: int, nc: int) -> Any:
+def mode_row(constants: Any, own: Any, k: int, nc: int) -> Any:
     """Return the CompiledModeRow of compiled mode k."""
-    return compiled_mode_row_at(stage, own.end + k * compiled_mode_row_size(nc), nc)
+    return compiled_mode_row_at(constants, own.end + k * compiled_mode_row_size(nc), nc)
 
 
 @native_inline
@@ -103,25 +103,25 @@ def _is_in_force(c: Any) -> bool:
 
 
 @native_inline
-def _numeric(c: Any, which: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    given, place, result = vector_at(rest, 0, 0), vector_at(stage, 0, 0), vector_at(out, 0, 0)
+def _numeric(c: Any, which: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    given, place, result = vector_at(inputs, 0, 0), vector_at(constants, 0, 0), vector_at(out, 0, 0)
     call_program(c.own.numeric[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
 
 
 @native_inline
-def _call_own(c: Any, which: int, state: Any, stage: Any, out: Any, work: Any) -> None:
+def _call_own(c: Any, which: int, state: Any, constants: Any, out: Any, work: Any) -> None:
     """Call a program of the mode in force with what ``_give`` has left."""
-    place = vector_at(stage, c.row.places[which], 0)
+    place = vector_at(constants, c.row.places[which], 0)
     call_program(c.row.addresses[which], state, c.given, place, out, vector_at(work, 0, 0))
 
 
 @native_inline
-def _give(c: Any, rest: Any) -> None:
+def _give(c: Any, inputs: Any) -> None:
     """Inputs, then the direction of slip of what slides, and begun."""
     at, state = c.own.inputs, c.of.state
-    inputs = vector_at(rest, 0, at)
+    fed = vector_at(inputs, 0, at)
     for i in range(at):
-        c.given[i] = inputs[i]
+        c.given[i] = fed[i]
     for k in range(state.status.size):
         if c.row.statuses[k] == SLIDING:
             c.given[at], c.given[at + 1] = state.along[k, 0], state.along[k, 1]
@@ -130,26 +130,26 @@ def _give(c: Any, rest: Any) -> None:
 
 
 @native_program
-def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """qdot and udot in the mode of the stage."""
-    c = compiled_modes_of(stage, work)
+    c = compiled_modes_of(constants, work)
     if _is_in_force(c):
-        _give(c, rest)
-        _call_own(c, OWN_RHS, vector_at(state, 0, 0), stage, vector_at(out, 0, 0), work)
+        _give(c, inputs)
+        _call_own(c, OWN_RHS, vector_at(state, 0, 0), constants, vector_at(out, 0, 0), work)
     else:
-        _numeric(c, RHS, state, rest, stage, out, work)
+        _numeric(c, RHS, state, inputs, constants, out, work)
 
 
 @native_inline
-def _find_forces(c: Any, state: Any, rest: Any, stage: Any, work: Any) -> bool:
+def _find_forces(c: Any, state: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """Guards, slopes, DIGITS and forces of the mode in force into ``found``; whether there is one and digits are kept.
 
     Where they are not, it is in force no longer.
     """
     if not _is_in_force(c):
         return False
-    _give(c, rest)
-    _call_own(c, OWN_GUARDS, vector_at(state, 0, 0), stage, c.found.whole, work)
+    _give(c, inputs)
+    _call_own(c, OWN_GUARDS, vector_at(state, 0, 0), constants, c.found.whole, work)
     if keeps_digits(c.found.digits, 0, 1):
         return True
     c.own.chosen[0] = NONE
@@ -170,27 +170,27 @@ def keeps_digits(found: Any, at: int, step: int) -> bool:
 
 
 @native_program
-def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Two numbers for each candidate, negative where the mode ends, then what ``rhs`` gives; all that is negative is
     found in numbers.
     """
-    c = compiled_modes_of(stage, work)
-    if _find_forces(c, state, rest, stage, work):
+    c = compiled_modes_of(constants, work)
+    if _find_forces(c, state, inputs, constants, work):
         first, size = c.found.guards.size, c.found.guards.size + c.found.slopes.size
         result = vector_at(out, 0, size)
         for i in range(size):
             result[i] = c.found.whole[i]
         if goes_on(c.of.table, c.of.state, result[:first]):
             return
-    _numeric(c, GUARDS, state, rest, stage, out, work)
+    _numeric(c, GUARDS, state, inputs, constants, out, work)
 
 
 @native_program
-def reactions(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def reactions(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """The force of every row in the mode of the stage, as ``kane.engine.hybrid.mode_programs.reactions``."""
-    c = compiled_modes_of(stage, work)
-    if not _find_forces(c, state, rest, stage, work):
-        _numeric(c, REACTIONS, state, rest, stage, out, work)
+    c = compiled_modes_of(constants, work)
+    if not _find_forces(c, state, inputs, constants, work):
+        _numeric(c, REACTIONS, state, inputs, constants, out, work)
         return
     result = vector_at(out, 0, c.found.forces.size)
     for i in range(result.size):
@@ -220,29 +220,29 @@ def goes_on(table: Any, state: Any, result: Any) -> bool:
 
 
 @native_program
-def project(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """As ``kane.engine.hybrid.mode_programs.settle``; where that settles, the mode is looked for among those compiled."""
-    c = compiled_modes_of(stage, work)
+def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """Project by the compiled mode, else as ``mode_programs.project`` and look for the mode among the compiled ones."""
+    c = compiled_modes_of(constants, work)
     if _is_in_force(c):
-        _give(c, rest)
-        if _project_in_mode(c, state, stage, out, work):
+        _give(c, inputs)
+        if _project_in_mode(c, state, constants, out, work):
             return
-    _numeric(c, PROJECT, state, rest, stage, out, work)
+    _numeric(c, PROJECT, state, inputs, constants, out, work)
     if not _is_in_force(c):
-        _select_speeds(c, stage)
+        _select_speeds(c, constants)
 
 
 @native_inline
-def _select_speeds(c: Any, stage: Any) -> None:
+def _select_speeds(c: Any, constants: Any) -> None:
     """The compiled mode with the statuses in force, if there is one."""
     c.own.chosen[0] = NONE
     for k in range(c.own.modes):
-        if _is_mode(mode_row(stage, c.own, k, c.of.block.constraints), c.of.state):
+        if _is_mode(mode_row(constants, c.own, k, c.of.block.constraints), c.of.state):
             c.own.chosen[0] = k
 
 
 @native_inline
-def _project_in_mode(c: Any, state: Any, stage: Any, out: Any, work: Any) -> bool:
+def _project_in_mode(c: Any, state: Any, constants: Any, out: Any, work: Any) -> bool:
     """Settle by the programs of the mode in force; whether it has any, and rows allow it."""
     if c.row.addresses[OWN_PROJECTED] == 0:
         return False
@@ -251,12 +251,12 @@ def _project_in_mode(c: Any, state: Any, stage: Any, out: Any, work: Any) -> boo
     for i in range(x.size):
         x[i] = given[i]
     normalise(x, c.of.lists.quaternions)
-    _call_own(c, OWN_MISSED, x, stage, found, work)
+    _call_own(c, OWN_MISSED, x, constants, found, work)
     residuals = mode_residuals_at(found, 0)
     missed, motion = residuals.configuration[0], residuals.motion[0]
-    if not missed <= SMALL and not _correct_coordinates(c, missed, stage, work):
+    if not missed <= SMALL and not _correct_coordinates(c, missed, constants, work):
         return False
-    _call_own(c, OWN_PROJECTED, x, stage, found, work)
+    _call_own(c, OWN_PROJECTED, x, constants, found, work)
     projected = mode_projected_at(found, 0, n, c.of.block.constraints)
     if not INDEPENDENT * projected.dependence[0] < 1.0:
         return False
@@ -272,7 +272,7 @@ def _project_in_mode(c: Any, state: Any, stage: Any, out: Any, work: Any) -> boo
 
 
 @native_inline
-def _correct_coordinates(c: Any, missed: float, stage: Any, work: Any) -> bool:
+def _correct_coordinates(c: Any, missed: float, constants: Any, work: Any) -> bool:
     """q onto the rows by Newton's method, from a state that misses them by so much; whether it came there.
 
     A step that gains nothing is taken back.
@@ -280,13 +280,13 @@ def _correct_coordinates(c: Any, missed: float, stage: Any, work: Any) -> bool:
     x, before, size, found = c.state, c.before, missed, c.found.whole
     step, residuals = mode_step_at(found, 0, before.size), mode_residuals_at(found, 0)
     for _ in range(TURNS):
-        _call_own(c, OWN_STEP, x, stage, found, work)
+        _call_own(c, OWN_STEP, x, constants, found, work)
         if not INDEPENDENT * step.dependence[0] < 1.0:
             return False
         for i in range(before.size):
             before[i], x[1 + i] = x[1 + i], step.q[i]
         normalise(x, c.of.lists.quaternions)
-        _call_own(c, OWN_MISSED, x, stage, found, work)
+        _call_own(c, OWN_MISSED, x, constants, found, work)
         if not residuals.configuration[0] < size:
             for i in range(before.size):
                 x[1 + i] = before[i]

@@ -49,10 +49,10 @@ def force_scale(c: Any, a: Any) -> float:
         first, last = (0, c.block.permanent) if k < 0 else rows_of(c, k)
         begin, end = (0, n) if k < 0 else (c.table.first_column[k], c.table.last_column[k])
         for row in range(first, last):
-            if c.counted[row] == 1:
+            if c.row_mask[row] == 1:
                 largest = max(largest, abs(c.forces[row]))
                 for j in range(begin, end):
-                    coefficient = max(coefficient, abs(c.every.A[row, j]))
+                    coefficient = max(coefficient, abs(c.all_rows.A[row, j]))
     for j in range(n):
         load = max(load, abs(c.h[j]))
     return largest + (load / coefficient if coefficient > 0.0 else 0.0)
@@ -142,28 +142,28 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
 
 
 @native_kernel
-def accelerates_by_response(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> bool:
+def accelerates_by_response(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """Accelerations and forces in the mode of the statuses where they are found by the factor of M."""
     count_rows(c, False)  # what ``force_scale`` compares with
-    k = response_of(stage, work)
-    found = move_by_response(c, k, rows_in_force(k), a.state, rest, stage, work)
+    k = response_of(constants, work)
+    found = move_by_response(c, k, rows_in_force(k), a.state, inputs, constants, work)
     take_motion(c, k)
     return bool(found)
 
 
 @native_kernel
-def try_mode(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
+def try_mode(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Accelerations and forces in the mode of the statuses."""
-    if accelerates_by_response(c, a, rest, stage, work):
+    if accelerates_by_response(c, a, inputs, constants, work):
         return
-    b = in_force(c, stage, work, False)
+    b = in_force(c, constants, work, False)
     accelerate(c, b, factor_rows(c, b))
 
 
 @native_kernel
 def factor_rows(c: Any, b: Any) -> int:
     """The rows in force factored, D in the Factors; their rank."""
-    gather_rows(c.every, b.active, b.rows)
+    gather_rows(c.all_rows, b.active, b.rows)
     load_columns(b.rows.A, b.f, b.lists.order, UNCHOSEN)
     rank = factor(b.f, UNCHOSEN)
     solve_columns(b.f, rank)
@@ -173,11 +173,11 @@ def factor_rows(c: Any, b: Any) -> int:
 @native_inline
 def row_acceleration(c: Any, a: Any, k: int, row: int) -> Any:
     """A udot + remainder of a row of a candidate, and what it is made of."""
-    total = a.free.remainder[row]
+    total = a.unconstrained.remainder[row]
     size = abs(total)
     for j in range(c.table.first_column[k], c.table.last_column[k]):
-        total += c.every.A[row, j] * c.udot[j]
-        size += abs(c.every.A[row, j] * c.udot[j])
+        total += c.all_rows.A[row, j] * c.udot[j]
+        size += abs(c.all_rows.A[row, j] * c.udot[j])
     return total, size
 
 
@@ -253,7 +253,7 @@ def _mobility(c: Any, k: int, t: int) -> float:
     """The largest coefficient of a row, squared: of the order of 1 / mass where masses are of the order of one."""
     largest = 0.0
     for j in range(c.table.first_column[k], c.table.last_column[k]):
-        largest = max(largest, abs(c.every.A[t, j]))
+        largest = max(largest, abs(c.all_rows.A[t, j]))
     return largest * largest
 
 

@@ -57,25 +57,26 @@ STALE = 1e-2
 
 
 @native_kernel
-def _move_densely(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
+def _move_densely(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Accelerations and forces by the embedding, whatever the rows are to each other."""
-    rank = _embed(a, rest, stage, work)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
+    rank = _embed(a, inputs, constants, work)
+    call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
     accelerate(c, a, rank)
 
 
 @native_inline
-def _embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
-    """As ``kane.engine.rows.embedding.embed``, by a new choice of speeds where the one in force has become worse: rows that
-    are settled by the factor of M need none.
+def _embed(a: Any, inputs: Any, constants: Any, work: Any) -> int:
+    """Embed as ``embedding.embed``, with a new selection of speeds if the present one has become worse.
+
+    Projection by the tree response does not update the selection.
     """
-    find_rows(a, rest, stage, work)
+    find_rows(a, inputs, constants, work)
     load_columns(a.rows.A, a.f, a.lists.order, a.head.rank[0])
     rank = factor(a.f, a.head.rank[0])
     if not smallest_pivot(a.f, rank) > STALE * longest_column(a.rows.A, a.f.w):
         load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
         rank = factor(a.f, UNCHOSEN)
-    correct_speeds(a, rank, rest, stage, work)
+    correct_speeds(a, rank, inputs, constants, work)
     solve_columns(a.f, rank)
     return rank
 
@@ -99,72 +100,72 @@ def _put_response(k: Any, out: Any, place: int) -> None:
 @native_inline
 def _put_embedded(c: Any, a: Any, out: Any, place: int) -> None:
     """The same as the embedding has left it."""
-    _put(a.free.rates, c.udot, out, place)
+    _put(a.unconstrained.rates, c.udot, out, place)
 
 
 @native_program
-def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """qdot and udot in the mode of the stage."""
-    k, x = response_of(stage, work), vector_at(state, 0, 0)
+    k, x = response_of(constants, work), vector_at(state, 0, 0)
     counted = rows_in_force(k)
     if counted[0] == 0 and not counted[2]:
-        call_block(k, FREE, x, vector_at(rest, 0, 0), vector_at(out, 0, 0), stage, work)
+        call_block(k, FREE, x, vector_at(inputs, 0, 0), vector_at(out, 0, 0), constants, work)
         return
-    if accelerate_by_response(k, counted, x, rest, stage, work, False):
+    if accelerate_by_response(k, counted, x, inputs, constants, work, False):
         _put_response(k, out, 0)
         return
-    c = contacts_of(stage, work)
-    a = in_force(c, stage, work, False)
+    c = contacts_of(constants, work)
+    a = in_force(c, constants, work, False)
     copy_state(a, state)
-    find_gaps(c, a, rest, stage, work)
-    _move_densely(c, a, rest, stage, work)
+    find_gaps(c, a, inputs, constants, work)
+    _move_densely(c, a, inputs, constants, work)
     _put_embedded(c, a, out, 0)
 
 
 @native_program
-def reactions(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def reactions(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """The force of every row in the mode of the stage, zero where it is not in force; friction of what slides."""
-    c = contacts_of(stage, work)
-    a = in_force(c, stage, work, False)
+    c = contacts_of(constants, work)
+    a = in_force(c, constants, work, False)
     copy_state(a, state)
-    find_gaps(c, a, rest, stage, work)
-    k = response_of(stage, work)
-    if not move_by_response(c, k, rows_in_force(k), a.state, rest, stage, work):
-        _move_densely(c, a, rest, stage, work)
+    find_gaps(c, a, inputs, constants, work)
+    k = response_of(constants, work)
+    if not move_by_response(c, k, rows_in_force(k), a.state, inputs, constants, work):
+        _move_densely(c, a, inputs, constants, work)
     result = vector_at(out, 0, c.forces.size)
     for row in range(c.forces.size):
         result[row] = c.forces[row]
 
 
 @native_program
-def project(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """As ``kane.engine.project.projection``, onto the rows in force; directions of slip go along."""
-    c = contacts_of(stage, work)
-    _project(c, in_force(c, stage, work, False), state, rest, stage, out, work)
+    c = contacts_of(constants, work)
+    _project(c, in_force(c, constants, work, False), state, inputs, constants, out, work)
 
 
 @native_program
-def project_step_end(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def project_step_end(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """As ``settle``, in a run whose calls have one scratch: what the last slope has left there serves where it can."""
-    c = contacts_of(stage, work)
-    if response_of(stage, work).mode[0] != 0:
-        a = arrays_among(stage, work, c.every, c.active[:0], 0)
+    c = contacts_of(constants, work)
+    if response_of(constants, work).mode[0] != 0:
+        a = arrays_among(constants, work, c.all_rows, c.active[:0], 0)
         copy_state(a, state)
-        if project_by_last_response(c, a, rest, stage, out, work):
+        if project_by_last_response(c, a, inputs, constants, out, work):
             return
-    _project(c, in_force(c, stage, work, False), state, rest, stage, out, work)
+    _project(c, in_force(c, constants, work, False), state, inputs, constants, out, work)
 
 
 @native_inline
-def _project(c: Any, a: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def _project(c: Any, a: Any, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     copy_state(a, state)
-    if project_by_response(c, a, rest, stage, out, work):
+    if project_by_response(c, a, inputs, constants, out, work):
         return
     copy_state(a, state)
     if a.head.addresses[OWN] != 0:
-        _hand_down(c, vector_at(stage, a.head.places[OWN], 0))
-    project_among(a, rest, stage, out, work, c.counted, c.held.value)
-    find_gaps(c, a, rest, stage, work)
+        _hand_down(c, vector_at(constants, a.head.places[OWN], 0))
+    project_among(a, inputs, constants, out, work, c.row_mask, c.held.value)
+    find_gaps(c, a, inputs, constants, work)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING:
             c.state.along[k, 0], c.state.along[k, 1] = direction(c, k)
@@ -181,33 +182,33 @@ def _hand_down(c: Any, inner: Any) -> None:
 
 
 @native_program
-def guards(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Two numbers for each candidate, of its normal row and of its tangents, negative where the mode ends; then what
     ``rhs`` gives, which is made of the same forces.
 
     Where a mode ends by more than rounding, a number that has just been adopted is not negative by rounding. What that
     is compared with is found only where a number would not be positive without it.
     """
-    c, k, x = contacts_of(stage, work), response_of(stage, work), vector_at(state, 0, 0)
-    call_block(k, GAPS, x, vector_at(rest, 0, 0), c.gaps.whole, stage, work)
+    c, k, x = contacts_of(constants, work), response_of(constants, work), vector_at(state, 0, 0)
+    call_block(k, GAPS, x, vector_at(inputs, 0, 0), c.gaps.whole, constants, work)
     first, counted = 2 * c.block.constraints, rows_in_force(k)
     moves, quick = counted[0] > 0 or counted[2], True
     if not moves:
-        call_block(k, FREE, x, vector_at(rest, 0, 0), vector_at(out, first, 0), stage, work)
-    elif move_by_response(c, k, counted, x, rest, stage, work):
+        call_block(k, FREE, x, vector_at(inputs, 0, 0), vector_at(out, first, 0), constants, work)
+    elif move_by_response(c, k, counted, x, inputs, constants, work):
         _put_response(k, out, first)
     else:
         quick = False
     if quick and _fill_guards_by_response(c, k, out) > 0.0:
         return
-    a = in_force(c, stage, work, False)
+    a = in_force(c, constants, work, False)
     copy_state(a, state)
     if quick:
-        find_rows(a, rest, stage, work)
+        find_rows(a, inputs, constants, work)
         if moves:
             take_motion(c, k)
     else:
-        _move_densely(c, a, rest, stage, work)
+        _move_densely(c, a, inputs, constants, work)
         _put_embedded(c, a, out, first)
     _fill_guards(c, a, out)
 
@@ -259,7 +260,7 @@ def _normal_guard(c: Any, k: int, rounding: float, u: Any) -> float:
             return float(TOUCHING - gap)
         if gap >= 0.0:
             return float(gap)
-        closes = c.every.motion[normal] < -rounding_of(c, k, normal, u)
+        closes = c.all_rows.motion[normal] < -rounding_of(c, k, normal, u)
         return float(gap if closes else max(gap, 0.0))
     if c.table.bilateral[k] == 1:
         return 1.0 if c.table.ended[k] == 0 else _sign_guard(c.gaps.off[k], armed)
@@ -278,7 +279,7 @@ def _tangent_guard(c: Any, k: int, rounding: float, u: Any) -> float:
         return 1.0
     if status == STICKING:
         return float(min(friction_left(c, k) + rounding, 1e300))
-    x, v = c.state.along[k, 0], c.every.motion
+    x, v = c.state.along[k, 0], c.all_rows.motion
     if tangents == 2:
         left = slip_left(x, c.state.along[k, 1], v[t], v[t + 1])
         return float(left + rounding_of(c, k, t, u) + rounding_of(c, k, t + 1, u))

@@ -55,13 +55,13 @@ ENORMOUS = 1e20
 
 
 @native_kernel
-def search(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
+def search(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """The mode that the conditions hold in, from the present statuses on; whether there is one."""
     find_islands(c, i)
-    if _flip_what_fails(a, c, i, rest, stage, work, True):
+    if _flip_what_fails(a, c, i, inputs, constants, work, True):
         return True
-    _ask_all_laws(a, c, i, rest, stage, work)
-    return bool(_flip_what_fails(a, c, i, rest, stage, work, False))
+    _ask_all_laws(a, c, i, inputs, constants, work)
+    return bool(_flip_what_fails(a, c, i, inputs, constants, work, False))
 
 
 @native_kernel
@@ -74,10 +74,10 @@ def find_islands(c: Any, i: Any) -> None:
 
 
 @native_kernel
-def _flip_what_fails(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any, present: bool) -> bool:
+def _flip_what_fails(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any, present: bool) -> bool:
     """Flip in each island the candidate that fails most, again and again; whether a mode is met in which none does."""
     for attempt in range(FLIPS * (1 if present else c.block.constraints) + 1):
-        find_accelerations(a, c, i, rest, stage, work)
+        find_accelerations(a, c, i, inputs, constants, work)
         if present and attempt == 0:
             for row in range(c.forces.size):
                 i.present[row] = c.forces[row]
@@ -118,7 +118,7 @@ def _flip_in_islands(a: Any, c: Any, i: Any, attempt: int, present: bool) -> Any
 
 
 @native_kernel
-def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+def _ask_all_laws(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Statuses and directions of slip of the reactions that Signorini's and Coulomb's laws ask for all at once, in each
     island without a mode.
 
@@ -128,7 +128,7 @@ def _ask_all_laws(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> N
     for k in range(nc):
         if i.group[k] != NONE and i.lost[i.group[k]] == 1 and has_block(c, i, k):
             c.state.status[k] = OPEN
-    try_mode(c, a, rest, stage, work)
+    try_mode(c, a, inputs, constants, work)
     for island in range(nc):
         if i.group[island] != island or i.lost[island] == 0:
             continue
@@ -249,7 +249,7 @@ def _read_statuses(c: Any, i: Any, p: Any, island: int) -> None:
 
 
 @native_kernel
-def find_accelerations(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+def find_accelerations(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Accelerations in the mode of the statuses; slip that begins in space is aimed where it goes on."""
     aimed = 0
     for k in range(c.block.constraints):
@@ -258,29 +258,29 @@ def find_accelerations(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any)
             i.angle[aimed] = math.atan2(c.state.along[k, 1], c.state.along[k, 0])
             aimed += 1
     if aimed == 0:
-        try_mode(c, a, rest, stage, work)
+        try_mode(c, a, inputs, constants, work)
         return
-    if accelerates_by_response(c, a, rest, stage, work):
-        _aim_slips(a, c, i, aimed, (False, 0, True), rest, stage, work)
+    if accelerates_by_response(c, a, inputs, constants, work):
+        _aim_slips(a, c, i, aimed, (False, 0, True), inputs, constants, work)
         return
     # Where rows repeat others, they are factored once: they are the same whatever the directions, and forces are shared
     # out when these are known.
-    b = in_force(c, stage, work, False)
+    b = in_force(c, constants, work, False)
     rank = factor_rows(c, b)
     positive = reduce_rows(c, b, rank)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
     accelerate_reduced(c, b, rank, positive)
-    _aim_slips(b, c, i, aimed, (True, rank, positive), rest, stage, work)
+    _aim_slips(b, c, i, aimed, (True, rank, positive), inputs, constants, work)
     find_forces(c, b, rank, accelerate_reduced(c, b, rank, positive))
 
 
 @native_kernel
-def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, rest: Any, stage: Any, work: Any) -> None:
+def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, inputs: Any, constants: Any, work: Any) -> None:
     """The angles of all slips that begin together by Newton's method, with differences for derivatives.
 
     Args:
-        a, c, i, rest, stage, work: as of ``search``; accelerations are those in the directions of now.
+        a, c, i, inputs, constants, work: as of ``search``; accelerations are those in the directions of now.
         aimed: how many begin.
         rows: whether rows in force are factored and reduced, their rank, and whether M~ is positive.
     """
@@ -297,7 +297,7 @@ def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, rest: Any, stage: 
             i.turns[0, 0] = -(i.turn[0] - before) / min(max(i.step[0], -LONGEST), LONGEST)
         for s in range(aimed if aim == 0 or aimed > 1 else 0):
             _aim(c, i.aimed[s], i.angle[s] + AIM_STEP)
-            _try_again(c, a, rows, rest, stage, work)
+            _try_again(c, a, rows, inputs, constants, work)
             for r in range(aimed):
                 i.turns[r, s] = (turn_left(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
             _aim(c, i.aimed[s], i.angle[s])
@@ -306,17 +306,17 @@ def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, rest: Any, stage: 
         for r in range(aimed):
             i.angle[r] -= min(max(i.step[r], -LONGEST), LONGEST)
             _aim(c, i.aimed[r], i.angle[r])
-        _try_again(c, a, rows, rest, stage, work)
+        _try_again(c, a, rows, inputs, constants, work)
 
 
 @native_kernel
-def _try_again(c: Any, a: Any, rows: Any, rest: Any, stage: Any, work: Any) -> None:
+def _try_again(c: Any, a: Any, rows: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Accelerations with other directions of slip."""
     reduced, rank, positive = rows
     if reduced:
         accelerate_reduced(c, a, rank, positive)
     else:
-        try_mode(c, a, rest, stage, work)
+        try_mode(c, a, inputs, constants, work)
 
 
 @native_inline

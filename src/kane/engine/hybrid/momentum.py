@@ -1,7 +1,7 @@
 """What impulses do to speeds: by the factor of M, island by island, or embedded where something holds both ways.
 
-An impulse P of a row a changes the speeds by M^-1 a P = L^-1 w P, and the velocities of rows by y^T w P: y and w are in
-the records of ``kane.engine.rows.tree_response``, zero where the row moves nothing. So rows that move no column in common
+An impulse P of a row a changes the speeds by M^-1 a P = L^-1 w P, and the velocities of rows by y^T w P. The records of
+``rows.tree_response`` hold y and w, which are zero where the row moves nothing. So rows that move no column in common
 are islands, of which one knows nothing of the others.
 
 With rows that hold both ways embedded, u = R u_i + e, impulses P of rows J change the independent speeds by
@@ -52,22 +52,22 @@ LOST = 8 * 2.0**-52
 
 
 @native_kernel
-def respond_by_tree(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
+def respond_by_tree(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """Velocities of all rows, and G of those of what responds, island by island; whether nothing holds both ways.
 
     The rows have been found at this state.
     """
-    k = response_of(stage, work)
+    k = response_of(constants, work)
     if a.f.A.shape[0] > 0 or a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     _begin(c, i)
     k.mode[0] = 0
-    call_block(k, FACTOR, a.state, vector_at(rest, 0, 0), k.given.whole, stage, work)
+    call_block(k, FACTOR, a.state, vector_at(inputs, 0, 0), k.given.whole, constants, work)
     groups, place = 0, 0
     for candidate in range(c.block.constraints):
         if responds(c, candidate):
             first, last = rows_of(c, candidate)
-            part = vector_at(stage, k.table.answer_place[candidate], 0)
+            part = vector_at(constants, k.table.answer_place[candidate], 0)
             out = vector_at(k.given.records, place, 0)
             call_program(k.table.answer[candidate], a.state, k.given.whole, part, out, vector_at(work, 0, 0))
             place = note_group(k, groups, candidate, place, last - first, k.table.width[candidate])
@@ -77,9 +77,9 @@ def respond_by_tree(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) ->
 
 
 @native_kernel
-def push(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+def push(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None:
     """The speeds after the impulses of the impacts, which are added to the total, by what has answered quickly."""
-    k, group, struck = response_of(stage, work), 0, False
+    k, group, struck = response_of(constants, work), 0, False
     clear(k.given.scaled)
     for candidate in range(c.block.constraints):
         if not responds(c, candidate):
@@ -95,7 +95,7 @@ def push(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
         group += 1
     if struck:
         _load_left(c, i)
-        call_block(k, SUBSTITUTION, a.state, k.given.whole, k.found, stage, work)
+        call_block(k, SUBSTITUTION, a.state, k.given.whole, k.found, constants, work)
         _add(a, k)
 
 
@@ -133,25 +133,25 @@ def _load_left(c: Any, i: Any) -> None:
 
 
 @native_kernel
-def project_speeds_by_response(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
+def project_speeds_by_response(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """The speeds on the rows in force, by impulses that are added to the total; whether rows allow it."""
-    k = response_of(stage, work)
+    k = response_of(constants, work)
     m, slides, _, _ = rows_in_force(k)
     if a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
-    load_row_velocities(k, a.state, rest, stage, work)
+    load_row_velocities(k, a.state, inputs, constants, work)
     if are_kept(k, m):
         return True
     which, capacity = solution_for(k, m, False)
     rows = m, which if m < k.n else NONE, capacity
-    load_rows(k, a, rows, slides, rest, stage, work)
-    if not slow_down(k, rows, True, a.state, stage, work) > INDEPENDENT:
+    load_rows(k, a, rows, slides, inputs, constants, work)
+    if not slow_down(k, rows, True, a.state, constants, work) > INDEPENDENT:
         return False
     u = a.state[a.state.size - k.n :]
     for j in range(k.n):
         i.before[j] = u[j]
     _add(a, k)
-    load_row_velocities(k, a.state, rest, stage, work)
+    load_row_velocities(k, a.state, inputs, constants, work)
     if not _agree(k, m):
         for j in range(k.n):
             u[j] = i.before[j]
@@ -172,7 +172,7 @@ def _agree(k: Any, m: int) -> bool:
 
 
 @native_kernel
-def project_momentum(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
+def project_momentum(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> int:
     """Momentum projected on the rows in force, whose impulses are added up; the rank.
 
     The Factors hold D afterwards, ``reduced`` the factor of M~; ``free`` is what "unconstrained" gives.
@@ -181,13 +181,13 @@ def project_momentum(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -
     u = a.state[a.state.size - n :]
     for j in range(n):
         i.before[j] = u[j]
-    find_rows(a, rest, stage, work)
+    find_rows(a, inputs, constants, work)
     load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
     rank = factor(a.f, UNCHOSEN)
-    correct_speeds(a, rank, rest, stage, work)
+    correct_speeds(a, rank, inputs, constants, work)
     solve_columns(a.f, rank)
-    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
-    reduce_mass(a.f, rank, a.free.M, a.M, a.W, a.reduced)
+    call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
+    reduce_mass(a.f, rank, a.unconstrained.M, a.M, a.W, a.reduced)
     factor_positive(a.reduced, n - rank)
     _add_momentum(a, c, i, rank, u)
     return int(rank)
@@ -231,7 +231,7 @@ def _add_transmitted(a: Any, c: Any, i: Any, rank: int, struck: int) -> None:
         for l in range(n):
             a.x[k] += a.M[k, l] * a.udot[l]
         for row in range(struck * i.impulse.size):
-            a.x[k] -= c.every.A[row, order[k]] * i.impulse[row]
+            a.x[k] -= c.all_rows.A[row, order[k]] * i.impulse[row]
     solve_lower(a.f, rank, a.x)
     from_q(a.f, rank, a.x)
     for k in range(a.x.size):
@@ -247,9 +247,9 @@ def opposed(a: Any, c: Any, i: Any) -> int:
         first, last = (0, c.block.permanent) if k < 0 else rows_of(c, k)
         begin, end = (0, n) if k < 0 else (c.table.first_column[k], c.table.last_column[k])
         for row in range(first, last):
-            i.v[row], size = c.every.motion[row] if c.counted[row] == 1 else 0.0, 1.0
+            i.v[row], size = c.all_rows.motion[row] if c.row_mask[row] == 1 else 0.0, 1.0
             for j in range(begin, end):
-                size += abs(c.every.A[row, j]) * max(abs(u[j]), abs(i.first[j]))
+                size += abs(c.all_rows.A[row, j]) * max(abs(u[j]), abs(i.first[j]))
             if abs(i.v[row]) > OPPOSED_BY * size:
                 ended = OPPOSED
     return ended
@@ -266,9 +266,9 @@ def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
             i.island[k] = 0
             for row in range(first, last):
                 for j in range(rank, n):
-                    i.J[row, j] = c.every.A[row, order[j]]
+                    i.J[row, j] = c.all_rows.A[row, order[j]]
                     for d in range(rank):
-                        i.J[row, j] += c.every.A[row, order[d]] * D[d, j]
+                        i.J[row, j] += c.all_rows.A[row, order[d]] * D[d, j]
                     i.Z[row, j] = i.J[row, j]
                 _respond(a.reduced, i.Z[row, rank:])
     for k in range(c.block.constraints):
@@ -343,6 +343,6 @@ def energy_lost(a: Any, i: Any) -> float:
     for j in range(n):
         lost = i.first[j] - u[j]
         for k in range(n if lost != 0.0 else 0):
-            entry = a.free.M[max(j, k) * (max(j, k) + 1) // 2 + min(j, k)]
+            entry = a.unconstrained.M[max(j, k) * (max(j, k) + 1) // 2 + min(j, k)]
             total += entry * lost * (i.first[k] + u[k])
     return 0.5 * total

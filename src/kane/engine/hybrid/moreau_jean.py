@@ -44,14 +44,14 @@ STEPPED = JAMMED + 1
 
 
 @native_program
-def step_over(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def step_over(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """The step from [t, q, u] over as many seconds as the number behind the state says.
 
     Coordinates come out as they are, neither on the constraints nor of unit quaternions. Outputs are those of "change",
     of kind STEPPED. Where no impulses are found, NO_MODE among them, the mode of the stage stays as it was.
     """
-    c = contacts_of(stage, work)
-    a = in_force(c, stage, work, False)
+    c = contacts_of(constants, work)
+    a = in_force(c, constants, work, False)
     copy_state(a, state)
     i, h = impulses_of(a, c, work), vector_at(state, a.state.size, 1)[0]
     n = a.head.speeds
@@ -62,16 +62,16 @@ def step_over(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     for row in range(i.total.size):
         i.total[row] = 0.0
     i.cause[0], i.blamed[0], i.halted[0] = NONE, NONE, 0
-    find_gaps(c, a, rest, stage, work)
-    find_rows(a, rest, stage, work)
+    find_gaps(c, a, inputs, constants, work)
+    find_rows(a, inputs, constants, work)
     _open(c)
-    b = in_force(c, stage, work, False)
-    rank = project_momentum(b, c, i, rest, stage, work)
+    b = in_force(c, constants, work, False)
+    rank = project_momentum(b, c, i, inputs, constants, work)
     accelerate(c, b, rank)
     for j in range(n):
         b.state[b.state.size - n + j] += h * c.udot[j]
-    rank = project_momentum(b, c, i, rest, stage, work)
-    find_rows(b, rest, stage, work)
+    rank = project_momentum(b, c, i, inputs, constants, work)
+    find_rows(b, inputs, constants, work)
     _look_ahead(c, h)
     load_rounding(c, i)
     load_impulses(b, c, i, rank)
@@ -80,15 +80,15 @@ def step_over(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     solved = _strike(b, c, i, work)
     if solved:
         add_impulses(b, c, i, rank)
-        call(b, UNCONSTRAINED, rest, stage, work, b.free.whole)
-        find_rows(b, rest, stage, work)
+        call(b, UNCONSTRAINED, inputs, constants, work, b.unconstrained.whole)
+        find_rows(b, inputs, constants, work)
         load_velocities(c, i)
         _decide(c, i)
-        for j in range(b.free.rates.size):
-            b.state[1 + j] += h * b.free.rates[j]
+        for j in range(b.unconstrained.rates.size):
+            b.state[1 + j] += h * b.unconstrained.rates[j]
         solved = is_finite(b.state)
     if solved:
-        _select_speeds(c, rest, stage, work)
+        _select_speeds(c, inputs, constants, work)
     else:
         for j in range(c.state.whole.size):
             c.state.whole[j] = i.kept.whole[j]
@@ -97,10 +97,10 @@ def step_over(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 
 
 @native_inline
-def _select_speeds(c: Any, rest: Any, stage: Any, work: Any) -> None:
+def _select_speeds(c: Any, inputs: Any, constants: Any, work: Any) -> None:
     """The choice of speeds with which the mode behind the step starts."""
-    d = in_force(c, stage, work, False)
-    find_rows(d, rest, stage, work)
+    d = in_force(c, constants, work, False)
+    find_rows(d, inputs, constants, work)
     select_speeds(d)
 
 
@@ -123,7 +123,7 @@ def _look_ahead(c: Any, h: float) -> None:
     """GapTerms as they would be at the end of the step if nothing pushed, where they become smaller."""
     for k in range(c.block.constraints):
         if _pushes(c, k):
-            c.gaps.gap[k] += h * min(0.0, c.every.motion[c.table.normal[k]])
+            c.gaps.gap[k] += h * min(0.0, c.all_rows.motion[c.table.normal[k]])
 
 
 @native_kernel

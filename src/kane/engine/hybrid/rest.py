@@ -58,7 +58,7 @@ def come_to_rest(a: Any, c: Any, i: Any, work: Any) -> bool:
 
 
 @native_kernel
-def adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
+def adopt(c: Any, i: Any, result: Any, inputs: Any, constants: Any, work: Any) -> int:
     """The speeds on all rows of the new mode, and the choice of speeds that it starts with.
 
     Impulses are rounding but where a slip, or a rock, has been stopped. OPPOSED where no speeds keep all rows.
@@ -66,29 +66,29 @@ def adopt(c: Any, i: Any, result: Any, rest: Any, stage: Any, work: Any) -> int:
     nc = c.block.constraints
     for k in range(nc):
         i.group[k] = NONE
-    b = in_force(c, stage, work, False)
-    quick = _put(b, c, i, rest, stage, work)
+    b = in_force(c, constants, work, False)
+    quick = _put(b, c, i, inputs, constants, work)
     while _halt(b, c, i, work):
-        b = in_force(c, stage, work, False)
-        quick = _put(b, c, i, rest, stage, work) and quick
+        b = in_force(c, constants, work, False)
+        quick = _put(b, c, i, inputs, constants, work) and quick
     for k in range(nc):
         if i.group[k] != NONE:
             c.state.status[k] = OPEN
-    b = in_force(c, stage, work, False)
+    b = in_force(c, constants, work, False)
     if not quick:
-        find_rows(b, rest, stage, work)
+        find_rows(b, inputs, constants, work)
         select_speeds(b)
     result.energy_lost[0] = energy_lost(b, i)
     return opposed(b, c, i)
 
 
 @native_inline
-def _put(b: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> bool:
+def _put(b: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """The speeds on the rows in force, and velocities of all rows; whether no speeds had to be chosen for it."""
-    quick = project_speeds_by_response(b, c, i, rest, stage, work)
+    quick = project_speeds_by_response(b, c, i, inputs, constants, work)
     if not quick:
-        project_momentum(b, c, i, rest, stage, work)
-    call(b, CONSTRAINTS, rest, stage, work, b.every.whole)
+        project_momentum(b, c, i, inputs, constants, work)
+    call(b, CONSTRAINTS, inputs, constants, work, b.all_rows.whole)
     load_velocities(c, i)
     return bool(quick)
 

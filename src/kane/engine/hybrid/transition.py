@@ -71,16 +71,16 @@ ATTEMPTS = 4
 
 
 @native_program
-def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def change(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """An excursion: impulses, statuses and the choice of speeds of the mode that follows; see Transition.
 
     Where it ends in an error, the mode of the stage and the state stay as they were.
     """
-    c = contacts_of(stage, work)
-    a = in_force(c, stage, work, False)
+    c = contacts_of(constants, work)
+    a = in_force(c, constants, work, False)
     copy_state(a, state)
     i = impulses_of(a, c, work)
-    n, m, nc = a.head.speeds, c.counted.size, c.block.constraints
+    n, m, nc = a.head.speeds, c.row_mask.size, c.block.constraints
     result = transition_at(out, 0, nc, m, n, a.head.coordinates)
     for j in range(n):
         i.first[j] = a.state[a.state.size - n + j]
@@ -89,8 +89,8 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     for row in range(m):
         i.total[row] = 0.0
     a.head.rank[0] = UNCHOSEN
-    find_gaps(c, a, rest, stage, work)
-    call(a, CONSTRAINTS, rest, stage, work, a.every.whole)
+    find_gaps(c, a, inputs, constants, work)
+    call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
     load_velocities(c, i)
     for row in range(m):
         i.start[row] = i.v[row]
@@ -100,9 +100,9 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
     load_rounding(c, i)
     i.blamed[0] = unknown
     for _ in range(nc + 1 if status == ADOPTED else 0):
-        status = _excursion(a, c, i, rest, stage, work)
+        status = _excursion(a, c, i, inputs, constants, work)
         if status == ADOPTED:
-            status = adopt(c, i, result, rest, stage, work)
+            status = adopt(c, i, result, inputs, constants, work)
         if status != ADOPTED or not _is_slip_ended(c, i):
             break
     if status == ADOPTED:
@@ -114,7 +114,7 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
         for j in range(c.state.whole.size):
             c.state.whole[j] = i.kept.whole[j]
     else:
-        _hold_configuration(a, c, i, rest, stage, work)
+        _hold_configuration(a, c, i, inputs, constants, work)
     for j in range(result.q.size):
         result.q[j] = a.state[1 + j]
     for j in range(n):
@@ -123,9 +123,9 @@ def change(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 
 
 @native_inline
-def _hold_configuration(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> None:
+def _hold_configuration(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None:
     """What is imposed from now on holds what its rows are the time derivatives of at the value found."""
-    call(a, CONFIGURATION, rest, stage, work, c.held.found)
+    call(a, CONFIGURATION, inputs, constants, work, c.held.found)
     for k in range(c.block.constraints):
         if i.kept.status[k] == OPEN and c.state.status[k] != OPEN:
             first = c.table.holds[k]
@@ -151,7 +151,7 @@ def _switch(c: Any) -> int:
             elif not over:
                 c.state.armed[k] = 1
             continue
-        due = says and (timed or c.every.motion[c.table.normal[k]] <= SLOW)
+        due = says and (timed or c.all_rows.motion[c.table.normal[k]] <= SLOW)
         if due and armed:
             c.state.armed[k] = 0 if over else 1
             if not over:
@@ -170,24 +170,24 @@ def _without_numbers(c: Any) -> int:
             continue
         total, (first, last) = 0.0, rows_of(c, k)
         for r in range(first, last):
-            total += c.every.motion[r] * 0.0
+            total += c.all_rows.motion[r] * 0.0
             for j in range(c.table.first_column[k], c.table.last_column[k]):
-                total += c.every.A[r, j] * 0.0
+                total += c.all_rows.A[r, j] * 0.0
         if total != 0.0:
             return k
     return NONE
 
 
 @native_kernel
-def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
+def _excursion(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> int:
     """Impulses and the mode that follows; how it ended."""
     jammed = NONE
     for _ in range(ATTEMPTS + c.block.constraints):
-        b, rank = in_force(c, stage, work, True), 0
-        quick = respond_by_tree(b, c, i, rest, stage, work)
+        b, rank = in_force(c, constants, work, True), 0
+        quick = respond_by_tree(b, c, i, inputs, constants, work)
         if not quick:
-            rank = project_momentum(b, c, i, rest, stage, work)
-            find_rows(b, rest, stage, work)
+            rank = project_momentum(b, c, i, inputs, constants, work)
+            find_rows(b, inputs, constants, work)
             load_impulses(b, c, i, rank)
         ended = ADOPTED if jammed == NONE else _stop(c, i, jammed)
         if ended == ADOPTED:
@@ -195,17 +195,17 @@ def _excursion(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
         if ended != ADOPTED:
             return ended
         if quick:
-            push(b, c, i, rest, stage, work)
+            push(b, c, i, inputs, constants, work)
         else:
             add_impulses(b, c, i, rank)
-        call(b, CONSTRAINTS, rest, stage, work, b.every.whole)
-        call(b, UNCONSTRAINED, rest, stage, work, b.free.whole)
+        call(b, CONSTRAINTS, inputs, constants, work, b.all_rows.whole)
+        call(b, UNCONSTRAINED, inputs, constants, work, b.unconstrained.whole)
         load_velocities(c, i)
         decide(c, i)
-        jammed = _stalled(b, c, i, rest, stage, work)
-        found = jammed == NONE and search(b, c, i, rest, stage, work)
+        jammed = _stalled(b, c, i, inputs, constants, work)
+        found = jammed == NONE and search(b, c, i, inputs, constants, work)
         while found and come_to_rest(b, c, i, work):
-            found = search(b, c, i, rest, stage, work)
+            found = search(b, c, i, inputs, constants, work)
         if found:
             return ADOPTED
         if jammed == NONE:
@@ -226,7 +226,7 @@ def _jammed(c: Any, i: Any) -> int:
 
 
 @native_kernel
-def _stalled(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
+def _stalled(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> int:
     """Return the first contact that slid until its response vanished (Painleve), else NONE.
 
     Rounding decides the sign of its free acceleration, so that this sign does not count. Nor does the sign of its force
@@ -239,7 +239,7 @@ def _stalled(a: Any, c: Any, i: Any, rest: Any, stage: Any, work: Any) -> int:
             continue
         if own_response(c, i, k) < INDEPENDENT * i.G[normal, normal]:
             if not tried:
-                try_mode(c, a, rest, stage, work)
+                try_mode(c, a, inputs, constants, work)
                 tried = True
             if c.response[k] < (2.0 * SINGULAR if c.forces[normal] > 0.0 else INDEPENDENT):
                 return k

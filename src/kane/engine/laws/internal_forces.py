@@ -107,17 +107,17 @@ def _find_null_space(c: Any) -> int:
     n, m, rank = c.E.shape[0], c.E.shape[1], 0
     for row in range(m):
         # Of each row: the equation that it is solved from, NONE yet, or that it does not count.
-        c.l[row] = float(NONE) if c.counted[row] == 1 else float(NONE - 1)
+        c.l[row] = float(NONE) if c.row_mask[row] == 1 else float(NONE - 1)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
             c.l[c.table.normal[k]] = float(NONE - 1)
     for row in range(m):
         size = 0.0
         for j in range(n):
-            size += c.every.A[row, j] * c.every.A[row, j]
+            size += c.all_rows.A[row, j] * c.all_rows.A[row, j]
         c.path[BOUND, row] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
         for j in range(n):
-            c.E[j, row] = c.every.A[row, j] * c.path[BOUND, row]
+            c.E[j, row] = c.all_rows.A[row, j] * c.path[BOUND, row]
     while rank < n:
         most, pivot, chosen = RANK_TOLERANCE, NONE, NONE
         for row in range(m):

@@ -18,9 +18,9 @@ from kane.engine.memory.views import (
 
 
 @native_inline
-def lists_of(stage: Any, head: Any) -> Any:
+def lists_of(constants: Any, head: Any) -> Any:
     """Return the ConstraintLists behind a ConstraintHeader."""
-    return constraint_lists_at(stage, head.end, head.speeds, head.residuals, head.quaternions)
+    return constraint_lists_at(constants, head.end, head.speeds, head.residuals, head.quaternions)
 
 
 @native_inline
@@ -48,14 +48,14 @@ class ContactConstants(NamedTuple):
 
 
 @native_inline
-def contact_constants_of(stage: Any) -> Any:
+def contact_constants_of(constants: Any) -> Any:
     """Return the ContactConstants of a stage, a pointer or an array."""
-    head = constraint_header_at(stage, 0)
-    lists = lists_of(stage, head)
-    block = contact_block_at(stage, lists.end)
-    table = contact_table_at(stage, block.end, block.constraints)
-    state = contact_state_at(stage, table.end, block.constraints)
-    return ContactConstants(head, lists, block, table, state, held_residuals_at(stage, state.end, block.closings))
+    head = constraint_header_at(constants, 0)
+    lists = lists_of(constants, head)
+    block = contact_block_at(constants, lists.end)
+    table = contact_table_at(constants, block.end, block.constraints)
+    state = contact_state_at(constants, table.end, block.constraints)
+    return ContactConstants(head, lists, block, table, state, held_residuals_at(constants, state.end, block.closings))
 
 
 @native_inline

@@ -177,8 +177,8 @@ class Sampling(NamedTuple):
 
     Attributes:
         address: of the program of each law, with state [t, q, u], rest = inputs and out = the inputs that it drives.
-        stage: where in ``stages`` the stage of each law begins, and where the last one ends.
-        stages: values of the programs that depend on parameters only.
+        constants: constants of the programs of all laws.
+        first_constant: where in ``constants`` each law's begin, and where the last one's end.
         out, work: scratch of the programs.
         table: the first of the tables of held inputs that each law fills, and one past the last of all.
         times: of the ticks, in order [s].
@@ -189,8 +189,8 @@ class Sampling(NamedTuple):
     """
 
     address: Indices
-    stage: Indices
-    stages: Vector
+    constants: Vector
+    first_constant: Indices
     out: Vector
     work: Vector
     table: Indices
@@ -290,7 +290,7 @@ class Block(NamedTuple):
         lanes: a tuple as long as there are lanes, which makes their number part of the compiled loop.
         address: of the program x' = f for as many states, a LaneCode's.
         state: [t, y], what the program reads.
-        rest, stage: inputs and parameter stages; where ``each`` is 0 one stage for all.
+        inputs, constants: inputs and parameter stages; where ``each`` is 0 one stage for all.
         each: whether every lane has a stage of its own.
         work: scratch of the program.
         x, y, z: the state, the end of the step, its error.
@@ -306,8 +306,8 @@ class Block(NamedTuple):
     lanes: tuple[int, ...]
     address: int
     state: Vector
-    rest: Vector
-    stage: Vector
+    inputs: Vector
+    constants: Vector
     each: int
     work: Vector
     x: Vector

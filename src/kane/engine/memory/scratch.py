@@ -62,7 +62,7 @@ CONSTRAINT_SCRATCH = MemoryRegion(
     (
         real("state", ("1 + nq + n",), "SI", "embedding", "[t, q, u]"),
         Room("rows", CONSTRAINT_ROWS, ("m", "n")),
-        Room("free", UNCONSTRAINED_TERMS, ("m", "n", "nq")),
+        Room("unconstrained", UNCONSTRAINED_TERMS, ("m", "n", "nq")),
         Room("factors", FACTOR_SCRATCH, ("m", "n")),
         real("x", ("m",), "-", "embedding, row_forces, momentum", "right-hand sides of the rows"),
         real(
@@ -159,9 +159,9 @@ CONTACT_SCRATCH = MemoryRegion(
     "Scratch memory of native functions of intermittent constraints, behind ConstraintScratch.",
     ("m", "n", "nc"),
     (
-        Room("every", CONSTRAINT_ROWS, ("m", "n")),
+        Room("all_rows", CONSTRAINT_ROWS, ("m", "n")),
         integer("active", ("m",), "mode_dynamics", "numbers of the active rows"),
-        integer("counted", ("m",), "mode_dynamics", "1 for each active row"),
+        integer("row_mask", ("m",), "mode_dynamics", "1 for each active row"),
         Room("gaps", GAP_TERMS, ("nc",)),
         real("forces", ("m",), "N or N m", "row_forces, mode_dynamics, internal_forces", "force of every row"),
         real("F", ("nc", "n"), "-", "mode_dynamics", "generalized forces per normal force of each sliding contact"),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 
 # fmt: off
 
@@ -935,7 +935,7 @@ class ConstraintScratch(NamedTuple):
 
     state: Vector
     rows: int
-    free: int
+    unconstrained: int
     factors: int
     x: Vector
     M: Matrix
@@ -1166,9 +1166,9 @@ def impact_size() -> int:
 class ContactScratch(NamedTuple):
     """Scratch memory of native functions of intermittent constraints, behind ConstraintScratch."""
 
-    every: int
+    all_rows: int
     active: Indices
-    counted: Indices
+    row_mask: Indices
     gaps: int
     forces: Vector
     F: Matrix

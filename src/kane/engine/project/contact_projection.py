@@ -61,12 +61,12 @@ TURNS, ROUNDING, WITHIN_ROUNDING = 4, 1e3, 2.0**-49
 
 
 @native_inline
-def project_by_response(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) -> bool:
+def project_by_response(c: Any, a: Any, inputs: Any, constants: Any, out: Any, work: Any) -> bool:
     """What ``kane.engine.project.projection`` gives, at the state of the arrays; whether rows allow it.
 
     The conditioning is that of the rows: the root of the least share of a row's square that those before it leave.
     """
-    k = response_of(stage, work)
+    k = response_of(constants, work)
     m, slides, friction, _ = rows_in_force(k)
     which, capacity = solution_for(k, m, False)
     if a.head.addresses[OWN] != 0 or a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
@@ -80,16 +80,16 @@ def project_by_response(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: A
             result.whole[i] = x[i]
         return True
     rows = m, which if m < k.n else NONE, capacity
-    load_rows(k, a, rows, slides, rest, stage, work)
-    load_row_velocities(k, a.state, rest, stage, work)
+    load_rows(k, a, rows, slides, inputs, constants, work)
+    load_row_velocities(k, a.state, inputs, constants, work)
     result.motion[0] = _largest_velocity(k, m)
-    result.configuration[0] = size = _residual(c, a, rest, stage, work)
+    result.configuration[0] = size = _residual(c, a, inputs, constants, work)
     if not size <= SMALL:
-        if not _correct_coordinates(c, a, k, rows, rest, stage, work):
+        if not _correct_coordinates(c, a, k, rows, inputs, constants, work):
             return False
-        load_rows(k, a, rows, slides, rest, stage, work)
-        load_row_velocities(k, a.state, rest, stage, work)
-    least = slow_down(k, rows, False, a.state, stage, work)
+        load_rows(k, a, rows, slides, inputs, constants, work)
+        load_row_velocities(k, a.state, inputs, constants, work)
+    least = slow_down(k, rows, False, a.state, constants, work)
     if not least > INDEPENDENT:
         return False
     for i in range(k.nq):
@@ -100,7 +100,7 @@ def project_by_response(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: A
         result.u[j] = left if abs(left) > ROUNDED * abs(u[j]) else 0.0
     result.conditioning[0] = min(1.0, math.sqrt(least))
     if friction:
-        find_rows(a, rest, stage, work)
+        find_rows(a, inputs, constants, work)
     for i in range(k.block.constraints):
         if slips(k, i):
             x, y = k.slip[i, 0], k.slip[i, 1]
@@ -111,14 +111,14 @@ def project_by_response(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: A
 
 
 @native_inline
-def project_by_last_response(c: Any, a: Any, rest: Any, stage: Any, out: Any, work: Any) -> bool:
+def project_by_last_response(c: Any, a: Any, inputs: Any, constants: Any, out: Any, work: Any) -> bool:
     """The same by the factor and records that the scratch has from the last slope of a run, in this mode at a state not
     far from here, whose quaternions are of unit length; whether they serve.
 
     Where rows are is evaluated here, so that what they hold is held as well; only the direction of the least change is
     that of the other state. What is on the rows, but for rounding, stays as it is.
     """
-    k = response_of(stage, work)
+    k = response_of(constants, work)
     m, slides, _, key = rows_in_force(k)
     which, capacity = solution_for(k, m, slides)
     if a.head.addresses[OWN] != 0 or a.head.linear == 0 or k.mode[0] != key:
@@ -132,36 +132,36 @@ def project_by_last_response(c: Any, a: Any, rest: Any, stage: Any, out: Any, wo
     if not least > INDEPENDENT:  # a row that repeats others counts as solved for where forces are not asked for
         return False
     result.conditioning[0] = min(1.0, math.sqrt(least))
-    load_row_velocities(k, a.state, rest, stage, work)
+    load_row_velocities(k, a.state, inputs, constants, work)
     result.motion[0] = _largest_velocity(k, m)
-    result.configuration[0] = size = _residual(c, a, rest, stage, work)
+    result.configuration[0] = size = _residual(c, a, inputs, constants, work)
     if not size <= SMALL:
-        if not _correct_coordinates(c, a, k, rows, rest, stage, work):
+        if not _correct_coordinates(c, a, k, rows, inputs, constants, work):
             return False
         for i in range(k.nq):
             result.q[i] = x[i]
-        load_row_velocities(k, a.state, rest, stage, work)
+        load_row_velocities(k, a.state, inputs, constants, work)
     turns = 0
     while not are_kept(k, m):
-        if turns == TURNS or not slow_down(k, rows, False, a.state, stage, work) > INDEPENDENT:
+        if turns == TURNS or not slow_down(k, rows, False, a.state, constants, work) > INDEPENDENT:
             return False
         turns += 1
         u = x[k.nq :]
         for j in range(u.size):
             left = u[j] + k.udot[j]
             u[j] = left if abs(left) > ROUNDED * abs(result.u[j]) else 0.0
-        load_row_velocities(k, a.state, rest, stage, work)
+        load_row_velocities(k, a.state, inputs, constants, work)
     for j in range(k.n):
         result.u[j] = x[k.nq + j]
     return True
 
 
 @native_inline
-def load_row_velocities(k: Any, state: Any, rest: Any, stage: Any, work: Any) -> None:
+def load_row_velocities(k: Any, state: Any, inputs: Any, constants: Any, work: Any) -> None:
     """A u + b of the rows in force, each with what its rounding is compared with."""
-    first, given = 0, vector_at(rest, 0, 0)
+    first, given = 0, vector_at(inputs, 0, 0)
     if k.block.permanent > 0:
-        call_block(k, MOVING, state, given, k.velocity[0], stage, work)
+        call_block(k, MOVING, state, given, k.velocity[0], constants, work)
         first = k.block.permanent
     for c in range(k.block.constraints):
         status = k.state.status[c]
@@ -170,7 +170,7 @@ def load_row_velocities(k: Any, state: Any, rest: Any, stage: Any, work: Any) ->
         normals = 1 if k.table.normal[c] != NONE else 0
         rows = normals if status == SLIDING else normals + k.table.tangents[c]
         if rows > 0:
-            part = vector_at(stage, k.table.moves_place[c], 0)
+            part = vector_at(constants, k.table.moves_place[c], 0)
             call_program(k.table.moves[c], state, given, part, k.velocity[first], vector_at(work, 0, 0))
             first += rows
 
@@ -193,11 +193,11 @@ def are_kept(k: Any, m: int) -> bool:
 
 
 @native_inline
-def slow_down(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any) -> float:
+def slow_down(k: Any, rows: Any, shortest: bool, state: Any, constants: Any, work: Any) -> float:
     """The least change of the speeds that takes the velocities of the rows away, as ``_solve``."""
     for r in range(rows[0]):
         k.b[r] = -k.velocity[r, 0]
-    return float(_solve(k, rows, shortest, state, stage, work))
+    return float(_solve(k, rows, shortest, state, constants, work))
 
 
 @native_inline
@@ -218,12 +218,12 @@ def _least_pivot(k: Any, rows: Any) -> float:
 
 
 @native_inline
-def load_rows(k: Any, a: Any, rows: Any, slides: bool, rest: Any, stage: Any, work: Any) -> None:
+def load_rows(k: Any, a: Any, rows: Any, slides: bool, inputs: Any, constants: Any, work: Any) -> None:
     """The factor of M and the records of the rows in force, without friction, at the state of the arrays."""
     m, which, _ = rows
     k.mode[0] = 0
-    call_block(k, FACTOR, a.state, vector_at(rest, 0, 0), k.given.whole, stage, work)
-    load_records(k, a.state, stage, work)
+    call_block(k, FACTOR, a.state, vector_at(inputs, 0, 0), k.given.whole, constants, work)
+    load_records(k, a.state, constants, work)
     if slides:
         take_friction_out(k, note_groups(k))
     elif which != NONE:
@@ -239,7 +239,7 @@ def _tail(k: Any, r: int) -> Any:
 
 
 @native_inline
-def _solve(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any) -> float:
+def _solve(k: Any, rows: Any, shortest: bool, state: Any, constants: Any, work: Any) -> float:
     """M^-1 A^T lambda of the rows in force, whose accelerations b are given, and lambda behind it, into ``found``; the
     least share of a row's square that those before it leave, of rows that do not repeat others. Many rows, and those,
     go by islands, where lambda is the shortest if that is asked for.
@@ -250,22 +250,22 @@ def _solve(k: Any, rows: Any, shortest: bool, state: Any, stage: Any, work: Any)
     clear(k.given.scaled)
     if which != NONE:
         clear_records(k, m, capacity)
-        call_block(k, which, state, k.given.whole, k.found, stage, work)
+        call_block(k, which, state, k.given.whole, k.found, constants, work)
         least = _least_pivot(k, rows)
         if least > INDEPENDENT:
             return float(least)
     _, least = solve_islands(k, note_groups(k), shortest, (INDEPENDENT, REPEATED, math.inf, math.inf))
-    call_block(k, SUBSTITUTION, state, k.given.whole, k.found, stage, work)
+    call_block(k, SUBSTITUTION, state, k.given.whole, k.found, constants, work)
     return float(least)
 
 
 @native_inline
-def _residual(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> float:
+def _residual(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> float:
     """The residual of the configuration, zero where a row is not in force, behind what is held; its largest entry."""
     residual, value, rows, largest = c.held.found, c.held.value, a.lists.rows_of_residuals, 0.0
-    call(a, CONFIGURATION, rest, stage, work, residual)
+    call(a, CONFIGURATION, inputs, constants, work, residual)
     for place in range(residual.size):
-        counts = c.counted[rows[place]] == 1 and value[place] == value[place]
+        counts = c.row_mask[rows[place]] == 1 and value[place] == value[place]
         residual[place] = residual[place] - value[place] if counts else 0.0
         if largest == largest and not abs(residual[place]) <= largest:
             largest = abs(residual[place])
@@ -273,7 +273,7 @@ def _residual(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> float:
 
 
 @native_kernel
-def _correct_coordinates(c: Any, a: Any, k: Any, rows: Any, rest: Any, stage: Any, work: Any) -> bool:
+def _correct_coordinates(c: Any, a: Any, k: Any, rows: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """q onto the rows, whose residual and records at this state are there; whether that came about.
 
     Where it did not, the state of the arrays is scratch.
@@ -288,18 +288,18 @@ def _correct_coordinates(c: Any, a: Any, k: Any, rows: Any, rest: Any, stage: An
         for r in range(rows[0]):
             k.b[r], k.loose[k.row[r]] = 0.0, r
         for place in range(row_of.size):
-            if c.counted[row_of[place]] == 1:
+            if c.row_mask[row_of[place]] == 1:
                 k.b[k.loose[row_of[place]]] = -c.held.found[place]
-        if not _solve(k, rows, False, a.state, stage, work) > INDEPENDENT:
+        if not _solve(k, rows, False, a.state, constants, work) > INDEPENDENT:
             return False
         for j in range(n):
             a.state[1 + nq + j] = k.udot[j]
-        call(a, KINEMATICS, rest, stage, work, slope)
+        call(a, KINEMATICS, inputs, constants, work, slope)
         for i in range(nq):
             before[i] = a.state[1 + i]
             a.state[1 + i] += slope[i]
         normalise(a.state[1:], a.lists.quaternions)
-        found = _residual(c, a, rest, stage, work)
+        found = _residual(c, a, inputs, constants, work)
         if not found < size:
             for i in range(nq):
                 a.state[1 + i] = before[i]

@@ -57,7 +57,7 @@ class Correction(NamedTuple):
     q: Any
     slope: Any
     rows: Any
-    counted: Any
+    row_mask: Any
     held: Any
 
 
@@ -90,30 +90,30 @@ def _normalise(a: Any, quaternions: Any) -> None:
 
 
 @native_inline
-def _residual(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> float:
+def _residual(a: Any, c: Any, inputs: Any, constants: Any, work: Any) -> float:
     """The residual of the configuration, zero where a row is not in force; its largest entry."""
-    call(a, CONFIGURATION, rest, stage, work, c.residual)
-    if c.counted.size > 0:
+    call(a, CONFIGURATION, inputs, constants, work, c.residual)
+    if c.row_mask.size > 0:
         for k in range(c.rows.size):
-            counts = c.counted[c.rows[k]] == 1 and c.held[k] == c.held[k]
+            counts = c.row_mask[c.rows[k]] == 1 and c.held[k] == c.held[k]
             c.residual[k] = c.residual[k] - c.held[k] if counts else 0.0
     return float(_largest(c.residual))
 
 
 @native_inline
-def _direction(a: Any, c: Any, rest: Any, stage: Any, work: Any) -> None:
+def _direction(a: Any, c: Any, inputs: Any, constants: Any, work: Any) -> None:
     """The rates ``slope`` that the least s with A s = -residual gives, which is left in the state.
 
     Speeds are the joints' own here: rates of coordinates are linear in them, and vanish with them.
     """
     n, first = c.s.size, 1 + c.q.size
     if a.head.fronts > 0:
-        least_by_fronts(a, c.rows, c.residual, c.s, stage, work)
+        least_by_fronts(a, c.rows, c.residual, c.s, constants, work)
     else:
-        _least(a.every.A, c)
+        _least(a.all_rows.A, c)
     for j in range(n):
         a.state[first + j] = c.s[j]
-    call(a, KINEMATICS, rest, stage, work, c.slope)
+    call(a, KINEMATICS, inputs, constants, work, c.slope)
 
 
 @native_kernel
@@ -128,7 +128,7 @@ def _least(A: Any, c: Any) -> None:
         y[k] = -c.residual[k]
         for l in range(k, c.rows.size):
             G[k, l] = 0.0
-        if c.counted.size > 0 and c.counted[c.rows[k]] == 0:
+        if c.row_mask.size > 0 and c.row_mask[c.rows[k]] == 0:
             continue
         for j in range(n):
             share = A[c.rows[k], j]
@@ -146,19 +146,19 @@ def _least(A: Any, c: Any) -> None:
 
 
 @native_inline
-def _correct_coordinates(a: Any, c: Any, quaternions: Any, rest: Any, stage: Any, work: Any) -> float:
+def _correct_coordinates(a: Any, c: Any, quaternions: Any, inputs: Any, constants: Any, work: Any) -> float:
     """q onto the configuration constraints by Newton's method; the largest residual as it was before.
 
     A step that gains nothing is halved, and in the end taken back. The speeds of the state are used as scratch. A is
     that of the state when this begins.
     """
-    before = size = _residual(a, c, rest, stage, work)
+    before = size = _residual(a, c, inputs, constants, work)
     for k in range(ITERATIONS):
         if not size > SMALL:
             break
         if k > 0:
-            call(a, CONSTRAINTS, rest, stage, work, a.every.whole)
-        _direction(a, c, rest, stage, work)
+            call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
+        _direction(a, c, inputs, constants, work)
         q, share, found = a.state[1 : 1 + c.q.size], 1.0, size
         for i in range(q.size):
             c.q[i] = q[i]
@@ -166,7 +166,7 @@ def _correct_coordinates(a: Any, c: Any, quaternions: Any, rest: Any, stage: Any
             for i in range(q.size):
                 q[i] = c.q[i] + share * c.slope[i]
             _normalise(a, quaternions)
-            found = _residual(a, c, rest, stage, work)
+            found = _residual(a, c, inputs, constants, work)
             if found < size:
                 break
             share *= 0.5 if size > 1e3 * SMALL else 0.0
@@ -179,14 +179,14 @@ def _correct_coordinates(a: Any, c: Any, quaternions: Any, rest: Any, stage: Any
 
 
 @native_inline
-def _correct_by_own_speeds(a: Any, rest: Any, stage: Any, work: Any) -> float:
+def _correct_by_own_speeds(a: Any, inputs: Any, constants: Any, work: Any) -> float:
     """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
     n, nq, s = a.head.own_speeds, a.head.coordinates, scratch_of(a.head, work)
     state, found = s.own_state, projected_state_at(work, s.own_found, n, nq)
     for i in range(1 + nq + n):
         state[i] = a.state[i] if i <= nq else 0.0
-    part = vector_at(stage, a.head.places[OWN], 0)
-    call_program(a.head.addresses[OWN], state, vector_at(rest, 0, 0), part, found.whole, vector_at(work, 0, 0))
+    part = vector_at(constants, a.head.places[OWN], 0)
+    call_program(a.head.addresses[OWN], state, vector_at(inputs, 0, 0), part, found.whole, vector_at(work, 0, 0))
     for i in range(nq):
         a.state[1 + i] = found.q[i]
     return float(found.configuration[0])
@@ -252,29 +252,29 @@ def select_speeds(a: Any) -> Any:
 
 
 @native_inline
-def project_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: Any, held: Any) -> None:
+def project_among(a: Any, inputs: Any, constants: Any, out: Any, work: Any, counted: Any, held: Any) -> None:
     """What ``settle`` gives, of the rows in force."""
     c = _correction_of(a, work, counted, held)
     n, nq, quaternions = c.s.size, c.q.size, a.lists.quaternions
     result = projected_state_at(out, 0, n, nq)
     _normalise(a, quaternions)
-    find_rows(a, rest, stage, work)
+    find_rows(a, inputs, constants, work)
     result.motion[0] = _largest(a.rows.motion)
     for j in range(n):
         result.u[j] = a.state[1 + nq + j]
     if a.head.addresses[OWN] != 0:
-        result.configuration[0] = _correct_by_own_speeds(a, rest, stage, work)
+        result.configuration[0] = _correct_by_own_speeds(a, inputs, constants, work)
     else:
-        result.configuration[0] = _correct_coordinates(a, c, quaternions, rest, stage, work)
+        result.configuration[0] = _correct_coordinates(a, c, quaternions, inputs, constants, work)
     if not result.configuration[0] <= SMALL:  # else q is as it was
         for j in range(n):
             a.state[1 + nq + j] = result.u[j]
-        find_rows(a, rest, stage, work)
+        find_rows(a, inputs, constants, work)
     if a.head.fronts > 0:
-        result.conditioning[0] = select_speeds_by_fronts(a, rest, stage, work)
+        result.conditioning[0] = select_speeds_by_fronts(a, inputs, constants, work)
     else:
         rank, longest = select_speeds(a)
-        correct_speeds(a, rank, rest, stage, work)
+        correct_speeds(a, rank, inputs, constants, work)
         result.conditioning[0] = conditioning(a.f, rank, longest)
     for i in range(nq):
         result.q[i] = a.state[1 + i]
@@ -284,7 +284,7 @@ def project_among(a: Any, rest: Any, stage: Any, out: Any, work: Any, counted: A
 
 
 @native_program
-def project(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
-    a = arrays_of(state, stage, work)
-    project_among(a, rest, stage, out, work, a.active, vector_at(work, 0, 0))
+    a = arrays_of(state, constants, work)
+    project_among(a, inputs, constants, out, work, a.active, vector_at(work, 0, 0))

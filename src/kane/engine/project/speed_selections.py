@@ -1,6 +1,6 @@
 """Choices of dependent speeds whose equations are compiled, as native programs: one right-hand side, one settling.
 
-The choice in force is made in numbers (``kane.engine.project.projection``) wherever the one before does not serve; where that has
+The choice in force is made numerically (``projection``) wherever the one before does not serve; where that has
 equations of its own, compiled programs take the place of the numeric ones until it does not serve any more. What serves
 is decided as there.
 
@@ -68,57 +68,59 @@ class Projected(NamedTuple):
 
 
 @native_inline
-def lists_of(stage: Any, head: Any) -> Any:
+def lists_of(constants: Any, head: Any) -> Any:
     """Return the ConstraintLists behind a SelectionHeader."""
-    return constraint_lists_at(stage, head.end, head.speeds, 0, head.quaternions)
+    return constraint_lists_at(constants, head.end, head.speeds, 0, head.quaternions)
 
 
 @native_inline
-def row_of(stage: Any, head: Any, k: int) -> Any:
+def row_of(constants: Any, head: Any, k: int) -> Any:
     """Return the SelectionRow of choice k."""
-    rows, n = lists_of(stage, head).end, head.speeds
-    return selection_row_at(stage, rows + k * selection_row_size(n), n)
+    rows, n = lists_of(constants, head).end, head.speeds
+    return selection_row_at(constants, rows + k * selection_row_size(n), n)
 
 
 @native_program
-def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
-    head = selection_header_at(stage, 0)
+    head = selection_header_at(constants, 0)
     if head.chosen[0] == NONE:
-        _call(head.rhs, head.numeric, state, rest, stage, out, work)
+        _call(head.rhs, head.numeric, state, inputs, constants, out, work)
     else:
-        row = row_of(stage, head, head.chosen[0])
-        _call(row.addresses[OWN_RHS], row.places[OWN_RHS], state, rest, stage, out, work)
+        row = row_of(constants, head, head.chosen[0])
+        _call(row.addresses[OWN_RHS], row.places[OWN_RHS], state, inputs, constants, out, work)
 
 
 @native_program
-def project(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """As ``kane.engine.project.projection``: q, u, residuals of configuration and motion before, conditioning of the choice."""
-    head = selection_header_at(stage, 0)
-    if head.chosen[0] != NONE and _project_by_choice(_projected_of(head, state, stage, work), rest, stage, out, work):
+def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """Project as ``projection.project``; the outputs are a ProjectedState."""
+    head = selection_header_at(constants, 0)
+    if head.chosen[0] != NONE and _project_by_choice(
+        _projected_of(head, state, constants, work), inputs, constants, out, work
+    ):
         return
-    _call(head.project, head.numeric, state, rest, stage, out, work)
+    _call(head.project, head.numeric, state, inputs, constants, out, work)
     n, nq = head.speeds, head.coordinates
-    _take_over(head, stage)
+    _take_over(head, constants)
     if head.chosen[0] != NONE:
-        s, result = _projected_of(head, state, stage, work), vector_at(out, 0, nq + n)
+        s, result = _projected_of(head, state, constants, work), vector_at(out, 0, nq + n)
         for i in range(nq + n):
             s.state[1 + i] = result[i]
-        _call_own(s, CONSEQUENCES, s.state, rest, stage, s.follows, work)
+        _call_own(s, CONSEQUENCES, s.state, inputs, constants, s.follows, work)
         if not s.follows[LEFT] <= EXACT:
             head.chosen[0] = NONE
 
 
 @native_inline
-def _take_over(head: Any, stage: Any) -> None:
+def _take_over(head: Any, constants: Any) -> None:
     """Make the choice that was made in numbers the one in force, and find its row."""
-    numeric, order = constraint_header_at(stage, head.numeric), lists_of(stage, head).order
-    chosen = constraint_lists_at(stage, numeric.end, head.speeds, 0, 0).order
+    numeric, order = constraint_header_at(constants, head.numeric), lists_of(constants, head).order
+    chosen = constraint_lists_at(constants, numeric.end, head.speeds, 0, 0).order
     head.rank[0], head.chosen[0] = numeric.rank[0], NONE
     for k in range(head.speeds):
         order[k] = chosen[k]
     for k in range(head.selections):
-        if _is_choice(row_of(stage, head, k), head.rank[0], order):
+        if _is_choice(row_of(constants, head, k), head.rank[0], order):
             head.chosen[0] = k
 
 
@@ -132,39 +134,39 @@ def _is_choice(row: Any, rank: int, order: Any) -> bool:
 
 
 @native_inline
-def _projected_of(head: Any, state: Any, stage: Any, work: Any) -> Any:
+def _projected_of(head: Any, state: Any, constants: Any, work: Any) -> Any:
     """The Settled of a call, the state copied."""
     s = selection_scratch_at(work, head.work, head.speeds, head.coordinates)
     given = vector_at(state, 0, s.state.size)
     for i in range(given.size):
         s.state[i] = given[i]
-    row, quaternions = row_of(stage, head, head.chosen[0]), lists_of(stage, head).quaternions
+    row, quaternions = row_of(constants, head, head.chosen[0]), lists_of(constants, head).quaternions
     return Projected(head, quaternions, row, s.state, s.found, s.next, s.follows)
 
 
 @native_inline
-def _call(address: int, place: int, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def _call(address: int, place: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Call a program whose stage lies at a place, of the pointers of this call."""
-    given, result, scratch = vector_at(rest, 0, 0), vector_at(out, 0, 0), vector_at(work, 0, 0)
-    call_program(address, vector_at(state, 0, 0), given, vector_at(stage, place, 0), result, scratch)
+    given, result, scratch = vector_at(inputs, 0, 0), vector_at(out, 0, 0), vector_at(work, 0, 0)
+    call_program(address, vector_at(state, 0, 0), given, vector_at(constants, place, 0), result, scratch)
 
 
 @native_inline
-def _call_own(s: Any, which: int, x: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def _call_own(s: Any, which: int, x: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Call a program of the choice in force at [t, q, u]."""
-    place = vector_at(stage, s.row.places[which], 0)
-    call_program(s.row.addresses[which], x, vector_at(rest, 0, 0), place, out, vector_at(work, 0, 0))
+    place = vector_at(constants, s.row.places[which], 0)
+    call_program(s.row.addresses[which], x, vector_at(inputs, 0, 0), place, out, vector_at(work, 0, 0))
 
 
 @native_inline
-def _project_by_choice(s: Any, rest: Any, stage: Any, out: Any, work: Any) -> bool:
+def _project_by_choice(s: Any, inputs: Any, constants: Any, out: Any, work: Any) -> bool:
     """Settle by the choice in force; whether that serves."""
     n, nq = s.head.speeds, s.head.coordinates
     normalise(s.state, s.quaternions)
-    _call_own(s, STEP, s.state, rest, stage, s.found, work)
+    _call_own(s, STEP, s.state, inputs, constants, s.found, work)
     before, motion = s.found[OPEN], s.found[MOVING]
     follows = s.follows
-    if not _close(s, rest, stage, work) or not serves(follows[CONDITIONING], follows[ENTRY], follows[LEFT]):
+    if not _close(s, inputs, constants, work) or not serves(follows[CONDITIONING], follows[ENTRY], follows[LEFT]):
         return False
     result, projected = vector_at(out, 0, nq + n + 3), follows[FOLLOWING:]
     for i in range(projected.size):
@@ -180,7 +182,7 @@ def serves(regular: float, entry: float, left: float) -> bool:
 
 
 @native_inline
-def _close(s: Any, rest: Any, stage: Any, work: Any) -> bool:
+def _close(s: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """q onto the configuration constraints by Newton's method, and what follows there; whether it came there.
 
     A step is known for the state when this begins. One that gains nothing is taken back.
@@ -188,10 +190,10 @@ def _close(s: Any, rest: Any, stage: Any, work: Any) -> bool:
     x, found, spare, size, steps = s.state, s.found, s.next, s.found[OPEN], 0
     while size > SMALL and steps < ITERATIONS:
         if steps > 0:
-            _call_own(s, STEP, x, rest, stage, found, work)
+            _call_own(s, STEP, x, inputs, constants, found, work)
         moved = found[STEPPED:]
         normalise(moved, s.quaternions)
-        _call_own(s, CONSEQUENCES, moved, rest, stage, s.follows, work)
+        _call_own(s, CONSEQUENCES, moved, inputs, constants, s.follows, work)
         if not s.follows[OPEN_THEN] < size:
             break
         size = s.follows[OPEN_THEN]
@@ -200,7 +202,7 @@ def _close(s: Any, rest: Any, stage: Any, work: Any) -> bool:
     if not (size <= CLOSED and (steps < ITERATIONS or size <= SMALL)):
         return False
     if steps == 0 or size > SMALL:
-        _call_own(s, CONSEQUENCES, x, rest, stage, s.follows, work)
+        _call_own(s, CONSEQUENCES, x, inputs, constants, s.follows, work)
     return True
 
 

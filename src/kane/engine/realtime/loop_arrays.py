@@ -119,7 +119,7 @@ class Grip(NamedTuple):
     """
 
     programs: Indices
-    stage: Vector
+    constants: Vector
     stage_of_energy: Vector
     work: Vector
     out: Vector

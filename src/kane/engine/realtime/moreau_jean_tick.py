@@ -53,8 +53,8 @@ def pass_over(s: Any, system: Any, store: Any, status: int) -> int:
     p.state[0], p.state[1 + n] = clock[TIME], end - clock[TIME]
     for i in range(n):
         p.state[1 + i] = x[i]
-    stage = system.stages[system.mode[CHANGE + 1] :]
-    call_program(p.program, p.state, system.inputs, stage, p.out, system.work)
+    constants = system.stages[system.mode[CHANGE + 1] :]
+    call_program(p.program, p.state, system.inputs, constants, p.out, system.work)
     if p.out[n] != header.ADOPTED:
         return status
     note = store.changes[counts[CHANGED]]

@@ -25,11 +25,11 @@ MEMORY = SLOT + 11
 
 
 @native_program
-def read_pointer(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def read_pointer(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Where the handle is now; no new sample where the page has gone or says nothing."""
-    memory, settings = vector_at(work, 0, MEMORY), vector_at(stage, 0, SETTINGS)
+    memory, settings = vector_at(work, 0, MEMORY), vector_at(constants, 0, SETTINGS)
     sample, now = vector_at(out, 0, SAMPLE), vector_at(state, 0, 1)[0]
-    look(memory, integers_at(work, SAID, 1), integers_at(stage, FENCE, 1)[0], sample, now)
+    look(memory, integers_at(work, SAID, 1), integers_at(constants, FENCE, 1)[0], sample, now)
     new = memory[KEPT + SEQUENCE] != memory[LAST]
     silent = now - memory[HEARD] > settings[PATIENCE]
     if new:

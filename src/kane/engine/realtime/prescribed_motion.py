@@ -61,7 +61,7 @@ class Rigid(NamedTuple):
     """
 
     program: int
-    stage: Vector
+    constants: Vector
     out: Vector
     work: Vector
     axes: Indices
@@ -81,7 +81,7 @@ def _call(p: Any, system: Any, t: float, x: Any) -> None:
     state[0] = t
     for i in range(x.size):
         state[1 + i] = x[i]
-    call_program(p.program, state, system.inputs, p.stage, p.out, p.work)
+    call_program(p.program, state, system.inputs, p.constants, p.out, p.work)
 
 
 @native_inline

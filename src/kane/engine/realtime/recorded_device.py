@@ -9,10 +9,10 @@ from kane.engine.realtime.device_sample import SAMPLE
 
 
 @native_program
-def read_recorded(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def read_recorded(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """The next sample of the table; the last one again where there are no more. The settings are how many it has."""
-    next_row, rows = vector_at(work, 0, 1), int(vector_at(stage, 0, 1)[0])
-    table, sample = vector_at(rest, 0, SAMPLE * rows), vector_at(out, 0, SAMPLE)
+    next_row, rows = vector_at(work, 0, 1), int(vector_at(constants, 0, 1)[0])
+    table, sample = vector_at(inputs, 0, SAMPLE * rows), vector_at(out, 0, SAMPLE)
     row = min(int(next_row[0]), rows - 1)
     for i in range(SAMPLE):
         sample[i] = table[SAMPLE * row + i]
@@ -20,5 +20,5 @@ def read_recorded(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> Non
 
 
 @native_program
-def write_recorded(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def write_recorded(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Nobody feels it."""

@@ -31,22 +31,22 @@ def look(memory: Any, guard: Any, fence: int, sample: Any, now: float) -> None:
 
 
 @native_program
-def read_slot(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def read_slot(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """The sample in the slot, if nobody writes to it now, else the last one; measured when it was first seen.
 
     The settings are the address of a fence.
     """
     memory, sample = vector_at(work, 0, SLOT), vector_at(out, 0, SAMPLE)
-    fence, now = integers_at(stage, 0, 1)[0], vector_at(state, 0, 1)[0]
+    fence, now = integers_at(constants, 0, 1)[0], vector_at(state, 0, 1)[0]
     look(memory, integers_at(work, SAID, 1), fence, sample, now)
     for i in range(SAMPLE):
         sample[i] = memory[KEPT + i]
 
 
 @native_program
-def write_slot(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def write_slot(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Leave the command in the slot."""
-    memory, fence = vector_at(work, 0, SLOT), integers_at(stage, 0, 1)[0]
+    memory, fence = vector_at(work, 0, SLOT), integers_at(constants, 0, 1)[0]
     guard, command = integers_at(work, TOLD, 1), vector_at(state, 0, COMMAND)
     guard[0] += 1
     call_program(fence, memory, memory, memory, memory, memory)

@@ -247,9 +247,9 @@ def advance(memory: Any, settings: Any, script: Any, until: float) -> None:
 
 
 @native_program
-def read_simulated(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def read_simulated(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """The last sample that arrived."""
-    memory, settings, script = arrays_of(rest, stage, work)
+    memory, settings, script = arrays_of(inputs, constants, work)
     advance(memory, settings, script, vector_at(state, 0, 1)[0])
     sample = vector_at(out, 0, SAMPLE)
     for i in range(SAMPLE):
@@ -257,9 +257,9 @@ def read_simulated(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> No
 
 
 @native_program
-def write_simulated(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def write_simulated(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """A force that acts when its delay is over, no larger than the motor can give."""
-    memory, settings, script = arrays_of(rest, stage, work)
+    memory, settings, script = arrays_of(inputs, constants, work)
     given = vector_at(state, 0, COMMAND)
     advance(memory, settings, script, given[WRITTEN])
     size = 0.0
@@ -289,7 +289,7 @@ def _limit(push: Any, most: float) -> None:
 
 
 @native_kernel
-def arrays_of(rest: Any, stage: Any, work: Any) -> Any:
+def arrays_of(inputs: Any, constants: Any, work: Any) -> Any:
     """Memory, settings and script of a device."""
-    settings = vector_at(stage, 0, SETTINGS)
-    return vector_at(work, 0, MEMORY), settings, vector_at(rest, 0, POINT * int(settings[POINTS]))
+    settings = vector_at(constants, 0, SETTINGS)
+    return vector_at(work, 0, MEMORY), settings, vector_at(inputs, 0, POINT * int(settings[POINTS]))

@@ -117,8 +117,8 @@ def friction(p: Any, system: Any, A: Any, out: Any) -> bool:
         out[j] = 0.0
     if not slides:
         return False
-    stage = system.stages[system.mode[RHS + 1] :]
-    call_program(p.reactions, system.state, system.inputs, stage, p.forces, system.work)
+    constants = system.stages[system.mode[RHS + 1] :]
+    call_program(p.reactions, system.state, system.inputs, constants, p.forces, system.work)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING:
             for row in range(c.table.tangent[k], c.table.tangent[k] + c.table.tangents[k]):

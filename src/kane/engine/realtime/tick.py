@@ -189,9 +189,9 @@ def _look(s: Any, system: Any, store: Any) -> None:
     for i in range(store.x.size):
         state[1 + i] = store.x[i]
     grip = s.grip
-    call_program(grip.programs[0], state, system.inputs, grip.stage, grip.out, grip.work)
+    call_program(grip.programs[0], state, system.inputs, grip.constants, grip.out, grip.work)
     quaternion_of(grip.out[MATRIX:], grip.turn)
-    call_program(grip.programs[1], state, system.inputs, grip.stage_of_energy, grip.energy, grip.work)
+    call_program(grip.programs[1], state, system.inputs, grip.constants_of_energy, grip.energy, grip.work)
 
 
 @native_inline

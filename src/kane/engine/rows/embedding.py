@@ -1,6 +1,6 @@
 """Constraints embedded in numbers at a state: u_d = D u_i + e, M~ = R^T M R, as native programs.
 
-A program's ``stage`` begins with a ConstraintHeader and holds the stages of the programs that it calls.
+A program's ``constants`` begins with a ConstraintHeader and holds the stages of the programs that it calls.
 
 Source: Gillespie 2003, Eqs. 4-5, 43-45.
 """
@@ -57,10 +57,10 @@ class Arrays(NamedTuple):
     head: Any
     lists: Any
     state: Any
-    every: Any
+    all_rows: Any
     rows: Any
     active: Any
-    free: Any
+    unconstrained: Any
     f: Any
     x: Any
     M: Any
@@ -72,11 +72,11 @@ class Arrays(NamedTuple):
 
 
 @native_inline
-def arrays_of(state: Any, stage: Any, work: Any) -> Any:
+def arrays_of(state: Any, constants: Any, work: Any) -> Any:
     """The Arrays of a call, the state copied."""
-    head = constraint_header_at(stage, 0)
-    every = constraint_rows_at(work, scratch_of(head, work).rows, head.rows, head.speeds)
-    a = arrays_among(stage, work, every, integers_at(stage, 0, 0), head.rows)
+    head = constraint_header_at(constants, 0)
+    all_rows = constraint_rows_at(work, scratch_of(head, work).rows, head.rows, head.speeds)
+    a = arrays_among(constants, work, all_rows, integers_at(constants, 0, 0), head.rows)
     given = vector_at(state, 0, a.state.size)
     for i in range(given.size):
         a.state[i] = given[i]
@@ -84,18 +84,18 @@ def arrays_of(state: Any, stage: Any, work: Any) -> Any:
 
 
 @native_inline
-def arrays_among(stage: Any, work: Any, every: Any, active: Any, m: int) -> Any:
+def arrays_among(constants: Any, work: Any, all_rows: Any, active: Any, m: int) -> Any:
     """The Arrays of a call in which m rows are in force; what they hold stays."""
-    head = constraint_header_at(stage, 0)
+    head = constraint_header_at(constants, 0)
     n, s = head.speeds, scratch_of(head, work)
     return Arrays(
         head,
-        lists_of(stage, head),
+        lists_of(constants, head),
         s.state,
-        every,
+        all_rows,
         constraint_rows_at(work, s.rows, m, n),
         active,
-        unconstrained_terms_at(work, s.free, head.rows, n, head.coordinates),
+        unconstrained_terms_at(work, s.unconstrained, head.rows, n, head.coordinates),
         factor_scratch_at(work, s.factors, m, n),
         vector_at(s.x, 0, m),
         s.M,
@@ -108,26 +108,26 @@ def arrays_among(stage: Any, work: Any, every: Any, active: Any, m: int) -> Any:
 
 
 @native_inline
-def call(a: Any, which: int, rest: Any, stage: Any, work: Any, out: Any) -> None:
+def call(a: Any, which: int, inputs: Any, constants: Any, work: Any, out: Any) -> None:
     """Call a program of the header at the state of the arrays."""
-    part = vector_at(stage, a.head.places[which], 0)
-    call_program(a.head.addresses[which], a.state, vector_at(rest, 0, 0), part, out, vector_at(work, 0, 0))
+    part = vector_at(constants, a.head.places[which], 0)
+    call_program(a.head.addresses[which], a.state, vector_at(inputs, 0, 0), part, out, vector_at(work, 0, 0))
 
 
 @native_inline
-def find_rows(a: Any, rest: Any, stage: Any, work: Any) -> None:
+def find_rows(a: Any, inputs: Any, constants: Any, work: Any) -> None:
     """A and A u + b of the rows in force, at the state of the arrays."""
-    call(a, CONSTRAINTS, rest, stage, work, a.every.whole)
-    gather_rows(a.every, a.active, a.rows)
+    call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
+    gather_rows(a.all_rows, a.active, a.rows)
 
 
 @native_kernel
-def gather_rows(every: Any, active: Any, rows: Any) -> None:
+def gather_rows(all_rows: Any, active: Any, rows: Any) -> None:
     """Copy the rows ``active`` of ``every`` into ``rows``, both ConstraintRows."""
     for k in range(active.size):
-        for j in range(every.A.shape[1]):
-            rows.A[k, j] = every.A[active[k], j]
-        rows.motion[k] = every.motion[active[k]]
+        for j in range(all_rows.A.shape[1]):
+            rows.A[k, j] = all_rows.A[active[k], j]
+        rows.motion[k] = all_rows.motion[active[k]]
 
 
 @native_inline
@@ -157,7 +157,7 @@ def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
 
 
 @native_inline
-def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
+def correct_speeds(a: Any, rank: int, inputs: Any, constants: Any, work: Any) -> None:
     """u_d from u_i, where A and its Factors stand for the state; rows that are not linear are solved by iteration."""
     u = a.state[a.state.size - a.f.order.size :]
     change = _change(a.f, rank, a.rows.motion, a.x, u)
@@ -166,14 +166,14 @@ def correct_speeds(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
     for _ in range(ITERATIONS):
         if not change > CONVERGED:
             return
-        find_rows(a, rest, stage, work)
+        find_rows(a, inputs, constants, work)
         load_columns(a.rows.A, a.f, a.f.order, rank)
         factor(a.f, rank)
         change = _change(a.f, rank, a.rows.motion, a.x, u)
 
 
 @native_inline
-def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
+def embed(a: Any, inputs: Any, constants: Any, work: Any) -> int:
     """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into the Factors.
 
     D[k, j] is then A[k, j], k < rank <= j: of the dependent speed order[k] by the independent one order[j].
@@ -181,11 +181,11 @@ def embed(a: Any, rest: Any, stage: Any, work: Any) -> int:
     Returns:
         How many speeds are dependent.
     """
-    find_rows(a, rest, stage, work)
+    find_rows(a, inputs, constants, work)
     chosen = a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN
     load_columns(a.rows.A, a.f, a.lists.order, chosen)
     rank = factor(a.f, chosen)
-    correct_speeds(a, rank, rest, stage, work)
+    correct_speeds(a, rank, inputs, constants, work)
     solve_columns(a.f, rank)
     return rank
 
@@ -258,21 +258,21 @@ def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any
 
 
 @native_inline
-def _accelerated(a: Any, rank: int, rest: Any, stage: Any, work: Any) -> None:
+def _accelerated(a: Any, rank: int, inputs: Any, constants: Any, work: Any) -> None:
     """Compute the terms of M udot + h = A^T lambda, and e_t."""
-    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
-    remainders(a.f, rank, a.free.remainder, a.x, a.e)
+    call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
+    remainders(a.f, rank, a.unconstrained.remainder, a.x, a.e)
 
 
 @native_program
-def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
-    a = arrays_of(state, stage, work)
-    rank = embed(a, rest, stage, work)
-    _accelerated(a, rank, rest, stage, work)
-    reduce_mass(a.f, rank, a.free.M, a.M, a.W, a.reduced)
-    solve_motion(a.f, rank, a.free.h, a.M, a.reduced, a.e, a.z, a.udot)
-    rates, n = a.free.rates, a.f.order.size
+    a = arrays_of(state, constants, work)
+    rank = embed(a, inputs, constants, work)
+    _accelerated(a, rank, inputs, constants, work)
+    reduce_mass(a.f, rank, a.unconstrained.M, a.M, a.W, a.reduced)
+    solve_motion(a.f, rank, a.unconstrained.h, a.M, a.reduced, a.e, a.z, a.udot)
+    rates, n = a.unconstrained.rates, a.f.order.size
     result = vector_at(out, 0, rates.size + n)
     for i in range(rates.size):
         result[i] = rates[i]
@@ -281,11 +281,11 @@ def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 
 
 @native_program
-def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def embedding(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
-    a = arrays_of(state, stage, work)
-    rank = embed(a, rest, stage, work)
-    _accelerated(a, rank, rest, stage, work)
+    a = arrays_of(state, constants, work)
+    rank = embed(a, inputs, constants, work)
+    _accelerated(a, rank, inputs, constants, work)
     order, D, n = a.f.order, a.f.A, a.f.order.size
     result = embedding_terms_at(out, 0, n)
     result.conditioning[0] = conditioning(a.f, rank, longest_column(a.rows.A, a.f.w))

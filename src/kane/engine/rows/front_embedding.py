@@ -32,8 +32,8 @@ PLAN = 2**24
 
 
 @native_inline
-def _fronts_of(a: Any, stage: Any, work: Any) -> Any:
-    plan = integers_at(stage, a.lists.end, PLAN)
+def _fronts_of(a: Any, constants: Any, work: Any) -> Any:
+    plan = integers_at(constants, a.lists.end, PLAN)
     return fronts_at(a.rows.A, plan, work, scratch_of(a.head, work).front_lists, a.head.fronts)
 
 
@@ -73,7 +73,7 @@ def _change(t: Any, motion: Any, x: Any, e: Any, v: Any, u: Any) -> float:
 
 
 @native_inline
-def correct_speeds_by_fronts(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> None:
+def correct_speeds_by_fronts(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> None:
     """u_d from u_i; rows that are not linear are solved by iteration."""
     m, n = t.A.shape
     u = a.state[a.state.size - n :]
@@ -84,27 +84,27 @@ def correct_speeds_by_fronts(a: Any, t: Any, rest: Any, stage: Any, work: Any) -
     for _ in range(ITERATIONS):
         if not change > CONVERGED:
             return
-        call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+        call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
         factor_fronts(t, t.A)
         change = _change(t, a.rows.motion, a.x, a.e, a.z, u)
 
 
 @native_inline
-def _embed(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> int:
+def _embed(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> int:
     """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into A; the rank."""
-    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
     propose(t, a.lists.order, a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN)
     rank = factor_fronts(t, t.A)
-    correct_speeds_by_fronts(a, t, rest, stage, work)
+    correct_speeds_by_fronts(a, t, inputs, constants, work)
     return rank
 
 
 @native_inline
-def _remainders(a: Any, t: Any, rest: Any, stage: Any, work: Any) -> None:
+def _remainders(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Compute the terms of M udot + h = A^T lambda, and e_t by columns."""
-    call(a, UNCONSTRAINED, rest, stage, work, a.free.whole)
+    call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
     for i in range(a.x.size):
-        a.x[i] = a.free.remainder[i]
+        a.x[i] = a.unconstrained.remainder[i]
     particular(t, t.A, a.x, a.e)
 
 
@@ -135,18 +135,18 @@ def solve_motion_by_fronts(t: Any, M: Any, h: Any, e: Any, z: Any, udot: Any) ->
 
 
 @native_program
-def rhs(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """qdot and udot."""
-    a = arrays_of(state, stage, work)
-    t = _fronts_of(a, stage, work)
-    _embed(a, t, rest, stage, work)
-    _remainders(a, t, rest, stage, work)
-    fill_mass(t, a.free.M, a.M)
-    rates, n = a.free.rates, a.f.order.size
+    a = arrays_of(state, constants, work)
+    t = _fronts_of(a, constants, work)
+    _embed(a, t, inputs, constants, work)
+    _remainders(a, t, inputs, constants, work)
+    fill_mass(t, a.unconstrained.M, a.M)
+    rates, n = a.unconstrained.rates, a.f.order.size
     result = vector_at(out, 0, rates.size + n)
     for i in range(rates.size):
         result[i] = rates[i]
-    solve_motion_by_fronts(t, a.M, a.free.h, a.e, a.z, result[rates.size :])
+    solve_motion_by_fronts(t, a.M, a.unconstrained.h, a.e, a.z, result[rates.size :])
 
 
 @native_kernel
@@ -179,14 +179,14 @@ def _fill_embedding(t: Any, R: Any, independent: Any) -> None:
 
 
 @native_program
-def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def embedding(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
-    a = arrays_of(state, stage, work)
-    t = _fronts_of(a, stage, work)
-    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    a = arrays_of(state, constants, work)
+    t = _fronts_of(a, constants, work)
+    call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
     longest, n = longest_column(a.rows.A, t.beta), a.f.order.size
-    _embed(a, t, rest, stage, work)
-    _remainders(a, t, rest, stage, work)
+    _embed(a, t, inputs, constants, work)
+    _remainders(a, t, inputs, constants, work)
     result = embedding_terms_at(out, 0, n)
     result.conditioning[0] = conditioning_of_fronts(t, t.A.shape[0], longest)
     _fill_embedding(t, result.R, result.independent)
@@ -199,9 +199,9 @@ def embedding(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
 
 
 @native_inline
-def least_by_fronts(a: Any, rows: Any, residual: Any, s: Any, stage: Any, work: Any) -> None:
+def least_by_fronts(a: Any, rows: Any, residual: Any, s: Any, constants: Any, work: Any) -> None:
     """The least s with A s = -residual, for the rows listed: the motion of a unit mass in every speed."""
-    t = _fronts_of(a, stage, work)
+    t = _fronts_of(a, constants, work)
     _only(t, rows, residual, a.x)
     propose(t, a.lists.order, UNCHOSEN)
     factor_fronts(t, t.A)
@@ -254,38 +254,38 @@ def _serves(t: Any, m: int, longest: float) -> bool:
 
 
 @native_inline
-def select_speeds_by_fronts(a: Any, rest: Any, stage: Any, work: Any) -> float:
+def select_speeds_by_fronts(a: Any, inputs: Any, constants: Any, work: Any) -> float:
     """Take the choice in force, or one anew where that has become worse or the rank another; u_d from u_i.
 
     Returns:
         The conditioning of the choice.
     """
-    t, rank = _fronts_of(a, stage, work), a.head.rank[0]
+    t, rank = _fronts_of(a, constants, work), a.head.rank[0]
     m, longest = t.A.shape[0], longest_column(a.rows.A, t.beta)
     kept = a.head.mode != AFRESH and rank != UNCHOSEN
     propose(t, a.lists.order, rank if kept else UNCHOSEN)
     found = factor_fronts(t, t.A)
     if a.head.mode == KEPT and not (kept and found == rank and _serves(t, m, longest)):
-        _look_for_better(a, t, longest, rest, stage, work)
+        _look_for_better(a, t, longest, inputs, constants, work)
     conditioning = conditioning_of_fronts(t, m, longest)
-    correct_speeds_by_fronts(a, t, rest, stage, work)
+    correct_speeds_by_fronts(a, t, inputs, constants, work)
     return conditioning
 
 
 @native_inline
-def _look_for_better(a: Any, t: Any, longest: float, rest: Any, stage: Any, work: Any) -> None:
+def _look_for_better(a: Any, t: Any, longest: float, inputs: Any, constants: Any, work: Any) -> None:
     """Leave A factored by the best choice, where it is better by much or of another rank, else by the one in force."""
     m = t.A.shape[0]
-    call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+    call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
     propose(t, a.lists.order, UNCHOSEN)
     rank = factor_fronts(t, t.A)
     best, adopted = conditioning_of_fronts(t, m, longest), a.head.rank[0] != rank
     if not adopted:
-        call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+        call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
         propose(t, a.lists.order, rank)
         adopted = factor_fronts(t, t.A) != rank or conditioning_of_fronts(t, m, longest) < WORSE * best
         if adopted:
-            call(a, CONSTRAINTS, rest, stage, work, a.rows.whole)
+            call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
             propose(t, a.lists.order, UNCHOSEN)
             factor_fronts(t, t.A)
     if adopted:

@@ -105,7 +105,7 @@ def rounding_of(c: Any, k: int, row: int, u: Any) -> float:
     if row == c.table.normal[k] and c.state.armed[k] == 0:
         share = UNSEEN if c.gaps.gap[k] >= -TOUCHING else ROUNDING
     for j in range(c.table.first_column[k], c.table.last_column[k]):
-        total += abs(c.every.A[row, j] * u[j])
+        total += abs(c.all_rows.A[row, j] * u[j])
     return float(SLOW + share * total)
 
 
@@ -123,7 +123,7 @@ def load_rounding(c: Any, i: Any) -> None:
 def load_velocities(c: Any, i: Any) -> None:
     """A u + b of all rows, as the program "constraints" gave it."""
     for row in range(i.v.size):
-        i.v[row] = c.every.motion[row]
+        i.v[row] = c.all_rows.motion[row]
 
 
 @native_inline

@@ -54,10 +54,10 @@ class Contacts(NamedTuple):
     table: Any
     state: Any
     held: Any
-    every: Any
+    all_rows: Any
     gaps: Any
     active: Any
-    counted: Any
+    row_mask: Any
     forces: Any
     F: Any
     Y: Any
@@ -75,14 +75,14 @@ class Contacts(NamedTuple):
 
 
 @native_inline
-def contacts_of(stage: Any, work: Any) -> Any:
+def contacts_of(constants: Any, work: Any) -> Any:
     """The Contacts of a call."""
-    c = contact_constants_of(stage)
+    c = contact_constants_of(constants)
     m, n, nc = c.head.rows, c.head.speeds, c.block.constraints
     s = contact_scratch_of(c.head, nc, work)
-    every, gaps = constraint_rows_at(work, s.every, m, n), gap_terms_at(work, s.gaps, nc)
+    all_rows, gaps = constraint_rows_at(work, s.all_rows, m, n), gap_terms_at(work, s.gaps, nc)
     return Contacts(
-        c.block, c.table, c.state, c.held, every, gaps, s.active, s.counted, s.forces, s.F, s.Y, s.K, s.N, s.l, s.h,
+        c.block, c.table, c.state, c.held, all_rows, gaps, s.active, s.row_mask, s.forces, s.F, s.Y, s.K, s.N, s.l, s.h,
         s.remainder, s.udot, s.E, s.B, s.H, s.path, s.response,
     )  # fmt: skip
 
@@ -96,26 +96,26 @@ def copy_state(a: Any, state: Any) -> None:
 
 
 @native_inline
-def find_gaps(c: Any, a: Any, rest: Any, stage: Any, work: Any) -> None:
+def find_gaps(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
     """GapTerms, signs and coefficients at the state of the arrays."""
-    part = vector_at(stage, c.block.places[GAPS], 0)
-    call_program(c.block.addresses[GAPS], a.state, vector_at(rest, 0, 0), part, c.gaps.whole, vector_at(work, 0, 0))
+    part = vector_at(constants, c.block.places[GAPS], 0)
+    call_program(c.block.addresses[GAPS], a.state, vector_at(inputs, 0, 0), part, c.gaps.whole, vector_at(work, 0, 0))
 
 
 @native_inline
 def mark_rows(c: Any, bilateral: bool) -> None:
     """Mark the active rows, or only those that hold both ways."""
-    for i in range(c.counted.size):
-        c.counted[i] = 1 if i < c.block.permanent else 0
+    for i in range(c.row_mask.size):
+        c.row_mask[i] = 1 if i < c.block.permanent else 0
     for k in range(c.block.constraints):
         status = c.state.status[k]
         if status == OPEN or (bilateral and c.table.bilateral[k] == 0):
             continue
         if c.table.normal[k] != NONE:
-            c.counted[c.table.normal[k]] = 1
+            c.row_mask[c.table.normal[k]] = 1
         if status == STICKING:
             for i in range(c.table.tangents[k]):
-                c.counted[c.table.tangent[k] + i] = 1
+                c.row_mask[c.table.tangent[k] + i] = 1
 
 
 @native_inline
@@ -123,18 +123,18 @@ def count_rows(c: Any, bilateral: bool) -> int:
     """Mark and list the active rows, or only those that hold both ways; return their number."""
     mark_rows(c, bilateral)
     m = 0
-    for i in range(c.counted.size):
-        if c.counted[i] == 1:
+    for i in range(c.row_mask.size):
+        if c.row_mask[i] == 1:
             c.active[m] = i
             m += 1
     return m
 
 
 @native_inline
-def in_force(c: Any, stage: Any, work: Any, bilateral: bool) -> Any:
+def in_force(c: Any, constants: Any, work: Any, bilateral: bool) -> Any:
     """The Arrays of the rows in force; what they hold stays."""
     m = count_rows(c, bilateral)
-    return arrays_among(stage, work, c.every, c.active[:m], m)
+    return arrays_among(constants, work, c.all_rows, c.active[:m], m)
 
 
 @native_kernel
@@ -153,9 +153,9 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
         x, y = direction(c, k)
         for i in range(n):
             j = order[i]
-            along = x * c.every.A[t, j]
+            along = x * c.all_rows.A[t, j]
             if tangents == 2:
-                along += y * c.every.A[t + 1, j]
+                along += y * c.all_rows.A[t + 1, j]
             if c.table.friction[k] == THRESHOLDS:
                 c.h[j] += kinetic * along
             else:
@@ -167,7 +167,7 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
 
 
 @native_inline
-def move_by_response(c: Any, k: Any, counted: Any, state: Any, rest: Any, stage: Any, work: Any) -> bool:
+def move_by_response(c: Any, k: Any, counted: Any, state: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """The forces of all rows at a state, where they are found by the factor of M; udot is in ``found`` of the Quick.
 
     Redundant forces that have to be moved into their bounds are not found so.
@@ -176,9 +176,9 @@ def move_by_response(c: Any, k: Any, counted: Any, state: Any, rest: Any, stage:
         c: what the program "gaps" gives is there.
         k: a Quick.
         counted: what ``rows_in_force`` says.
-        state, rest, stage, work: of the call.
+        state, inputs, constants, work: of the call.
     """
-    how = accelerate_by_response(k, counted, state, rest, stage, work, True)
+    how = accelerate_by_response(k, counted, state, inputs, constants, work, True)
     if how == UNSOLVED or (how == REPEATING and not share_friction(k, counted[0], c.gaps, LIMITS)):
         return False
     _take_forces(c, k, counted)
@@ -220,9 +220,9 @@ def reduce_rows(c: Any, a: Any, rank: int) -> bool:
     """What rows in force make of M, whatever slips and wherever to; whether M~ is positive."""
     n, m = a.f.order.size, a.f.A.shape[0]
     for k in range(m):
-        c.remainder[k] = a.free.remainder[c.active[k]]
+        c.remainder[k] = a.unconstrained.remainder[c.active[k]]
     remainders(a.f, rank, c.remainder[:m], a.x, a.e)
-    reduce_mass(a.f, rank, a.free.M, a.M, a.W, a.reduced)
+    reduce_mass(a.f, rank, a.unconstrained.M, a.M, a.W, a.reduced)
     return factor_positive(a.reduced, n - rank)
 
 
@@ -231,7 +231,7 @@ def accelerate_reduced(c: Any, a: Any, rank: int, positive: bool) -> int:
     """udot, NaN where there is not one solution, and how many contacts slide with friction of their normal forces."""
     D, order, n, good = a.f.A, a.f.order, a.f.order.size, positive
     for j in range(n):
-        c.h[j] = a.free.h[j]
+        c.h[j] = a.unconstrained.h[j]
     sliding = _load_friction(c, order, rank, n)
     for i in range(n):
         a.z[i] = c.h[order[i]]

@@ -32,8 +32,8 @@ SHARED = 1e-6
 def direction(c: Any, k: int) -> Any:
     """The direction of slip of a sliding candidate, see ``slip_direction``."""
     t, tangents = c.table.tangent[k], c.table.tangents[k]
-    y = c.every.motion[t + 1] if tangents == 2 else 0.0
-    return slip_direction(c.state, k, tangents, c.every.motion[t], y)
+    y = c.all_rows.motion[t + 1] if tangents == 2 else 0.0
+    return slip_direction(c.state, k, tangents, c.all_rows.motion[t], y)
 
 
 @native_inline
@@ -71,8 +71,8 @@ def _share_friction(c: Any, a: Any) -> None:
             t = c.table.tangent[k] + i
             a.x[held], c.l[held] = math.sqrt(max(bound, least)), float(t)
             for j in range(n):
-                a.f.A[held, j] = a.x[held] * c.every.A[t, j]
-                a.z[j] += c.forces[t] * c.every.A[t, j]
+                a.f.A[held, j] = a.x[held] * c.all_rows.A[t, j]
+                a.z[j] += c.forces[t] * c.all_rows.A[t, j]
             held += 1
     if held == 0 or least == 0.0:
         return
@@ -125,12 +125,12 @@ def _mark_contradictions(c: Any, a: Any) -> None:
     n, largest = c.udot.size, 0.0
     for k in range(a.f.A.shape[0]):
         row = c.active[k]
-        c.remainder[k] = a.free.remainder[row]
+        c.remainder[k] = a.unconstrained.remainder[row]
         size = abs(c.remainder[k])
         for j in range(n):
-            entry = c.every.A[row, j]
+            entry = c.all_rows.A[row, j]
             c.remainder[k] += entry * c.udot[j]
-            size += abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.free.M[j * (j + 1) // 2 + j]
+            size += abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.unconstrained.M[j * (j + 1) // 2 + j]
         largest = max(largest, size)
     for k in range(a.f.A.shape[0]):
         if abs(c.remainder[k]) > CONTRADICTED * largest + STILL:

@@ -111,9 +111,9 @@ def response_scratch_of(c: Any, work: Any) -> Any:
 
 
 @native_inline
-def response_of(stage: Any, work: Any) -> Any:
+def response_of(constants: Any, work: Any) -> Any:
     """The Quick of a call."""
-    c = contact_constants_of(stage)
+    c = contact_constants_of(constants)
     m, n, nq, b = c.head.rows, c.head.speeds, c.head.coordinates, c.block
     s = response_scratch_of(c, work)
     given = factor_terms_at(work, s.given, n, nq, b.entries, b.shared, b.room)
@@ -126,10 +126,10 @@ def response_of(stage: Any, work: Any) -> Any:
 
 
 @native_inline
-def call_block(k: Any, which: int, state: Any, rest: Any, out: Any, stage: Any, work: Any) -> None:
+def call_block(k: Any, which: int, state: Any, inputs: Any, out: Any, constants: Any, work: Any) -> None:
     """Call a program of the block."""
-    part = vector_at(stage, k.block.places[which], 0)
-    call_program(k.block.addresses[which], state, rest, part, out, vector_at(work, 0, 0))
+    part = vector_at(constants, k.block.places[which], 0)
+    call_program(k.block.addresses[which], state, inputs, part, out, vector_at(work, 0, 0))
 
 
 @native_inline
@@ -182,7 +182,9 @@ def slip_left(x: Any, y: Any, vx: Any, vy: Any) -> Any:
 
 
 @native_inline
-def accelerate_by_response(k: Any, counted: Any, state: Any, rest: Any, stage: Any, work: Any, forces: bool) -> int:
+def accelerate_by_response(
+    k: Any, counted: Any, state: Any, inputs: Any, constants: Any, work: Any, forces: bool
+) -> int:
     """udot and the forces of the rows in force into ``found``, those behind the speeds; how they were found.
 
     UNSOLVED where rows are nearly dependent or contradict each other. Where they repeat each other the forces are those
@@ -191,7 +193,7 @@ def accelerate_by_response(k: Any, counted: Any, state: Any, rest: Any, stage: A
     Args:
         k: a Quick.
         counted: what ``rows_in_force`` says.
-        state, rest, stage, work: of the call.
+        state, inputs, constants, work: of the call.
         forces: whether they are asked for.
     """
     m, slides, sticks, key = counted
@@ -199,25 +201,25 @@ def accelerate_by_response(k: Any, counted: Any, state: Any, rest: Any, stage: A
     few = which != NONE
     if not few and k.block.addresses[SUBSTITUTION] == 0:
         return UNSOLVED
-    call_block(k, FACTOR, state, vector_at(rest, 0, 0), k.given.whole, stage, work)
+    call_block(k, FACTOR, state, vector_at(inputs, 0, 0), k.given.whole, constants, work)
     if sticks:
-        _load_friction(k, state, stage, work)
-    load_records(k, state, stage, work)
+        _load_friction(k, state, constants, work)
+    load_records(k, state, constants, work)
     k.mode[0], found = 0, UNSOLVED
-    if few and _solve_few(k, m, which, capacity, forces or slides, state, stage, work):
+    if few and _solve_few(k, m, which, capacity, forces or slides, state, constants, work):
         found = DETERMINED
         k.mode[0] = 0 if slides or sticks else key
     elif k.block.addresses[SUBSTITUTION] != 0:
         found, _ = solve_islands(k, note_groups(k), forces or slides, LIMITS)
-        call_block(k, SUBSTITUTION, state, k.given.whole, k.found, stage, work)
+        call_block(k, SUBSTITUTION, state, k.given.whole, k.found, constants, work)
     return int(found)
 
 
 @native_inline
-def _solve_few(k: Any, m: int, which: int, capacity: int, unique: bool, state: Any, stage: Any, work: Any) -> bool:
+def _solve_few(k: Any, m: int, which: int, capacity: int, unique: bool, state: Any, constants: Any, work: Any) -> bool:
     """Accelerations and forces by a compiled solution; whether they are good."""
     clear_records(k, m, capacity)
-    call_block(k, which, state, k.given.whole, k.found, stage, work)
+    call_block(k, which, state, k.given.whole, k.found, constants, work)
     good = solution_terms_at(k.found, 0, capacity, k.n).good[0] == m and m < k.n
     return bool(good or _is_good(k, m, capacity, unique))
 
@@ -249,23 +251,23 @@ def solution_for(k: Any, m: int, slides: bool) -> Any:
 
 
 @native_inline
-def _load_friction(k: Any, state: Any, stage: Any, work: Any) -> None:
+def _load_friction(k: Any, state: Any, constants: Any, work: Any) -> None:
     """Friction that needs no normal force into z / D, before rows read it."""
     for c in range(k.block.constraints):
         if slips(k, c) and k.table.normal[c] == NONE:
             out = k.given.friction
-            _call_slide(k, c, state, out, stage, work)
+            _call_slide(k, c, state, out, constants, work)
             for i in range(k.n):
                 k.given.scaled[i] = out[i]
             _keep_slip(k, c, out, k.n)
 
 
 @native_inline
-def load_records(k: Any, state: Any, stage: Any, work: Any) -> None:
+def load_records(k: Any, state: Any, constants: Any, work: Any) -> None:
     """The records of the rows in force, one after the other."""
     place, given = 0, k.given.whole
     if k.block.permanent > 0:
-        call_block(k, ALWAYS, state, given, k.given.records, stage, work)
+        call_block(k, ALWAYS, state, given, k.given.records, constants, work)
         place += _length(k, k.block.permanent, k.block.columns)
     for c in range(k.block.constraints):
         status, tangents, width = k.state.status[c], k.table.tangents[c], k.table.width[c]
@@ -274,11 +276,11 @@ def load_records(k: Any, state: Any, stage: Any, work: Any) -> None:
         normals = 1 if k.table.normal[c] != NONE else 0
         if status != SLIDING or tangents == 0:
             out = vector_at(k.given.records, place, 0)
-            part = vector_at(stage, k.table.answer_place[c], 0)
+            part = vector_at(constants, k.table.answer_place[c], 0)
             call_program(k.table.answer[c], state, given, part, out, vector_at(work, 0, 0))
             place += _length(k, normals + tangents, width)
         elif normals == 1:
-            _call_slide(k, c, state, vector_at(k.given.records, place, 0), stage, work)
+            _call_slide(k, c, state, vector_at(k.given.records, place, 0), constants, work)
             place += _length(k, 1, width)
             _keep_slip(k, c, k.given.records, place)
 
@@ -319,9 +321,9 @@ def slips(k: Any, c: int) -> bool:
 
 
 @native_inline
-def _call_slide(k: Any, c: int, state: Any, out: Any, stage: Any, work: Any) -> None:
+def _call_slide(k: Any, c: int, state: Any, out: Any, constants: Any, work: Any) -> None:
     """Call the program of friction that slips, which reads the factor of M, the direction that there was, and begun."""
-    to, part = k.given.along, vector_at(stage, k.table.slide_place[c], 0)
+    to, part = k.given.along, vector_at(constants, k.table.slide_place[c], 0)
     to[0], to[1], to[2] = k.state.along[c, 0], k.state.along[c, 1], k.state.begun[c]
     call_program(k.table.slide[c], state, k.given.whole, part, out, vector_at(work, 0, 0))
 

@@ -3,8 +3,8 @@
 f = M udot + bias - B inputs, df at udot. ``out`` has outputs that are expressions, their derivatives row by row, then
 udot, and its derivatives in blocks of columns, laid out value by value: they stay where they are found.
 
-A program's ``stage`` starts with a header of integers: the places below; then lists: where the entries of df lie among
-the blocks of columns, and where those of the outputs among their rows. Behind them lie the stages of two programs:
+The constants of a program start with a header of integers: the places below; then lists: where the entries of df lie
+among the blocks of columns, and where those of the outputs among their rows. Behind them lie the stages of two programs:
 "forward", and the terms, which read [inputs, udot] and give the factor of M, df, the outputs, their derivatives, and
 udot again. A third program solves for a block of columns, laid out value by value, with the factor as its stage.
 
@@ -43,7 +43,7 @@ def lists_at(head: Any) -> Any:
 class Scratch(NamedTuple):
     """Scratch behind that of the programs called: [inputs, udot]; what the terms give; -df in blocks of columns."""
 
-    rest: int
+    inputs: int
     terms: int
     forces: int
     end: int
@@ -59,33 +59,33 @@ def scratch_at(head: Any) -> Any:
 
 
 @native_program
-def acceleration_derivatives(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
+def acceleration_derivatives(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Outputs, udot, and their derivatives."""
-    head = integers_at(stage, 0, HEADER)
+    head = integers_at(constants, 0, HEADER)
     scratch, n = scratch_at(head), head[SPEEDS]
-    more, given = vector_at(work, scratch.rest, head[INPUTS] + n), vector_at(rest, 0, head[INPUTS])
+    more, given = vector_at(work, scratch.inputs, head[INPUTS] + n), vector_at(inputs, 0, head[INPUTS])
     for i in range(head[INPUTS]):
         more[i] = given[i]
     udot, here, memory = more[head[INPUTS] :], vector_at(state, 0, 0), vector_at(work, 0, 0)
-    call_program(head[FORWARD], here, given, vector_at(stage, head[FORWARD_STAGE], 0), udot, memory)
+    call_program(head[FORWARD], here, given, vector_at(constants, head[FORWARD_STAGE], 0), udot, memory)
     terms = vector_at(work, scratch.terms, scratch.forces - scratch.terms)
-    call_program(head[TERMS], here, more, vector_at(stage, head[TERMS_STAGE], 0), terms, memory)
-    _solve(stage, head, terms, out, work)
+    call_program(head[TERMS], here, more, vector_at(constants, head[TERMS_STAGE], 0), terms, memory)
+    _solve(constants, head, terms, out, work)
 
 
 @native_program
-def solved_derivatives(state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """The same, ``rest`` being what the terms give, found before of many states side by side."""
-    head = integers_at(stage, 0, HEADER)
+def solved_derivatives(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """The same, ``inputs`` being what the terms give, found before of many states side by side."""
+    head = integers_at(constants, 0, HEADER)
     scratch = scratch_at(head)
-    _solve(stage, head, vector_at(rest, 0, scratch.forces - scratch.terms), out, work)
+    _solve(constants, head, vector_at(inputs, 0, scratch.forces - scratch.terms), out, work)
 
 
 @native_inline
-def _solve(stage: Any, head: Any, terms: Any, out: Any, work: Any) -> None:
+def _solve(constants: Any, head: Any, terms: Any, out: Any, work: Any) -> None:
     """``out``, by what the terms give."""
     at, scratch, n = lists_at(head), scratch_at(head), head[SPEEDS]
-    whole, memory = integers_at(stage, 0, at.end), vector_at(work, 0, 0)
+    whole, memory = integers_at(constants, 0, at.end), vector_at(work, 0, 0)
     forces, found = vector_at(work, scratch.forces, scratch.end - scratch.forces), terms[head[FACTOR] :]
     for e in range(forces.size):
         forces[e] = 0.0

@@ -42,7 +42,7 @@ class LanePrograms(NamedTuple):
 
 
 class LaneProjection(NamedTuple):
-    """What settles all lanes together, as ``kane.engine.project.speed_selections`` does one; of no modes where none of them does.
+    """Arrays that project all lanes together, as ``speed_selections`` projects one; without modes if none does.
 
     Attributes:
         steps, consequences: of Newton's method, and what follows from one.
@@ -85,7 +85,7 @@ class LaneChoices(NamedTuple):
         slopes_of: the right-hand sides.
         guards_of: guards, slopes, whether digits are lost, and forces; of no modes where the mode never ends.
         settling: what settles.
-        stage: the stages of all of them, value by value.
+        constants: the stages of all of them, value by value.
         scratch: what a program gives in all lanes.
         seen: what of these is read, in all lanes.
         looks: guards at each of LOOKS, (lanes, looks guards).
@@ -103,7 +103,7 @@ class LaneChoices(NamedTuple):
     slopes_of: LanePrograms
     guards_of: LanePrograms
     projection: LaneProjection
-    stage: Vector
+    constants: Vector
     scratch: Vector
     seen: Vector
     looks: Matrix
@@ -121,7 +121,7 @@ def lane_system(single: Any, block: Any, lane: int) -> Any:
         return system
     lanes, known = len(block.lanes), system.automaton
     for i in range(system.inputs.size):
-        system.inputs[i] = block.rest[i * lanes + lane]
+        system.inputs[i] = block.inputs[i * lanes + lane]
     projection = Projection(PROJECT, system.projection.out, own.kept[lane], own.notes[lane], own.least[lane])
     return StateEquation(
         own.modes[lane],
@@ -138,18 +138,18 @@ def lane_system(single: Any, block: Any, lane: int) -> Any:
 
 
 @native_inline
-def begin_constrained(system: Any, own: Any, lane: int, store: Any, stage: Any) -> None:
+def begin_constrained(system: Any, own: Any, lane: int, store: Any, constants: Any) -> None:
     """Put the start of a trajectory onto the constraints, by a choice of speeds of its own.
 
     Where constraints come and go it lies on the permanent ones, and which others are in force is yet to be found.
     """
     lanes, x = own.modes.shape[0], store.x
-    for i in range(stage.size):
-        system.stages[system.mode[ASIDE + 1] + i] = stage[i]
-    _lay_out(own.slopes_of, own.stage, lanes, lane, stage)
-    _lay_out(own.guards_of, own.stage, lanes, lane, stage)
-    _lay_out(own.projection.steps, own.stage, lanes, lane, stage)
-    _lay_out(own.projection.consequences, own.stage, lanes, lane, stage)
+    for i in range(constants.size):
+        system.stages[system.mode[ASIDE + 1] + i] = constants[i]
+    _lay_out(own.slopes_of, own.constants, lanes, lane, constants)
+    _lay_out(own.guards_of, own.constants, lanes, lane, constants)
+    _lay_out(own.projection.steps, own.constants, lanes, lane, constants)
+    _lay_out(own.projection.consequences, own.constants, lanes, lane, constants)
     own.least[lane, 0] = 1.0
     if has_guards(system):
         for i in range(own.notes.shape[1]):
@@ -174,11 +174,11 @@ def normalise_in_lanes(block: Any, state: Any, quaternions: Any) -> None:
 
 
 @native_inline
-def _lay_out(programs: Any, out: Any, lanes: int, lane: int, stage: Any) -> None:
+def _lay_out(programs: Any, out: Any, lanes: int, lane: int, constants: Any) -> None:
     """The stages of programs in lanes, from the stage of SETTLE."""
     for k in range(programs.addresses.size):
         for i in range(programs.places[2, k]):
-            out[programs.places[0, k] + i * lanes + lane] = stage[programs.places[1, k] + i]
+            out[programs.places[0, k] + i * lanes + lane] = constants[programs.places[1, k] + i]
 
 
 @native_inline
@@ -186,7 +186,7 @@ def slope_in_lanes(single: Any, block: Any, out: Any) -> None:
     """The slope at the state in all lanes."""
     own = single[4]
     if own.modes.shape[0] == 0:
-        call_program(block.address, block.state, block.rest, block.stage, out, block.work)
+        call_program(block.address, block.state, block.inputs, block.constants, out, block.work)
         return
     lanes = len(block.lanes)
     call_compiled(single, block, own.slopes_of, out)
@@ -207,8 +207,8 @@ def call_compiled(single: Any, block: Any, programs: Any, out: Any) -> None:
     for k in range(programs.addresses.size):
         if carrying(single, block, k) > 0:
             _give(single, block, k)
-            stage = own.stage[programs.places[0, k] :]
-            call_program(programs.addresses[k], block.state, block.rest, stage, own.scratch, block.work)
+            constants = own.constants[programs.places[0, k] :]
+            call_program(programs.addresses[k], block.state, block.inputs, constants, own.scratch, block.work)
             for lane in range(lanes):
                 if block.carries[lane] != IDLE and chosen_in(single, lane) == k:
                     for i in range(lane, out.size, lanes):
@@ -224,7 +224,7 @@ def _give(single: Any, block: Any, k: int) -> None:
         for lane in range(lanes):
             if block.carries[lane] != IDLE and chosen_in(single, lane) == k:
                 value = system.stages[own.modes[lane, PROJECT + 1] + own.read[k, j]]
-                block.rest[(system.inputs.size + j) * lanes + lane] = value
+                block.inputs[(system.inputs.size + j) * lanes + lane] = value
         j += 1
 
 

@@ -109,8 +109,8 @@ def _project_in_choice(single: Any, block: Any, k: int) -> None:
 @native_inline
 def _call(single: Any, block: Any, programs: Any, k: int, x: Any, out: Any) -> None:
     """Call a program of a choice at [t, q, u] in all lanes."""
-    stage = single[4].stage[programs.places[0, k] :]
-    call_program(programs.addresses[k], x, block.rest, stage, out, block.work)
+    constants = single[4].constants[programs.places[0, k] :]
+    call_program(programs.addresses[k], x, block.inputs, constants, out, block.work)
 
 
 @native_inline

@@ -139,9 +139,9 @@ def _begin(single: Any, course: Any, block: Any, trajectories: Any, lane: int, n
     """Put a trajectory into a lane, at its start."""
     lanes, store = len(block.lanes), single[3]
     inputs = trajectories.inputs[number if trajectories.inputs.shape[0] > 1 else 0]
-    stage = trajectories.stages[number if trajectories.stages.shape[0] > 1 else 0]
+    constants = trajectories.stages[number if trajectories.stages.shape[0] > 1 else 0]
     for i in range(inputs.size):
-        single[0].inputs[i] = block.rest[i * lanes + lane] = inputs[i]
+        single[0].inputs[i] = block.inputs[i * lanes + lane] = inputs[i]
     for i in range(store.x.size):
         store.x[i] = trajectories.starts[number, i]
     for i in range(block.counts.shape[1]):
@@ -150,12 +150,12 @@ def _begin(single: Any, course: Any, block: Any, trajectories: Any, lane: int, n
         block.clock[lane, i] = 0.0
     block.clock[lane, TIME] = store.clock[TIME] = course.start
     system = lane_system(single, block, lane)
-    for i in range(stage.size):
-        system.stages[system.mode[RHS + 1] + i] = stage[i]
+    for i in range(constants.size):
+        system.stages[system.mode[RHS + 1] + i] = constants[i]
         if block.each != 0:
-            block.stage[i * lanes + lane] = stage[i]
+            block.constants[i * lanes + lane] = constants[i]
     if single[4].modes.shape[0] > 0:
-        begin_constrained(system, single[4], lane, store, stage)
+        begin_constrained(system, single[4], lane, store, constants)
     for i in range(store.x.size):
         block.x[i * lanes + lane] = store.x[i]
     block.carries[lane] = number

@@ -33,8 +33,8 @@ def take_samples(tables: Any, system: Any, t: float, x: Any) -> None:
         state[1 + i] = x[i]
     while k < sampling.times.size and sampling.times[k] <= late:
         law = sampling.law[k]
-        stage = sampling.stages[sampling.stage[law] : sampling.stage[law + 1]]
-        call_program(sampling.address[law], state, system.inputs, stage, out, sampling.work)
+        constants = sampling.constants[sampling.first_constant[law] : sampling.first_constant[law + 1]]
+        call_program(sampling.address[law], state, system.inputs, constants, out, sampling.work)
         for j in range(sampling.table[law], sampling.table[law + 1]):
             place = held.first[j] + sampling.place[k]
             held.values[place] = out[j - sampling.table[law]]

@@ -83,7 +83,7 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
     n, m = len(e.u), len(axes)
     arrays = Rigid(
         program=function.address,
-        stage=function.stage(parameters).copy(),
+        constants=function.stage(parameters).copy(),
         out=np.zeros(len(outputs)),
         work=np.zeros(function.n_work),
         axes=np.array(axes, dtype=np.int64),
@@ -96,7 +96,7 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
         counts=np.zeros(1, dtype=np.int64),
         inputs=len(inputs) - len(coupled.inputs),
     )
-    found = function(np.concatenate([[0.0], x]), inputs, arrays.stage)
+    found = function(np.concatenate([[0.0], x]), inputs, arrays.constants)
     C, M = found[n : n + n * n].reshape(n, n), np.zeros((n, n))
     M[np.tril_indices(n)] = found[n * n + 2 * n : n * n + 2 * n + n * (n + 1) // 2]
     M += np.tril(M, -1).T

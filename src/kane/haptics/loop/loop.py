@@ -277,7 +277,7 @@ def new_circuit(
     energy, sets = coupled.energy, problem.parameters
     grip = at.Grip(
         programs=np.array([coupled.handle.address, energy.address], dtype=np.int64),
-        stage=coupled.handle.stage(sets).copy(),
+        constants=coupled.handle.stage(sets).copy(),
         stage_of_energy=energy.stage(sets).copy(),
         work=np.zeros(max(coupled.handle.n_work, energy.n_work)),
         out=np.zeros(len(coupled.where)),
