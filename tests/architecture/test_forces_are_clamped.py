@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "kane"
-FILES = sorted([*(SOURCE / "haptics").rglob("*.py"), *(SOURCE / "native" / "haptics").rglob("*.py")])
+FILES = sorted([*(SOURCE / "haptics").rglob("*.py"), *(SOURCE / "engine" / "realtime").rglob("*.py")])
 FILES += sorted((SOURCE / "viewer").rglob("*.py"))
 
 
@@ -38,13 +38,13 @@ def calls(name):
     return lambda node: isinstance(node, ast.Call) and text(node.func) == name
 
 
-NATIVE = [path for path in FILES if "native" in path.parts]
+NATIVE = [path for path in FILES if SOURCE / "engine" in path.parents]
 
 
 def test_one_function_calls_the_program_write_and_two_call_that_one():
     writes = lambda node: isinstance(node, ast.Call) and "port.programs[1]" in text(node)  # noqa: E731
-    assert functions_with(writes, NATIVE) == {"machine.py:write_alone"}
-    assert functions_with(calls("write_alone"), NATIVE) == {"tick.py:_write", "watch.py:watch_ticks"}
+    assert functions_with(writes, NATIVE) == {"machine_calls.py:write_alone"}
+    assert functions_with(calls("write_alone"), NATIVE) == {"tick.py:_write", "watchdog.py:watch_ticks"}
 
 
 def test_what_is_written_is_zero_or_what_the_clamp_has_left():
@@ -69,7 +69,7 @@ def test_in_python_nobody_takes_the_program_write_but_the_loop_and_what_ends_a_f
         "push": set(),
     }
     names = lambda node: isinstance(node, ast.Attribute) and node.attr == word and "file" not in text(node)  # noqa: E731
-    found = functions_with(names, [path for path in FILES if "native" not in path.parts])
+    found = functions_with(names, [path for path in FILES if SOURCE / "engine" not in path.parents])
     assert found == known[word]
 
 

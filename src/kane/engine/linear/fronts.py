@@ -46,7 +46,7 @@ class Fronts(NamedTuple):
     own: Any
     rows: Any
     pivots: Any
-    unconstrained: Any
+    free: Any
     first_column: Any
     first_row: Any
     next_column: Any
@@ -69,7 +69,7 @@ def fronts_at(A: Any, plan: Any, work: Any, start: int, number: int) -> Any:
         s.own,
         s.rows,
         s.pivots,
-        s.unconstrained,
+        s.free,
         s.first_column,
         s.first_row,
         s.next_column,
@@ -203,7 +203,7 @@ def _pass_on(t: Any, A: Any, f: int, zero: float) -> None:
         else:
             t.lists[base + k], t.lists[base + free] = t.lists[base + free], column
             free += 1
-    t.unconstrained[f] = free - done
+    t.free[f] = free - done
     for i in range(done, t.rows[f]):
         row, largest = t.lists[base + n + i], 0.0
         for k in range(free, t.columns[f]):
@@ -270,7 +270,7 @@ def reduce_fronts(t: Any, A: Any, M: Any, h: Any, e: Any, whole: Any) -> bool:
     positive = True
     for f in range(t.number):
         base = f * (n + m)
-        done, free, columns = t.pivots[f], t.unconstrained[f], t.columns[f]
+        done, free, columns = t.pivots[f], t.free[f], t.columns[f]
         _reduce_front(t, A, M, h, e, f)
         for k in range(done, done + free):
             i = t.lists[base + k]
@@ -333,7 +333,7 @@ def accelerations(t: Any, A: Any, M: Any, h: Any, e: Any, udot: Any) -> None:
     m, n = A.shape
     for f in range(t.number - 1, -1, -1):
         base = f * (n + m)
-        done, free, columns = t.pivots[f], t.unconstrained[f], t.columns[f]
+        done, free, columns = t.pivots[f], t.free[f], t.columns[f]
         for k in range(done + free - 1, done - 1, -1):
             i = t.lists[base + k]
             total = h[i]

@@ -137,7 +137,7 @@ class StateEquation(NamedTuple):
         headers: the same memory as 64-bit integers.
         work: scratch of the program that needs most.
         quaternions: where in q each unit quaternion starts.
-        settling: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
+        projection: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
         aside: the same for states looked at within a step, with a choice of its own, so that looking changes nothing.
         automaton: the modes.
     """

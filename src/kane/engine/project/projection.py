@@ -45,7 +45,7 @@ class Correction(NamedTuple):
     Attributes:
         gram, y, diagonal, residual, s, q, slope: see ConstraintScratch.
         rows: the row of A of each residual.
-        counted: of every row of A whether it is in force; empty where all are.
+        row_mask: of every row of A whether it is in force; empty where all are.
         held: where rows are counted, what each residual is held at; NaN where it is not.
     """
 

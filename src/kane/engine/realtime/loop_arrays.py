@@ -109,7 +109,7 @@ class Grip(NamedTuple):
     Attributes:
         programs: addresses with state [t, q, u] and rest = inputs: of the handle in the ground, see MATRIX, and of
             kinetic and potential energy.
-        stage, stage_of_energy: of the programs.
+        constants, stage_of_energy: of the programs.
         work: scratch of the programs.
         out: of the first; ``energy`` of the other.
         turn: the orientation in ``out`` as a unit quaternion.

@@ -48,7 +48,7 @@ class Rigid(NamedTuple):
     Attributes:
         program: the address of the program with state [t, q, u] and rest = inputs, and out = [p (m), g (n - m), C by
             rows, r, M by its lower triangle, h, dq/dt].
-        stage, out, work: of the program.
+        constants, out, work: of the program.
         axes: along which axes the handle is held, (m,) of 0, 1, 2.
         follower: y (3), y' (3), y'' (3), x (3).
         follow: W [1/s].

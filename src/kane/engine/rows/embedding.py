@@ -46,10 +46,10 @@ class Arrays(NamedTuple):
     Attributes:
         head, lists: ConstraintHeader and ConstraintLists.
         state: [t, q, u].
-        every: ConstraintRows of all rows.
+        all_rows: ConstraintRows of all rows.
         rows: ConstraintRows of the active rows; ``every`` itself if all are active.
         active: numbers of the active rows; empty if ``rows`` is ``every``.
-        free: UnconstrainedTerms.
+        unconstrained: UnconstrainedTerms.
         f: FactorScratch of A.
         x, M, W, reduced, e, z, udot: see ConstraintScratch; x has as many numbers as A has rows.
     """

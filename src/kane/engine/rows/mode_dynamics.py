@@ -45,8 +45,8 @@ class Contacts(NamedTuple):
 
     Attributes:
         block, table, state, held: see ContactConstants.
-        every, gaps: ConstraintRows of all rows, and GapTerms.
-        active, counted, forces, F, Y, K, N, l, h, remainder, udot, E, B, H, path, response: see ContactScratch. The
+        all_rows, gaps: ConstraintRows of all rows, and GapTerms.
+        active, row_mask, forces, F, Y, K, N, l, h, remainder, udot, E, B, H, path, response: see ContactScratch. The
             response is 1.0 where all rows are independent, see ``find_responses``.
     """
 

@@ -53,7 +53,7 @@ class LaneProjection(NamedTuple):
         chosen: of each lane, whether the choice that settles just now is in force.
         going: of each lane, whether its state has yet to come closer.
         lost: of each lane, whether it came no closer.
-        settled: of each lane, whether that served.
+        projected: of each lane, whether that served.
     """
 
     steps: LanePrograms
@@ -84,7 +84,7 @@ class LaneChoices(NamedTuple):
             all of it; (modes, as many as any reads).
         slopes_of: the right-hand sides.
         guards_of: guards, slopes, whether digits are lost, and forces; of no modes where the mode never ends.
-        settling: what settles.
+        projection: what settles.
         constants: the stages of all of them, value by value.
         scratch: what a program gives in all lanes.
         seen: what of these is read, in all lanes.

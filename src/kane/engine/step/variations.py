@@ -24,7 +24,7 @@ class StepSlopes(NamedTuple):
         coefficients: of the method, (stages, stages); its row ``last`` is the result.
         last: see above.
         by_x, by_p: of slopes by the state, and by what is varied directly, (steps * stages, nx, .).
-        settled_x, settled_p: of ends of steps by the same, (steps, nx, .); nothing where none are settled.
+        projected_x, projected_p: of ends of steps by the same, (steps, nx, .); nothing where none are settled.
     """
 
     h: Vector
