@@ -110,7 +110,9 @@ def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_
 ):
     monkeypatch.setattr(code, "own_target", lambda: None)
     assert works()
-    told = "kane: compiling native code, batches.each_state, of which the installation has none for this processor\n"
+    told = (
+        "kane: compiling native code, step.batches.each_state, of which the installation has none for this processor\n"
+    )
     assert capsys.readouterr().err == told
     assert works()
     assert capsys.readouterr().err == ""
@@ -120,7 +122,7 @@ def test_bitcode_that_llvm_cannot_read_is_a_named_error(installation, monkeypatc
     monkeypatch.setattr(code, "own_target", lambda: None)
     keep(installation, EACH, PORTABLE, b"of another time")
     with pytest.raises(
-        CompileError, match=r"(?s)cannot read the native code of batches\.each_state .* upgrade llvmlite"
+        CompileError, match=r"(?s)cannot read the native code of step\.batches\.each_state .* upgrade llvmlite"
     ):
         works()
 
@@ -152,8 +154,8 @@ def test_code_older_than_its_source_is_compiled_anew_where_numba_is_and_kept_in_
     monkeypatch.setenv("KANE_CACHE", "off")
     assert works()
     told = capsys.readouterr().err
-    assert "kane: compiling native code for batches, once per installation" in told
-    assert re.search(r"kane: compiled native code for batches in \d+ s\n", told)
+    assert "kane: compiling native code for step.batches, once per installation" in told
+    assert re.search(r"kane: compiled native code for step.batches in \d+ s\n", told)
     monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert works()
     assert capsys.readouterr().err == ""
@@ -270,9 +272,10 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
         return found
 
     known = digest()
-    parts = ("explicit", "step", "state", "events", "arrays", "call", "kinds", "compile/entries", "compile/objects")
+    own = [f"step/{name}" for name in ("explicit", "step_ends", "state_equation", "event_location")]
+    parts = [*own, "memory/loop_arguments", "call", "kinds", "compile/entries", "compile/objects"]
     assert all(after(part) != known for part in parts)
-    assert all(after(part) == known for part in ("code", "lanes", "embedding"))
+    assert all(after(part) == known for part in ("code", "step/lanes", "rows/embedding"))
     assert digest() == known
     sources_digest.cache_clear()
 
@@ -284,7 +287,7 @@ def test_loops_in_lanes_are_compiled_for_every_width_that_machines_have():
     from kane.codegen.jit.compiler import lane_width
 
     titles = {title for title in entries() if title.startswith("step.lanes.march_lanes")}
-    assert titles == {f"lanes.march_lanes-{n}" for n in (1, 4, 8)}
+    assert titles == {f"step.lanes.march_lanes-{n}" for n in (1, 4, 8)}
     assert lane_width() in arrays.LANE_WIDTHS
 
 
@@ -295,7 +298,7 @@ def test_code_for_one_processor_alone_has_the_lanes_that_it_runs_and_no_others(t
     if target is None:
         pytest.skip("a processor that no code is made for ahead")
     titles = {title for title in missing(tmp_path, [target]) if title.startswith("step.lanes.march_lanes")}
-    assert titles == {f"lanes.march_lanes-{n}" for n in {1, lane_width()}}
+    assert titles == {f"step.lanes.march_lanes-{n}" for n in {1, lane_width()}}
     assert missing(tmp_path, [target, PORTABLE]).keys() == entries().keys()
 
 
