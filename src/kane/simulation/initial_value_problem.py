@@ -17,21 +17,8 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.engine.memory.constraint_codes import KEPT
-from kane.engine.memory.loop_arguments import (
-    ASIDE,
-    CHANGE,
-    EVENTS,
-    GUARDS,
-    LOOKS,
-    PROJECT,
-    RHS,
-    Automaton,
-    Course,
-    Indices,
-    StateEquation,
-    Vector,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import LOOKS, Automaton, Course, Indices, StateEquation, Vector, Watch
+from kane.engine.memory.run_codes import ASIDE, CHANGE, EVENTS, GUARDS, PROJECT, RHS
 from kane.errors import SimulationError
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements

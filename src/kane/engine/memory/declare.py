@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 # Kinds of arrays: doubles, 64-bit integers, and single integers that do not change during a call.
 DOUBLES, INTEGERS, CONSTANT = "doubles", "integers", "constant"
-
+# Shape of the last array of a region that extends to the end of the memory, for memory that is an array.
+REST = "rest"
 
 # Meaning of the names of sizes.
 SIZES = {
@@ -26,7 +27,10 @@ SIZES = {
     "most": "rows of the largest compiled solution",
     "columns": "columns in the record of a row",
     "inputs": "inputs of the model",
-    "digits": "numbers that describe lost digits",
+    "nx": "coordinates and speeds",
+    "guards": "guards of a mode",
+    "least": "numbers of ``Projection.least``",
+    REST: "doubles up to the end of the memory",
 }
 
 
@@ -37,7 +41,7 @@ class MemoryArray:
     Attributes:
         name: the field of the view.
         kind: DOUBLES, INTEGERS or CONSTANT.
-        shape: products of named sizes, such as ("m", "n + 1"); () for a CONSTANT.
+        shape: products of named sizes, such as ("m", "n + 1"); () for a CONSTANT, (REST,) for the rest of the memory.
         unit: SI unit; "-" for numbers without a unit.
         writer: the module or program that writes the array.
         meaning: one line.
@@ -52,8 +56,8 @@ class MemoryArray:
 
     @property
     def length(self) -> str:
-        """Number of doubles, as an expression of the sizes."""
-        return " * ".join(bracketed(size) for size in self.shape) or "1"
+        """Number of doubles, as an expression of the sizes; 0 for a REST."""
+        return "0" if REST in self.shape else " * ".join(bracketed(size) for size in self.shape) or "1"
 
 
 @dataclass(frozen=True)

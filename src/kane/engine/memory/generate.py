@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from kane.engine.memory import constants, outputs, scratch
-from kane.engine.memory.declare import CONSTANT, DOUBLES, SIZES, MemoryArray, MemoryRegion, Room
+from kane.engine.memory import constants, outputs, run_regions, scratch
+from kane.engine.memory.declare import CONSTANT, DOUBLES, REST, SIZES, MemoryArray, MemoryRegion, Room
 
 VIEWS = Path(__file__).with_name("views.py")
 PAGE = Path(__file__).parents[4] / "docs/memory.md"
@@ -38,7 +38,7 @@ def all_regions() -> list[MemoryRegion]:
     """The declared regions, outputs first."""
     found = {
         id(x): x
-        for module in (outputs, constants, scratch)
+        for module in (outputs, constants, scratch, run_regions)
         for x in vars(module).values()
         if isinstance(x, MemoryRegion)
     }
@@ -83,6 +83,8 @@ def _region_lines(region: MemoryRegion) -> Iterator[str]:
     place, values = "start", []
     for k, field in enumerate(region.fields):
         values.append(_value(field, place))
+        if field.length == "0":
+            continue
         yield f"    p{k + 1} = {place} + {field.length}"
         place = f"p{k + 1}"
     if region.whole:
@@ -91,7 +93,9 @@ def _region_lines(region: MemoryRegion) -> Iterator[str]:
     given = ", ".join(f"{size}: Any" for size in region.sizes)
     yield from ("", "", "@native_inline", f"def {region.function}_size({given}) -> int:")
     yield f'    """Return the number of doubles of {region.name}."""'
-    yield from _filled("    return (", " + ".join(field.length for field in region.fields).split(" "), ")")
+    yield from _filled(
+        "    return (", " + ".join(field.length for field in region.fields if field.length != "0").split(" "), ")"
+    )
 
 
 def _filled(begin: str, words: list[str], end: str) -> Iterator[str]:
@@ -127,7 +131,8 @@ def _value(field: object, place: str) -> str:
     if len(field.shape) == 2:
         return f"matrix_at(memory, {place}, {', '.join(field.shape)})"
     name = "vector_at" if field.kind == DOUBLES else "integers_at"
-    return f"{name}(memory, {place}, {field.shape[0]})"
+    length = f"memory.shape[-1] - {place}" if field.shape == (REST,) else field.shape[0]
+    return f"{name}(memory, {place}, {length})"
 
 
 def main() -> None:

@@ -18,27 +18,6 @@ IndexRows = Annotated[NDArray[np.int64], 2]
 # How many lanes loops in lanes are compiled for: as many doubles as the registers of a processor hold.
 LANE_WIDTHS = (1, 4, 8)
 
-# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
-# was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
-# Behind them, where there are guards, PASSED ends of steps in the order of time: the time of each, then the guards.
-# Last come directions of slip at the start of the step, see ``slip_directions``.
-TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
-CLOCK = 5
-PASSED = 3
-# Places in ``Store.counts``. After REJECTED ones come states of a run: whether it has STARTED and ENDED, whether the
-# first slope is KNOWN, how often the step was cut (CUTS), how many cut steps in a row have MISSED the guard at which
-# they were to end, and whether x lies WITHIN a step of the grid; then how many changes of modes there are in the store,
-# and the key of the mode that is WANTED where the table has none.
-DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN, CUTS, MISSED, WITHIN, CHANGED, WANTED = range(14)
-COUNTS = 14
-# Places in a mode: its key, then the programs in force. Of each there is the address, zero where there is no such
-# program, and behind it where in ``StateEquation.stages`` its stage starts. ASIDE is SETTLE with a stage of its own, as
-# long, which lies behind that of SETTLE.
-KEY, RHS, PROJECT, ASIDE, EVENTS, GUARDS, CHANGE = 0, 1, 3, 5, 7, 9, 11
-MODE = 13
-# CHANGE has out = [q, u, key of the next mode, notes], with a negative number in place of the key where it finds none.
-# A row of ``Store.changes`` is the time, the counts ROWS and FOUND, both keys, the states before and after, the notes.
-CHANGE_TIME, CHANGE_ROWS, CHANGE_FOUND, KEY_BEFORE, KEY_AFTER, STATE_BEFORE = range(6)
 # So many changes at one state at most, before it is said that they do not end.
 AT_ONCE = 100
 
@@ -50,21 +29,6 @@ LOOKS: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
 # Which of them the first probe is, which the end, which are no probes.
 FIRST_PROBE, AT_END, BETWEEN = 2, 6, (0, 1, 5)
 
-
-# Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
-# correction, the conditioning of the independent speeds, and how often these were chosen anew.
-CONFIGURATION, MOTION, CONDITIONING, SWITCHES = range(4)
-
-
-# How a chunk of steps ended, as native loops say it by a number; STALLED is what only watchers of progress see, WAITING
-# a trajectory that has not ended yet. Of modes: the table has no row for the WANTED key; CHANGE finds no next
-# mode; a guard is no number; changes at one state do not end.
-GOING, NOT_FINITE, STUCK, STALLED, UNKNOWN_MODE, REFUSED, NO_GUARD, ENDLESS = range(8)
-WAITING, FINISHED = -1, GOING
-
-# Places in a queue of trajectories, and what a lane carries that is free.
-NEXT, END, MORE = range(3)
-IDLE = -1
 
 NO_NOTES: Vector = np.zeros(0)
 

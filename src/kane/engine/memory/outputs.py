@@ -50,19 +50,17 @@ EMBEDDING_TERMS = MemoryRegion(
         real("R", ("n", "n"), "-", "embedding, front_embedding", "zero in the columns of dependent speeds"),
     ),
 )
-PROJECTED_STATE = MemoryRegion(
-    "ProjectedState",
-    'Outputs of the program "project".',
-    ("n", "nq"),
+PROJECTION_RESIDUALS = MemoryRegion(
+    "ProjectionResiduals",
+    "Diagnostics of a projection, behind the projected state.",
+    (),
     (
-        real("q", ("nq",), "m or rad", "projection, contact_projection", "coordinates on the constraints"),
-        real("u", ("n",), "m/s or rad/s", "projection, contact_projection", "speeds on the constraints"),
         real(
             "configuration",
             ("1",),
             "m or rad",
             "projection, contact_projection",
-            "largest configuration residual before",
+            "largest residual of the coordinates before",
         ),
         real(
             "motion",
@@ -78,6 +76,16 @@ PROJECTED_STATE = MemoryRegion(
             "projection, contact_projection",
             "conditioning of the selection, or of the rows",
         ),
+    ),
+)
+PROJECTED_STATE = MemoryRegion(
+    "ProjectedState",
+    'Outputs of the program "project".',
+    ("n", "nq"),
+    (
+        real("q", ("nq",), "m or rad", "projection, contact_projection", "coordinates on the constraints"),
+        real("u", ("n",), "m/s or rad/s", "projection, contact_projection", "speeds on the constraints"),
+        *PROJECTION_RESIDUALS.fields,
     ),
     whole=True,
 )

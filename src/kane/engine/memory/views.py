@@ -99,6 +99,30 @@ def embedding_terms_size(n: Any) -> int:
     return (1 + n + n + n + n * n)
 
 
+class ProjectionResiduals(NamedTuple):
+    """Diagnostics of a projection, behind the projected state."""
+
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    end: int
+
+
+@native_inline
+def projection_residuals_at(memory: Any, start: Any) -> ProjectionResiduals:
+    """Return the ProjectionResiduals that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    return ProjectionResiduals(vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), p3)
+
+
+@native_inline
+def projection_residuals_size() -> int:
+    """Return the number of doubles of ProjectionResiduals."""
+    return (1 + 1 + 1)
+
+
 class ProjectedState(NamedTuple):
     """Outputs of the program "project"."""
 
@@ -1405,3 +1429,241 @@ def mode_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, i
 def mode_scratch_size(m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> int:
     """Return the number of doubles of ModeScratch."""
     return ((inputs + 3 * nc) + mode_guards_size(m, n, nq, nc) + (1 + nq + n) + nq)
+
+
+class RunClock(NamedTuple):
+    """Time and step lengths of a run."""
+
+    time: Vector
+    next_step: Vector
+    last_error: Vector
+    uncut_step: Vector
+    cut_step: Vector
+    history: Vector
+    end: int
+
+
+@native_inline
+def run_clock_at(memory: Any, start: Any) -> RunClock:
+    """Return the RunClock that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    return RunClock(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, memory.shape[-1] - p5), p5,
+    )
+
+
+@native_inline
+def run_clock_size() -> int:
+    """Return the number of doubles of RunClock."""
+    return (1 + 1 + 1 + 1 + 1)
+
+
+class GuardHistory(NamedTuple):
+    """Guards at the ends of the last steps, in the order of time."""
+
+    ends: Matrix
+    end: int
+
+
+@native_inline
+def guard_history_at(memory: Any, start: Any, guards: Any) -> GuardHistory:
+    """Return the GuardHistory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 3 * (1 + guards)
+    return GuardHistory(matrix_at(memory, start, 3, 1 + guards), p1)
+
+
+@native_inline
+def guard_history_size(guards: Any) -> int:
+    """Return the number of doubles of GuardHistory."""
+    return (3 * (1 + guards))
+
+
+class SlipMemory(NamedTuple):
+    """State of friction at the start of a step, which a step that is cut restores."""
+
+    along: Matrix
+    least: Vector
+    end: int
+
+
+@native_inline
+def slip_memory_at(memory: Any, start: Any, nc: Any, least: Any) -> SlipMemory:
+    """Return the SlipMemory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + nc * 2
+    p2 = p1 + least
+    return SlipMemory(matrix_at(memory, start, nc, 2), vector_at(memory, p1, least), p2)
+
+
+@native_inline
+def slip_memory_size(nc: Any, least: Any) -> int:
+    """Return the number of doubles of SlipMemory."""
+    return (nc * 2 + least)
+
+
+class RunCounts(NamedTuple):
+    """Counters and states of a run."""
+
+    steps: Indices
+    rows: Indices
+    events: Indices
+    stop: Indices
+    evaluations: Indices
+    rejected: Indices
+    started: Indices
+    ended: Indices
+    slope_known: Indices
+    cuts: Indices
+    missed: Indices
+    off_grid: Indices
+    changes: Indices
+    wanted_key: Indices
+    end: int
+
+
+@native_inline
+def run_counts_at(memory: Any, start: Any) -> RunCounts:
+    """Return the RunCounts that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + 1
+    p11 = p10 + 1
+    p12 = p11 + 1
+    p13 = p12 + 1
+    p14 = p13 + 1
+    return RunCounts(
+        integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1),
+        integers_at(memory, p3, 1), integers_at(memory, p4, 1), integers_at(memory, p5, 1), integers_at(memory, p6, 1),
+        integers_at(memory, p7, 1), integers_at(memory, p8, 1), integers_at(memory, p9, 1), integers_at(memory, p10, 1),
+        integers_at(memory, p11, 1), integers_at(memory, p12, 1), integers_at(memory, p13, 1), p14,
+    )
+
+
+@native_inline
+def run_counts_size() -> int:
+    """Return the number of doubles of RunCounts."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
+
+
+class ModePrograms(NamedTuple):
+    """Compiled programs of a mode, a row in the table of modes."""
+
+    key: Indices
+    addresses: Indices
+    places: Indices
+    end: int
+
+
+@native_inline
+def mode_programs_at(memory: Any, start: Any) -> ModePrograms:
+    """Return the ModePrograms that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 6
+    p3 = p2 + 6
+    return ModePrograms(integers_at(memory, start, 1), integers_at(memory, p1, 6), integers_at(memory, p2, 6), p3)
+
+
+@native_inline
+def mode_programs_size() -> int:
+    """Return the number of doubles of ModePrograms."""
+    return (1 + 6 + 6)
+
+
+class ModeChange(NamedTuple):
+    """A transition: one row of Store.changes."""
+
+    time: Vector
+    rows: Vector
+    events: Vector
+    key_before: Vector
+    key_after: Vector
+    before: Vector
+    after: Vector
+    notes: Vector
+    end: int
+
+
+@native_inline
+def mode_change_at(memory: Any, start: Any, nx: Any) -> ModeChange:
+    """Return the ModeChange that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + nx
+    p7 = p6 + nx
+    return ModeChange(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, nx), vector_at(memory, p6, nx),
+        vector_at(memory, p7, memory.shape[-1] - p7), p7,
+    )
+
+
+@native_inline
+def mode_change_size(nx: Any) -> int:
+    """Return the number of doubles of ModeChange."""
+    return (1 + 1 + 1 + 1 + 1 + nx + nx)
+
+
+class ProjectionNotes(NamedTuple):
+    """Diagnostics of the projection, recorded with each state; empty for unconstrained models."""
+
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    switches: Vector
+    end: int
+
+
+@native_inline
+def projection_notes_at(memory: Any, start: Any) -> ProjectionNotes:
+    """Return the ProjectionNotes that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    return ProjectionNotes(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1), p4,
+    )
+
+
+@native_inline
+def projection_notes_size() -> int:
+    """Return the number of doubles of ProjectionNotes."""
+    return (1 + 1 + 1 + 1)
+
+
+class TrajectoryQueue(NamedTuple):
+    """Part of ``Trajectories.order`` that a thread computes."""
+
+    next: Indices
+    stop: Indices
+    more: Indices
+    end: int
+
+
+@native_inline
+def trajectory_queue_at(memory: Any, start: Any) -> TrajectoryQueue:
+    """Return the TrajectoryQueue that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    return TrajectoryQueue(integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1), p3)
+
+
+@native_inline
+def trajectory_queue_size() -> int:
+    """Return the number of doubles of TrajectoryQueue."""
+    return (1 + 1 + 1)

@@ -8,7 +8,10 @@ from kane.engine.call import native_inline
 from kane.engine.hybrid.compiled_mode_programs import goes_on, keeps_digits
 from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.loop_arguments import AT_END, IDLE, LOOKS, PROJECT
+from kane.engine.memory.loop_arguments import AT_END, LOOKS
+from kane.engine.memory.run_codes import NO_TRAJECTORY, PROJECT
+from kane.engine.memory.run_memory import lane_clock
+from kane.engine.memory.views import mode_programs_at
 from kane.engine.step.constrained_lanes import (
     NONE,
     call_compiled,
@@ -32,7 +35,7 @@ def land_in_lanes(single: Any, block: Any, out: Any) -> None:
     call_compiled(single, block, own.guards_of, own.seen)
     for lane in range(lanes):
         own.quiet[lane] = 0
-        if block.carries[lane] == IDLE:
+        if block.carries[lane] == NO_TRAJECTORY:
             continue
         if chosen_in(single, lane) != NONE and _sees_nothing(single, block, lane, AT_END):
             own.quiet[lane] = 1
@@ -61,7 +64,7 @@ def look_in_lanes(single: Any, block: Any, dense: Any) -> None:
         own.quiet[lane] *= block.accepted[lane]
         if own.quiet[lane] == 1:
             span = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
-            own.steady[lane] = 1 if is_steady(block.clock[lane], own.looks[lane, AT_END * n :], span) else 0
+            own.steady[lane] = 1 if is_steady(lane_clock(block, lane), own.looks[lane, AT_END * n :], span) else 0
             wanted += 1 - own.steady[lane]
     if wanted == 0:
         return
@@ -106,7 +109,7 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
     seen = own.looks[lane, look * n : (look + 1) * n]
     for i in range(n):
         seen[i] = own.seen[i * lanes + lane]
-    of = contact_constants_of(system.headers[own.modes[lane, PROJECT + 1] :])
+    of = contact_constants_of(system.headers[mode_programs_at(own.modes[lane], 0).places[PROJECT] :])
     goes = goes_on(of.table, of.state, seen)
     return bool(is_finite(seen) and goes and keeps_digits(own.seen, (n + own.f.size) * lanes + lane, lanes))
 
