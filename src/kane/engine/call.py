@@ -15,10 +15,13 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, NoReturn, get_type_hints
 
+import numpy as np
+
 from kane.engine.kinds import Group, Kind, kinds_of, packed, place_of_lanes
 
 # The words of tuples that moved last time are taken again by the next call; of larger ones not, which that keeps alive.
 _KEPT = 2**18
+_INTEGERS = np.dtype(np.int64)
 _RESULTS: dict[type, Any] = {int: ctypes.c_int64, float: ctypes.c_double, type(None): None}
 
 
@@ -175,11 +178,12 @@ def matrix_at(memory: Any, offset: Any, rows: Any, columns: Any) -> Any:
 @native_instruction
 def integers_at(memory: Any, offset: Any, n: Any) -> Any:
     """n 64-bit integers as an array, placed as by ``vector_at``."""
-    return memory[..., offset : offset + n].view("int64")
+    found = memory[..., offset : offset + n]
+    return found if found.dtype is _INTEGERS else found.view(_INTEGERS)
 
 
 @native_instruction
 def integer_at(memory: Any, offset: Any) -> Any:
     """A 64-bit integer, placed as by ``vector_at``; of an array with further axes the first one, and zero of none."""
-    found = memory[..., offset : offset + 1].view("int64")
+    found = memory[..., offset : offset + 1].view(_INTEGERS)
     return int(found.flat[0]) if found.size else 0

@@ -19,6 +19,7 @@ from kane.dynamics.inertia_left import require_inertia
 from kane.engine.memory.constraint_codes import KEPT
 from kane.engine.memory.loop_arguments import LOOKS, Automaton, Course, Indices, StateEquation, Vector, Watch
 from kane.engine.memory.run_codes import ASIDE, CHANGE, EVENTS, GUARDS, PROJECT, RHS
+from kane.engine.memory.views import slip_memory_size
 from kane.errors import SimulationError
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
@@ -162,6 +163,7 @@ class InitialValueProblem:
         integration = IntegratorState(
             system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler
         )
+        integration.clock.time[0], integration.counts.rows[0] = course.start, 1
         integration.go(course)
         return integration
 
@@ -169,7 +171,7 @@ class InitialValueProblem:
         """Return the number of doubles, besides x, that ``kane.engine.memory`` saves at the start of each step."""
         parts = getattr(self.project, "parts", None)
         intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
-        return 2 * intermittents + len(system.projection.least)
+        return slip_memory_size(intermittents, len(system.projection.least))
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:

@@ -27,6 +27,7 @@ from kane.engine.memory.loop_arguments import (
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
 from kane.engine.memory.views import (
     ModeChange,
+    ModePrograms,
     RunClock,
     RunCounts,
     guard_history_size,
@@ -96,6 +97,7 @@ class IntegratorState:
         memory: other data that an integrator keeps between chunks.
         near: warning that fixed steps passed near a singularity; may be empty.
         clock, counts: views of the clock and the counters of the store.
+        mode: view of the active mode of the system.
     """
 
     system: StateEquation
@@ -110,9 +112,10 @@ class IntegratorState:
     near: str = ""
     clock: RunClock = field(init=False)
     counts: RunCounts = field(init=False)
+    mode: ModePrograms = field(init=False)
 
     def __post_init__(self) -> None:
-        self.clock, self.counts = clock_of(self.store), counts_of(self.store)
+        self.clock, self.counts, self.mode = clock_of(self.store), counts_of(self.store), mode_of(self.system)
 
     @property
     def step_arguments(self) -> tuple[StateEquation, tuple[Tables, Tables, Sampling], Course, Watch, Store]:
@@ -132,7 +135,7 @@ class IntegratorState:
     @property
     def problem(self) -> InitialValueProblem:
         """Initial value problem of the active mode."""
-        return self.problems[int(mode_of(self.system).key[0])]
+        return self.problems[int(self.mode.key[0])]
 
     @property
     def changes(self) -> ModeChange:
@@ -209,7 +212,7 @@ class IntegratorState:
         times, before, after = changes.time[changed], changes.before[changed], changes.after[changed]
         begins = [self.store.rows[0, : 1 + n], *np.column_stack([times, after])]
         ends = [*np.column_stack([times, before]), np.array([self.time, *self.x])]
-        keys = [*changes.key_before[changed, 0].astype(int).tolist(), int(mode_of(self.system).key[0])]
+        keys = [*changes.key_before[changed, 0].astype(int).tolist(), int(self.mode.key[0])]
         rows, found = (
             [slice(*pair) for pair in pairwise([0, *earlier[changed, 0].astype(int).tolist(), total[0]])]
             for earlier, total in ((changes.rows, self.counts.rows), (changes.events, self.counts.events))
@@ -233,7 +236,7 @@ class IntegratorState:
 def new_store(
     start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0, kept: int = 0
 ) -> Store:
-    """Allocate the store of a run that starts from x, with the first record.
+    """Allocate the store of a run that starts from x, with the first record, but with zero clock and counters.
 
     Args:
         start, x: first time and state.
@@ -248,9 +251,7 @@ def new_store(
     clock, counts = np.zeros(run_clock_size() + history), np.zeros(run_counts_size(), dtype=np.int64)
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
     found, changes = np.empty((0, 2 + n)), np.empty((0, mode_change_size(n) + of_changes))
-    store = Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
-    clock_of(store).time[0], counts_of(store).rows[0] = start, 1
-    return store
+    return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
 
 
 def _enlarged(rows: Array, length: int) -> Array:

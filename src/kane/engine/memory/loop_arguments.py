@@ -27,7 +27,7 @@ PROBES = 4
 # begin and end. An array, because a loop's index into a tuple could be out of range and raise.
 LOOKS: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
 # Which of them the first probe is, which the end, which are no probes.
-FIRST_PROBE, AT_END, BETWEEN = 2, 6, (0, 1, 5)
+FIRST_PROBE, AT_END, LOOKS_BETWEEN = 2, 6, (0, 1, 5)
 
 
 NO_NOTES: Vector = np.zeros(0)

@@ -62,4 +62,4 @@ def _is_passable(system: Any, n: int, status: int) -> bool:
     if status != REFUSED:
         return bool(status in (ENDLESS, TOO_MANY))
     found = system.automaton.changed[n]
-    return bool(found in (header.NO_MODE, header.ENDLESS))
+    return bool(found in (header.NO_MODE, header.ENDLESS_IMPACTS))

@@ -7,7 +7,7 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.vectors import is_finite
-from kane.engine.memory.loop_arguments import AT_END, AT_ONCE, BETWEEN, FIRST_PROBE, LOOKS, PROBES
+from kane.engine.memory.loop_arguments import AT_END, AT_ONCE, FIRST_PROBE, LOOKS, LOOKS_BETWEEN, PROBES
 from kane.engine.memory.run_codes import ASIDE, CHANGE, ENDLESS, GOING, NO_GUARD, PROJECT, REFUSED, UNKNOWN_MODE
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
 from kane.engine.memory.run_regions import KEPT_ENDS
@@ -186,7 +186,7 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     of three looks in a row the middle one is lowest.
     """
     n = guards.out.size
-    for look in BETWEEN:
+    for look in LOOKS_BETWEEN:
         look_at(guards, context, store, dense, span, LOOKS[look])
         _keep_look(guards, look)
     for look in range(1, LOOKS.size - 1):

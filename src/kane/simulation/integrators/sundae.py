@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import RHS
-from kane.engine.memory.run_memory import counts_of, mode_of, notes_of
+from kane.engine.memory.run_memory import counts_of, notes_of
 from kane.engine.step.mode_changes import MANY, is_full
 from kane.engine.step.state_equation import interpolate
 from kane.engine.step.step_ends import begin_external, end_external, guard_external
@@ -122,11 +122,7 @@ class _Session:
     def in_mode(cls, settings: BDF, integration: IntegratorState) -> _Session:
         """Return the session of the active mode, restarted at the current state of the run."""
         known = integration.memory
-        same = (
-            known is not None
-            and known.key == mode_of(integration.system).key[0]
-            and known.stages is integration.system.stages
-        )
+        same = known is not None and known.key == integration.mode.key[0] and known.stages is integration.system.stages
         session = known if same else cls(settings, integration)
         session._solver.init_step(integration.time, integration.x.copy())
         return session
@@ -134,10 +130,10 @@ class _Session:
     def __init__(self, settings: BDF, integration: IntegratorState) -> None:
         self._integration, self._settings = integration, settings
         self._switches = float(integration.system.projection.notes[-1:].sum())
-        self.key, self.stages = int(mode_of(integration.system).key[0]), integration.system.stages
+        self.key, self.stages = int(integration.mode.key[0]), integration.system.stages
         rhs = integration.problem.rhs
         self._call = _caller(
-            int(mode_of(integration.system).addresses[RHS]),
+            int(integration.mode.addresses[RHS]),
             integration,
             len(integration.x),
             stage_in_force(integration.system, RHS, rhs),

@@ -19,9 +19,9 @@ from kane.engine.memory.contact_codes import (
     NOTHING,
     OPEN,
     SLIDING,
+    SLIDING_ENDED,
     SLIPPED,
     STICKING,
-    STUCK,
 )
 from kane.engine.memory.views import ModeChange, Transition, transition_at
 from kane.engine.step.batches import each_state
@@ -193,7 +193,7 @@ def happened(
     kinds[(before == OPEN) & (after != OPEN)] = IMPOSED
     kinds[(before != OPEN) & (after == OPEN)] = DELETED
     kinds[(before == STICKING) & (after == SLIDING)] = SLIPPED
-    kinds[(before == SLIDING) & (after == STICKING)] = STUCK
+    kinds[(before == SLIDING) & (after == STICKING)] = SLIDING_ENDED
     kinds[(after == OPEN) & struck] = BOUNCED
     caused = np.flatnonzero(noted[:, 0] >= 0)
     kinds[caused, noted[caused, 0]] = noted[caused, 1]

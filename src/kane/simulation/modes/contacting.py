@@ -19,7 +19,7 @@ from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import (
     BOUNCED,
     DELETED,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     HALTED,
     IMPOSED,
     JAMMED,
@@ -27,8 +27,8 @@ from kane.engine.memory.contact_codes import (
     NOTHING,
     OPEN,
     REVERSED,
+    SLIDING_ENDED,
     SLIPPED,
-    STUCK,
 )
 from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
 from kane.engine.memory.run_codes import CHANGE, GUARDS, PROJECT, RHS
@@ -55,7 +55,7 @@ KINDS = {
     IMPOSED: "imposed",
     DELETED: "deleted",
     SLIPPED: "slips",
-    STUCK: "sticks",
+    SLIDING_ENDED: "sticks",
     REVERSED: "reverses",
     BOUNCED: "bounces",
     HALTED: "halts",
@@ -195,7 +195,7 @@ class ContactSwitching(ModeSource):
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
         if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
             NO_MODE,
-            ENDLESS,
+            ENDLESS_IMPACTS,
         ):
             return False
         return step_over(integration, self._at(integration.problem.key).functions, integration.changes)

@@ -10,7 +10,6 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.engine.memory.loop_arguments import Vector
-from kane.engine.memory.run_memory import mode_of
 from kane.expression.node import Expr
 from kane.formulation.search.best_speeds import where_zero
 from kane.simulation.integrator_state import IntegratorState, Status
@@ -61,12 +60,12 @@ class SingularityMonitor:
             taken = min(steps, max(1, self.left))
             before, mode = (
                 None if self.left or integration.near else self._values(integration),
-                mode_of(integration.system).key[0],
+                integration.mode.key[0],
             )
             status = method.advance(integration, taken)
             self.left = max(0, self.left - taken)
             steps -= taken
-            if mode_of(integration.system).key[0] != mode:
+            if integration.mode.key[0] != mode:
                 return status
             if before is not None:
                 self._look(integration, before)
