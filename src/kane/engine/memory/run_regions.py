@@ -16,14 +16,18 @@ RUN_CLOCK = MemoryRegion(
     "Time and step lengths of a run.",
     (),
     (
-        real("time", ("1",), "s", "end_step, integrator_state, lanes", "time of the state"),
+        real(
+            "time",
+            ("1",),
+            "s",
+            "step_ends, lanes, moreau_jean_tick, prescribed_motion, passing, initial_value_problem",
+            "time of the state",
+        ),
         real("next_step", ("1",), "s", "explicit, kinks", "length of the next step to try"),
         real("last_error", ("1",), "-", "explicit", "error of the last step over the tolerance"),
         real("uncut_step", ("1",), "s", "explicit", "length before the step was cut to end at a stop"),
         real("cut_step", ("1",), "s", "mode_changes, explicit, kinks", "length of a step that is cut; 0 if none is"),
-        real(
-            "history", (REST,), "SI", "mode_changes, slip_directions", "GuardHistory, then SlipMemory, if guards exist"
-        ),
+        real("history", (REST,), "SI", "mode_changes, slip_directions", "GuardHistory, then SlipMemory"),
     ),
 )
 GUARD_HISTORY = MemoryRegion(

@@ -299,7 +299,7 @@ def record_tail_size() -> int:
 
 
 class RowRecord(NamedTuple):
-    """Record of a row a with L^-1: the program of its rows writes it."""
+    """Record of a row a in the coordinates of L^-1."""
 
     y: Vector
     w: Vector
@@ -462,7 +462,7 @@ def mode_projected_size(n: Any, nc: Any) -> int:
 
 
 class ConstraintHeader(NamedTuple):
-    """The beginning of the constants of native functions of constraints."""
+    """Header of the constants of native functions of constraints."""
 
     addresses: Indices
     places: Indices
@@ -511,7 +511,7 @@ def constraint_header_size() -> int:
 
 
 class SelectionHeader(NamedTuple):
-    """The beginning of the constants of compiled speed selections; from mode on it is a ConstraintHeader."""
+    """Header of the constants of compiled speed selections; from mode on it is a ConstraintHeader."""
 
     rhs: int
     project: int
@@ -598,7 +598,7 @@ def selection_row_size(n: Any) -> int:
 
 
 class ConstraintLists(NamedTuple):
-    """Lists behind a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows."""
+    """Lists that follow a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows them."""
 
     order: Indices
     rows_of_residuals: Indices
@@ -732,7 +732,7 @@ def contact_table_size(nc: Any) -> int:
 
 
 class ContactState(NamedTuple):
-    """Status and slip of each intermittent constraint, which change in a run."""
+    """Status and slip of each intermittent constraint; they change during a run."""
 
     status: Indices
     armed: Indices
@@ -787,7 +787,7 @@ def held_residuals_size(p: Any) -> int:
 
 
 class CompiledModeBlock(NamedTuple):
-    """Modes that have compiled equations; rows of ``CompiledModeRow`` follow."""
+    """Compiled modes; a CompiledModeRow for each of them follows."""
 
     numeric: Indices
     modes: int
@@ -839,7 +839,7 @@ def compiled_mode_row_size(nc: Any) -> int:
 
 
 class ChartBlock(NamedTuple):
-    """Programs that change charts, right before the constants of the first program of the header."""
+    """Programs that change charts; the constants of the first program of the header follow."""
 
     guards: int
     change: int
@@ -872,7 +872,7 @@ def chart_block_size() -> int:
 
 
 class FactorScratch(NamedTuple):
-    """A matrix (m, n) and its QR factors with column pivoting."""
+    """Matrix (m, n) and its QR factors with column pivoting."""
 
     A: Matrix
     order: Indices
@@ -905,7 +905,7 @@ def factor_scratch_size(m: Any, n: Any) -> int:
 
 
 class FrontScratch(NamedTuple):
-    """What each front of closed loops works on."""
+    """Lists of each front of the elimination of closed loops."""
 
     lists: Indices
     columns: Indices
@@ -1027,7 +1027,7 @@ def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: A
 
 
 class ReactionProblem(NamedTuple):
-    """A problem of reactions: a = W f + b, Signorini's and Coulomb's laws; see ``complementarity``."""
+    """Problem of reactions: a = W f + b with the laws of Signorini and Coulomb; see ``newton``."""
 
     W: Matrix
     b: Vector
@@ -1094,7 +1094,7 @@ def reaction_problem_size(m: Any, k: Any) -> int:
 
 
 class Struck(NamedTuple):
-    """Contacts that are struck together."""
+    """Contacts with simultaneous impacts."""
 
     member: Indices
     before: Vector
@@ -1122,7 +1122,7 @@ def struck_size(m: Any, k: Any) -> int:
 
 
 class SelectionScratch(NamedTuple):
-    """Scratch memory of compiled speed selections; it follows the scratch memory of the programs."""
+    """Scratch memory of compiled speed selections, after the scratch memory of the programs."""
 
     state: Vector
     found: Vector
@@ -1188,7 +1188,7 @@ def impact_size() -> int:
 
 
 class ContactScratch(NamedTuple):
-    """Scratch memory of native functions of intermittent constraints, behind ConstraintScratch."""
+    """Scratch memory of native functions of intermittent constraints, after ConstraintScratch."""
 
     all_rows: int
     active: Indices
@@ -1319,7 +1319,7 @@ def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
 
 
 class ResponseScratch(NamedTuple):
-    """Scratch memory of rows that are solved by the factor of M, behind ContactScratch."""
+    """Scratch memory of rows that are solved by the factor of M, after ContactScratch."""
 
     given: int
     found: int
@@ -1404,7 +1404,7 @@ def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared
 
 
 class ModeScratch(NamedTuple):
-    """Scratch memory of compiled modes, behind ResponseScratch."""
+    """Scratch memory of compiled modes, after ResponseScratch."""
 
     given: Vector
     found: int
