@@ -15,7 +15,7 @@ REST = "rest"
 
 # Names of sizes and their meanings.
 SIZES = {
-    "m": "rows of constraints, those of intermittent constraints included",
+    "m": "rows of all constraints, permanent and intermittent",
     "n": "generalized speeds",
     "nq": "coordinates",
     "p": "residuals of the configuration",

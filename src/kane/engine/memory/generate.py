@@ -30,7 +30,7 @@ INTRODUCTION = """# Memory of native code
 
 Compiled programs and kernels share arrays of doubles. This page lists their regions. It is generated from
 [engine/memory](../src/kane/engine/memory), which declares each array once. Kernels read the arrays by name, as
-fields of generated views. A size is the number of: {sizes}.
+fields of generated views.
 """
 
 
@@ -52,9 +52,9 @@ def source() -> str:
 
 def page() -> str:
     """Return the text of docs/memory.md."""
-    sizes = ", ".join(f"`{name}` {meaning}" for name, meaning in SIZES.items())
     title, _, text = INTRODUCTION.partition("\n\n")
-    lines = [title, "", *textwrap.wrap(text.format(sizes=sizes), LINE_WIDTH)]
+    lines = [title, "", *textwrap.wrap(text, LINE_WIDTH), "", "| size | number of |", "|---|---|"]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in SIZES.items()]
     for region in all_regions():
         given = ", ".join(region.sizes) or "none"
         lines += ["", f"## {region.name}", "", *textwrap.wrap(f"{region.meaning} Sizes: {given}.", LINE_WIDTH), ""]

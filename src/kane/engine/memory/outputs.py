@@ -52,7 +52,7 @@ EMBEDDING_TERMS = MemoryRegion(
 )
 PROJECTION_RESIDUALS = MemoryRegion(
     "ProjectionResiduals",
-    "Diagnostics of a projection, behind the projected state.",
+    "Diagnostics of a projection, which follow the projected state.",
     (),
     (
         real(

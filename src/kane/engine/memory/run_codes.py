@@ -20,7 +20,7 @@ REFUSED = 5  # CHANGE finds no next mode
 NO_GUARD = 6  # a guard is NaN
 ENDLESS = 7  # transitions at one state do not end
 
-# Results of a trajectory of an ensemble, besides those of a chunk.
+# Further results of a trajectory of an ensemble.
 WAITING = -1  # not computed yet
 FINISHED = GOING  # computed up to the end
 

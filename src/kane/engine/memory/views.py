@@ -100,7 +100,7 @@ def embedding_terms_size(n: Any) -> int:
 
 
 class ProjectionResiduals(NamedTuple):
-    """Diagnostics of a projection, behind the projected state."""
+    """Diagnostics of a projection, which follow the projected state."""
 
     configuration: Vector
     motion: Vector
