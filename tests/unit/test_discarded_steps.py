@@ -12,9 +12,11 @@ import kane
 from kane.engine.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.fill import filled
-from kane.engine.memory.loop_arguments import AT_END
+from kane.engine.memory.run_codes import AT_END
 from kane.engine.memory.views import (
     guard_history_size,
+    guard_samples_at,
+    guard_samples_size,
     mode_programs_size,
     run_clock_at,
     run_clock_size,
@@ -97,7 +99,7 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
     along = contact_constants_of(stages).state.along
     clock, looks, least = (
         run_clock_at(np.zeros(run_clock_size() + guard_history_size(guards) + slip_memory_size(intermittents, 3)), 0),
-        np.zeros(7 * guards),
+        np.zeros(guard_samples_size(guards)),
         np.ones(3),
     )
     system = SimpleNamespace(
@@ -110,7 +112,13 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
     remember(system, clock)
     along[:] = 0.0, 1.0
     least[:] = 0.5, 0.1, 0.2
-    looks[AT_END * guards :] = -1.0, 1.0, 2e-3, 1.0, 5e-4  # of the chart, then normal and tangent of each
+    guard_samples_at(looks, 0, guards).values[AT_END] = (
+        -1.0,
+        1.0,
+        2e-3,
+        1.0,
+        5e-4,
+    )  # of the chart, then normal and tangent of each
     recall(system, clock, looks)
     assert along.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert least.tolist() == [1.0, 1.0, 1.0]

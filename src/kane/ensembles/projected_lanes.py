@@ -12,9 +12,9 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.embedded.compiled_selections import SelectionParts
 from kane.dynamics.lane_modes import GUARD_PROGRAM, SLOPE_PROGRAM, LaneModes
 from kane.engine.hybrid.compiled_mode_programs import DIGITS
-from kane.engine.memory.loop_arguments import LOOKS, Course, Indices, StateEquation, Trajectories, Vector
+from kane.engine.memory.loop_arguments import Course, Indices, StateEquation, Trajectories, Vector
 from kane.engine.memory.run_codes import ASIDE, FINISHED, PROJECT, RHS, STUCK, WAITING
-from kane.engine.memory.views import mode_programs_at
+from kane.engine.memory.views import guard_samples_size, mode_programs_at
 from kane.engine.project.speed_selections import FOLLOWING, STEPPED
 from kane.engine.step.constrained_lanes import NONE, LaneChoices, LanePrograms, LaneProjection
 from kane.ensembles.conditions import Conditions
@@ -182,7 +182,7 @@ class ProjectedLanes:
             constants=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
             scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARD_PROGRAM])])),
             seen=aligned(width * (guards + n + DIGITS)),
-            looks=np.zeros((width, LOOKS.size * guards)),
+            looks=np.zeros((width, guard_samples_size(guards))),
             quiet=np.zeros(width, np.int64),
             steady=np.zeros(width, np.int64),
             x=np.zeros(n),

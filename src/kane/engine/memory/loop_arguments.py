@@ -30,9 +30,6 @@ PROBES = 4
 # Fractions of a step at which guards are sampled to bracket their minima: the probes, and two points near the ends,
 # which show the slopes there. An array, because an index of a loop into a tuple could raise an exception.
 LOOKS: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
-# Indices into LOOKS: the first probe, the end of the step, and the points that are not probes.
-FIRST_PROBE, AT_END, LOOKS_BETWEEN = 2, 6, (0, 1, 5)
-
 # Diagnostics of the projection of a model without constraints.
 NO_NOTES: Vector = np.zeros(0)
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from kane.engine.call import native_inline
 from kane.engine.memory.views import (
+    GuardSamples,
     ModePrograms,
     ProjectionNotes,
     RunClock,
     RunCounts,
+    guard_samples_at,
     mode_programs_at,
     projection_notes_at,
     run_clock_at,
@@ -45,6 +47,12 @@ def lane_counts(block: Any, lane: int) -> RunCounts:
 def mode_of(system: Any) -> ModePrograms:
     """Return the programs of the active mode of a StateEquation."""
     return mode_programs_at(system.mode, 0)
+
+
+@native_inline
+def samples_of(guards: Any) -> GuardSamples:
+    """Return the samples of the guards, a Watch, within a step."""
+    return guard_samples_at(guards.roots, 0, guards.out.size)
 
 
 @native_inline

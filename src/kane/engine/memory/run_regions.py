@@ -7,6 +7,7 @@ A ``Store`` has the clock, the counters and the rows of transitions. ``StateEqua
 from __future__ import annotations
 
 from kane.engine.memory.declare import REST, MemoryRegion, integer, real
+from kane.engine.memory.loop_arguments import LOOKS
 from kane.engine.memory.outputs import PROJECTION_RESIDUALS
 
 # Step ends whose guards are kept.
@@ -43,6 +44,12 @@ GUARD_HISTORY = MemoryRegion(
             "time of each end, then the guards there; NaN where none is known",
         ),
     ),
+)
+GUARD_SAMPLES = MemoryRegion(
+    "GuardSamples",
+    "Guards at LOOKS within a step: ``Watch.roots`` of guards.",
+    ("guards",),
+    (real("values", (str(LOOKS.size), "guards"), "SI", "mode_changes, lane_guards, lanes", "guards at each of LOOKS"),),
 )
 SLIP_MEMORY = MemoryRegion(
     "SlipMemory",

@@ -1483,6 +1483,26 @@ def guard_history_size(guards: Any) -> int:
     return (3 * (1 + guards))
 
 
+class GuardSamples(NamedTuple):
+    """Guards at LOOKS within a step: ``Watch.roots`` of guards."""
+
+    values: Matrix
+    end: int
+
+
+@native_inline
+def guard_samples_at(memory: Any, start: Any, guards: Any) -> GuardSamples:
+    """Return the GuardSamples that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 7 * guards
+    return GuardSamples(matrix_at(memory, start, 7, guards), p1)
+
+
+@native_inline
+def guard_samples_size(guards: Any) -> int:
+    """Return the number of doubles of GuardSamples."""
+    return (7 * guards)
+
+
 class SlipMemory(NamedTuple):
     """State of friction at the start of a step, which a step that is cut restores."""
 

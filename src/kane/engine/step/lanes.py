@@ -7,7 +7,6 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel, native_loop
 from kane.engine.memory.loop_arguments import (
-    AT_END,
     Block,
     Course,
     Indices,
@@ -18,9 +17,9 @@ from kane.engine.memory.loop_arguments import (
     Trajectories,
     Watch,
 )
-from kane.engine.memory.run_codes import FINISHED, GOING, NO_TRAJECTORY, RHS, STUCK
-from kane.engine.memory.run_memory import clock_of, counts_of, lane_clock, lane_counts, mode_of
-from kane.engine.memory.views import trajectory_queue_at
+from kane.engine.memory.run_codes import AT_END, FINISHED, GOING, NO_TRAJECTORY, RHS, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of, lane_clock, lane_counts, mode_of, samples_of
+from kane.engine.memory.views import guard_samples_at, trajectory_queue_at
 from kane.engine.step.constrained_lanes import (
     LaneChoices,
     begin_constrained,
@@ -235,13 +234,14 @@ def _advance(single: Any, course: Any, block: Any, trajectories: Any, scheme: An
 def _cut_lane(single: Any, course: Any, block: Any, scheme: Any, lane: int) -> int:
     """``cut_step`` of a lane; where it is quiet, that it stands is known."""
     counts, lanes = lane_counts(block, lane), len(block.lanes)
-    guards, looks = single[0].automaton.guards, single[4].looks[lane]
+    guards = single[0].automaton.guards
     n = guards.out.size
+    ends = guard_samples_at(single[4].looks[lane], 0, n).values[AT_END]
     if single[4].quiet[lane] == 1:
-        stand(lane_clock(block, lane), counts, looks[AT_END * n :], block.steps[2, lane])
+        stand(lane_clock(block, lane), counts, ends, block.steps[2, lane])
         return STANDS
     for e in range(n):
-        guards.roots[AT_END * n + e] = looks[AT_END * n + e]
+        samples_of(guards).values[AT_END, e] = ends[e]
     system, store = lane_system(single, block, lane), _alone(single, block, lane)
     for i in range(store.y.size):
         store.y[i] = block.y[i * lanes + lane]

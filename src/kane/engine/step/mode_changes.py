@@ -7,9 +7,21 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.vectors import is_finite
-from kane.engine.memory.loop_arguments import AT_END, AT_ONCE, FIRST_PROBE, LOOKS, LOOKS_BETWEEN, PROBES
-from kane.engine.memory.run_codes import ASIDE, CHANGE, ENDLESS, GOING, NO_GUARD, PROJECT, REFUSED, UNKNOWN_MODE
-from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
+from kane.engine.memory.loop_arguments import AT_ONCE, LOOKS, PROBES
+from kane.engine.memory.run_codes import (
+    ASIDE,
+    AT_END,
+    CHANGE,
+    ENDLESS,
+    FIRST_PROBE,
+    GOING,
+    LOOKS_BETWEEN,
+    NO_GUARD,
+    PROJECT,
+    REFUSED,
+    UNKNOWN_MODE,
+)
+from kane.engine.memory.run_memory import clock_of, counts_of, mode_of, samples_of
 from kane.engine.memory.run_regions import KEPT_ENDS
 from kane.engine.memory.views import guard_history_at, mode_change_at, mode_programs_at
 from kane.engine.step.event_location import NONE, locate, look_at, probe_at, watched
@@ -132,7 +144,7 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
     """
     guards, context = system.automaton.guards, (system, interpolated)
     n = guards.out.size
-    if is_steady(clock_of(store), guards.roots[AT_END * n :], span):
+    if is_steady(clock_of(store), samples_of(guards).values[AT_END], span):
         return NONE
     for probe in range(1, PROBES + 1):
         theta = probe / PROBES
@@ -142,7 +154,7 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
             if not is_finite(guards.out) or _is_any_negative(guards.out):
                 probe_at(guards, context, store, dense, span, theta)
             _keep_look(guards, look)
-        seen = guards.roots[look * n : (look + 1) * n]
+        seen = samples_of(guards).values[look]
         if not is_finite(seen):
             for e in range(n):
                 guards.out[e] = seen[e]
@@ -162,7 +174,7 @@ def _first_root(guards: Any, context: Any, store: Any, dense: Any, span: Any, br
     look, low, high = bracket
     n, first, looked = guards.out.size, NONE, False
     for e in range(n):
-        if guards.roots[look * n + e] < 0.0:
+        if samples_of(guards).values[look, e] < 0.0:
             if first < NONE and not looked:
                 probe_at(guards, context, store, dense, span, first)
                 looked = True
@@ -175,7 +187,7 @@ def _first_root(guards: Any, context: Any, store: Any, dense: Any, span: Any, br
 @native_inline
 def _keep_look(guards: Any, look: int) -> None:
     for e in range(guards.out.size):
-        guards.roots[look * guards.out.size + e] = guards.out[e]
+        samples_of(guards).values[look, e] = guards.out[e]
 
 
 @native_kernel
@@ -185,18 +197,14 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     Two bodies may touch and part again between two probes. A guard that does so has a least value between them, so that
     of three looks in a row the middle one is lowest.
     """
-    n = guards.out.size
+    n, seen = guards.out.size, samples_of(guards).values
     for look in LOOKS_BETWEEN:
         look_at(guards, context, store, dense, span, LOOKS[look])
         _keep_look(guards, look)
     for look in range(1, LOOKS.size - 1):
         first, low, middle, high = NONE, LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
         for e in range(n):
-            before, lowest, behind = (
-                guards.roots[(look - 1) * n + e],
-                guards.roots[look * n + e],
-                guards.roots[(look + 1) * n + e],
-            )
+            before, lowest, behind = seen[look - 1, e], seen[look, e], seen[look + 1, e]
             fall = (before - lowest) * (high - middle) / (middle - low)
             rise = (behind - lowest) * (middle - low) / (high - middle)
             # lines through two of the values bound what is convex from below
@@ -261,7 +269,7 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
         return NO_GUARD
     if part == NONE:
         guards = system.automaton.guards
-        stand(clock_of(store), counts, guards.roots[AT_END * guards.out.size :], span[2])
+        stand(clock_of(store), counts, samples_of(guards).values[AT_END], span[2])
         return STANDS
     shortest = shortest_cut(course, counts)
     wanted = part * h + shortest

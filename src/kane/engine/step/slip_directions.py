@@ -15,10 +15,9 @@ from typing import Any
 
 from kane.engine.call import native_inline
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.loop_arguments import AT_END
-from kane.engine.memory.run_codes import PROJECT
+from kane.engine.memory.run_codes import AT_END, PROJECT
 from kane.engine.memory.run_memory import mode_of
-from kane.engine.memory.views import contact_state_at, guard_history_at, slip_memory_at
+from kane.engine.memory.views import contact_state_at, guard_history_at, guard_samples_at, slip_memory_at
 
 
 @native_inline
@@ -45,9 +44,10 @@ def recall(system: Any, clock: Any, looks: Any) -> None:
     """
     kept, state = _kept_of(system, clock)
     candidates = kept.along.shape[0]
-    ends = (AT_END + 1) * system.automaton.guards.out.size - 2 * candidates
+    guards = system.automaton.guards.out.size
+    ends = guard_samples_at(looks, 0, guards).values[AT_END]
     for k in range(candidates):
-        if looks[ends + 2 * k + 1] >= state.begun[k]:
+        if ends[guards - 2 * candidates + 2 * k + 1] >= state.begun[k]:
             state.along[k, 0], state.along[k, 1] = kept.along[k, 0], kept.along[k, 1]
     for i in range(kept.least.size):
         system.projection.least[i] = kept.least[i]
