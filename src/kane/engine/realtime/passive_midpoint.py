@@ -33,21 +33,9 @@ from typing import Any, NamedTuple
 from kane.engine.call import call_program, native_inline, native_loop
 from kane.engine.linear.small_systems import factor, lower, solve, upper
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import (
-    CHANGED,
-    GOING,
-    NOT_FINITE,
-    STUCK,
-    TIME,
-    Course,
-    Indices,
-    InputTables,
-    Matrix,
-    StateEquation,
-    Store,
-    Vector,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Course, Indices, InputTables, Matrix, StateEquation, Store, Vector, Watch
+from kane.engine.memory.run_codes import GOING, NOT_FINITE, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
 from kane.engine.realtime.tangent_rows import find_rows, friction, project, restrict
 from kane.engine.step.explicit import fixed_step
@@ -311,7 +299,7 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
-    remember(system, store.clock)
+    remember(system, clock_of(store))
     project_step_end(system, t1, y)
     if not _look_behind(p, system, t1, y, p.trial):
         return STUCK
@@ -370,17 +358,17 @@ def march_passive(
     Returns:
         GOING, NOT_FINITE, STUCK where the mass matrix is not positive, or why a mode cannot change.
     """
-    p, clock, counts = passive, store.clock, store.counts
+    p, clock, counts = passive, clock_of(store), counts_of(store)
     for _ in range(steps):
-        if clock[TIME] == course.until or is_full(system, store):
+        if clock.time[0] == course.until or is_full(system, store):
             break
-        t, changes = clock[TIME], counts[CHANGED]
+        t, changes = clock.time[0], counts.changes[0]
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status
         fresh = p.ledger[KNOWN] == 0.0
         if (fresh and not _begin(p, system, t, store.x)) or (
-            counts[CHANGED] != changes and not fresh and not _changed(p, system, t, store.x)
+            counts.changes[0] != changes and not fresh and not _changed(p, system, t, store.x)
         ):
             return STUCK
         T, t1 = fixed_step(course, clock, counts)
