@@ -32,6 +32,7 @@ from kane.engine.hybrid.consistency import (
 )
 from kane.engine.laws.least_reactions import shorten
 from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, length
 from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import (
@@ -42,7 +43,7 @@ from kane.engine.memory.contact_codes import (
     THRESHOLDS,
 )
 from kane.engine.memory.views import reaction_problem_at
-from kane.engine.rows.mode_dynamics import accelerate_reduced, in_force, reduce_rows, solve_square
+from kane.engine.rows.mode_dynamics import accelerate_reduced, in_force, reduce_rows
 from kane.engine.rows.row_forces import find_forces
 
 # What fails most in an island is flipped so often at most from the present mode; so often a candidate from the one that
@@ -302,7 +303,9 @@ def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, inputs: Any, const
                 i.turns[r, s] = (turn_left(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
             _aim(c, i.aimed[s], i.angle[s])
         before = i.turn[0]
-        solve_square(i.turns, aimed, i.turn, i.step)
+        for r in range(aimed):
+            i.step[r] = i.turn[r]
+        solve_square(i.turns, aimed, c.pivots, i.step)
         for r in range(aimed):
             i.angle[r] -= min(max(i.step[r], -LONGEST), LONGEST)
             _aim(c, i.aimed[r], i.angle[r])

@@ -19,8 +19,8 @@ from kane.engine.linear.factorizations import (
     factor,
     factor_positive,
     from_q,
+    solve_cholesky,
     solve_columns,
-    solve_factored,
     solve_lower,
 )
 from kane.engine.memory.constraint_codes import UNCHOSEN, UNCONSTRAINED
@@ -206,7 +206,7 @@ def _add_momentum(a: Any, c: Any, i: Any, rank: int, u: Any) -> None:
         a.udot[j] = a.z[j]
         for k in range(rank):
             a.udot[j] += D[k, j] * a.z[k]
-    solve_factored(a.reduced, n - rank, a.udot[rank:])
+    solve_cholesky(a.reduced, n - rank, a.udot[rank:])
     for k in range(rank):
         a.udot[k] = 0.0
         for j in range(rank, n):
@@ -270,28 +270,12 @@ def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
                     for d in range(rank):
                         i.J[row, j] += c.all_rows.A[row, order[d]] * D[d, j]
                     i.Z[row, j] = i.J[row, j]
-                _respond(a.reduced, i.Z[row, rank:])
+                solve_cholesky(a.reduced, n - rank, i.Z[row, rank:])
     for k in range(c.block.constraints):
         if responds(c, k):
             first, last = rows_of(c, k)
             for row in range(first, last):
                 _load_row(c, i, row, rank)
-
-
-@native_kernel
-def _respond(L: Any, x: Any) -> None:
-    """L L^T y = x, in place, without what is zero: of many bodies a row moves few."""
-    n = x.size
-    for k in range(n):
-        if x[k] != 0.0:
-            x[k] /= L[k, k]
-            for j in range(k + 1, n):
-                x[j] -= L[j, k] * x[k]
-    for k in range(n - 1, -1, -1):
-        if x[k] != 0.0:
-            x[k] /= L[k, k]
-            for j in range(k):
-                x[j] -= L[k, j] * x[k]
 
 
 @native_inline

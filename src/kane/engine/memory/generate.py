@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 
 # fmt: off
 '''

@@ -19,10 +19,11 @@ from kane.engine.call import (
 )
 from kane.engine.linear.factorizations import (
     factor,
+    factor_positive,
     longest_column,
     smallest_pivot,
+    solve_cholesky,
     solve_columns,
-    solve_positive,
     solve_upper,
     to_q,
 )
@@ -250,7 +251,8 @@ def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any
     for k in range(rank):
         for j in range(rank, n):
             udot[j] -= D[k, j] * z[k]
-    solve_positive(reduced, n - rank, udot[rank:])
+    factor_positive(reduced, n - rank)
+    solve_cholesky(reduced, n - rank, udot[rank:])
     for k in range(rank):
         udot[k] = e[k]
         for j in range(rank, n):

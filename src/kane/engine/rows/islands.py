@@ -70,7 +70,7 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
             continue
         m = _fill_friction(k, first, gaps)
         rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
-        if rank == NONE or (rank < m and not shorten(k.S, k.pivot, rank, k.b, m, limits)):
+        if rank == NONE or (rank < m and not shorten(k.S, k.pivot, rank, k.b, m, k.exchanges)):
             return False
         _bring_back(k, m)
         i, r = first, 0
@@ -218,7 +218,7 @@ def _solve_island(k: Any, first: int, shortest: bool, limits: Any) -> Any:
         for j in range(r + 1, rank):
             total -= k.S[r, j] * k.b[j]
         k.b[r] = total * k.pivot[r]
-    if shortest and rank < m and not shorten(k.S, k.pivot, rank, k.b, m, limits):
+    if shortest and rank < m and not shorten(k.S, k.pivot, rank, k.b, m, k.exchanges):
         return UNSOLVED, 0.0
     _bring_back(k, m)
     for r in range(m):

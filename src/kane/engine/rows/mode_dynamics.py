@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from kane.engine.call import call_program, native_inline, native_kernel, vector_at
 from kane.engine.laws.internal_forces import keeps_bounds
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.factorizations import (
     factor_positive,
-    solve_factored,
+    solve_cholesky,
     solve_upper,
     to_q,
 )
@@ -33,7 +34,7 @@ from kane.engine.memory.contact_codes import (
     STICKING,
     THRESHOLDS,
 )
-from kane.engine.memory.views import constraint_rows_at, gap_terms_at
+from kane.engine.memory.views import constraint_rows_at, factor_scratch_at, gap_terms_at
 from kane.engine.rows.embedding import arrays_among, reduce_mass, remainders
 from kane.engine.rows.islands import DETERMINED, REPEATING, UNSOLVED, share_friction
 from kane.engine.rows.row_forces import direction, find_forces, find_responses, name_rows, rub
@@ -46,8 +47,8 @@ class Contacts(NamedTuple):
     Attributes:
         block, table, state, held: see ContactConstants.
         all_rows, gaps: ConstraintRows of all rows, and GapTerms.
-        active, row_mask, forces, F, Y, K, N, l, h, remainder, udot, E, B, H, path, response: see ContactScratch. The
-            response is 1.0 where all rows are independent, see ``find_responses``.
+        active, row_mask, forces, F, Y, K, N, l, h, remainder, udot, pivots, redundant, B, H, path, response: see
+            ContactScratch. The response is 1.0 where all rows are independent, see ``find_responses``.
     """
 
     block: Any
@@ -67,7 +68,8 @@ class Contacts(NamedTuple):
     h: Any
     remainder: Any
     udot: Any
-    E: Any
+    pivots: Any
+    redundant: Any
     B: Any
     H: Any
     path: Any
@@ -83,7 +85,7 @@ def contacts_of(constants: Any, work: Any) -> Any:
     all_rows, gaps = constraint_rows_at(work, s.all_rows, m, n), gap_terms_at(work, s.gaps, nc)
     return Contacts(
         c.block, c.table, c.state, c.held, all_rows, gaps, s.active, s.row_mask, s.forces, s.F, s.Y, s.K, s.N, s.l, s.h,
-        s.remainder, s.udot, s.E, s.B, s.H, s.path, s.response,
+        s.remainder, s.udot, s.pivots, factor_scratch_at(work, s.redundant, n, m), s.B, s.H, s.path, s.response,
     )  # fmt: skip
 
 
@@ -242,7 +244,7 @@ def accelerate_reduced(c: Any, a: Any, rank: int, positive: bool) -> int:
     for k in range(rank):
         for j in range(rank, n):
             a.udot[j] -= D[k, j] * a.z[k]
-    solve_factored(a.reduced, n - rank, a.udot[rank:])
+    solve_cholesky(a.reduced, n - rank, a.udot[rank:])
     if sliding > 0:
         good = _solve_normal(c, a, rank, sliding) and good
         for s in range(sliding):
@@ -276,7 +278,7 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
         for k in range(rank):
             for j in range(rank, n):
                 c.Y[s, j] += D[k, j] * c.F[s, k]
-        solve_factored(a.reduced, n - rank, c.Y[s, rank:])
+        solve_cholesky(a.reduced, n - rank, c.Y[s, rank:])
         for i in range(rank):
             c.Y[s, i] = c.F[s, i]
             for j in range(rank, n):
@@ -301,31 +303,6 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
                 entry += a.x[i] * c.Y[other, i]
             c.K[s, other] = entry
     find_responses(c, sliding)
-    return solve_square(c.K, sliding, c.l, c.N)
-
-
-@native_kernel
-def solve_square(K: Any, n: int, b: Any, x: Any) -> bool:
-    """K x = b by elimination with row pivoting, K and b overwritten; whether no pivot is rounding."""
-    good, largest = True, 0.0
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(K[i, k]) > abs(K[pivot, k]):
-                pivot = i
-        largest = max(largest, abs(K[pivot, k]))
-        good = good and abs(K[pivot, k]) > 1e-14 * largest
-        for j in range(n):
-            K[k, j], K[pivot, j] = K[pivot, j], K[k, j]
-        b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, n):
-            share = K[i, k] / K[k, k] if K[k, k] != 0.0 else 0.0
-            for j in range(k, n):
-                K[i, j] -= share * K[k, j]
-            b[i] -= share * b[k]
-    for k in range(n - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, n):
-            total -= K[k, j] * x[j]
-        x[k] = total / K[k, k] if K[k, k] != 0.0 else 0.0
-    return good
+    for s in range(sliding):
+        c.N[s] = c.l[s]
+    return bool(solve_square(c.K, sliding, c.pivots, c.N) == sliding)

@@ -8,6 +8,7 @@ from typing import Any
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.internal_forces import share_within_bounds
 from kane.engine.linear.factorizations import factor, from_q, solve_lower
+from kane.engine.linear.redundant_rows import eliminate
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import (
     COULOMB,
@@ -149,25 +150,16 @@ def find_responses(c: Any, sliding: int) -> None:
         c: the Contacts; K and the normal rows N of the sliding contacts are read, ``response`` is written.
         sliding: number of contacts that slide with friction of their normal forces.
     """
+    square, order = c.path[1], c.pivots
     for r in range(sliding):
+        square[r] = 1.0
         for s in range(sliding):
             c.B[r, s] = c.K[r, s]
-    for _ in range(sliding):
-        chosen = 0
-        for s in range(1, sliding):
-            if c.B[s, s] > c.B[chosen, chosen]:
-                chosen = s
-        pivot = c.B[chosen, chosen]
+    eliminate(c.B, c.path[0], square, c.path[2], order, sliding, (0.0, math.inf, 0.0, 0.0))
+    for s in range(sliding):
         for k in range(c.block.constraints):
-            if c.table.normal[k] == int(c.N[chosen]):
-                c.response[k] = pivot
-        c.B[chosen, chosen] = -math.inf
-        for r in range(sliding):
-            if pivot > 0.0 and c.B[r, r] > -math.inf:
-                share = c.B[r, chosen] / pivot
-                for s in range(sliding):
-                    if c.B[s, s] > -math.inf:
-                        c.B[r, s] -= share * c.B[chosen, s]
+            if c.table.normal[k] == int(c.N[order[s]]):
+                c.response[k] = c.B[s, s]
 
 
 @native_inline

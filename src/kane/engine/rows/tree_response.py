@@ -64,7 +64,8 @@ class TreeResponse(NamedTuple):
         given: FactorTerms.
         found: all numbers of SolutionTerms; ``udot`` and ``force`` are its arrays.
         slip_left, slip, row, S, pivot, b, square, reach, owner, group_place, group_rows, group_width, group_constraint,
-            group_root, group_next, slot, tail, loose, Y, W, number, column, mode, velocity: see ResponseScratch.
+            group_root, group_next, slot, tail, exchanges, loose, Y, W, number, column, mode, velocity: see
+            ResponseScratch.
         n, nq: sizes.
     """
 
@@ -92,6 +93,7 @@ class TreeResponse(NamedTuple):
     group_next: Any
     slot: Any
     tail: Any
+    exchanges: Any
     loose: Any
     Y: Any
     W: Any
@@ -121,7 +123,7 @@ def response_of(constants: Any, work: Any) -> Any:
     return TreeResponse(
         b, c.table, c.state, given, found.whole, found.udot, found.force, s.slip_left, s.slip, s.row, s.S, s.pivot, s.b,
         s.square, s.reach, s.owner, s.group_place, s.group_rows, s.group_width, s.group_constraint, s.group_root,
-        s.group_next, s.slot, s.tail, s.loose, s.Y, s.W, s.number, s.column, s.mode, s.velocity, n, nq,
+        s.group_next, s.slot, s.tail, s.exchanges, s.loose, s.Y, s.W, s.number, s.column, s.mode, s.velocity, n, nq,
     )  # fmt: skip
 
 
