@@ -43,8 +43,9 @@ from kane.engine.memory.contact_codes import (
     THRESHOLDS,
 )
 from kane.engine.memory.views import reaction_problem_at
-from kane.engine.rows.mode_dynamics import accelerate_reduced, in_force, reduce_rows
+from kane.engine.rows.mode_dynamics import accelerate_reduced, active_arrays, reduce_rows
 from kane.engine.rows.row_forces import find_forces
+from kane.engine.rows.row_problem import ACCELERATION
 
 # What fails most in an island is flipped so often at most from the present mode; so often a candidate from the one that
 # all laws at once ask for, whose reactions may be others where rows repeat others.
@@ -266,9 +267,9 @@ def find_accelerations(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work
         return
     # Where rows repeat others, they are factored once: they are the same whatever the directions, and forces are shared
     # out when these are known.
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     rank = factor_rows(c, b)
-    positive = reduce_rows(c, b, rank)
+    positive = reduce_rows(c, b, rank, ACCELERATION)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
     accelerate_reduced(c, b, rank, positive)
