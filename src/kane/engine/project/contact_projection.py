@@ -211,10 +211,11 @@ def _name_tails(k: Any, m: int) -> None:
 def _least_pivot(k: Any, rows: Any) -> float:
     """The least share of a row's square that those before it leave, as the compiled solution has found it."""
     m, _, capacity = rows
-    pivot, least = solution_terms_at(k.found, 0, capacity, k.n).pivot, math.inf
+    pivot, least, total = solution_terms_at(k.found, 0, capacity, k.n).pivot, math.inf, 0.0
     for r in range(m):
-        least = min(least, pivot[r] / _tail(k, r).square[0])
-    return float(least)
+        ratio = pivot[r] / _tail(k, r).square[0]
+        least, total = min(least, ratio), total + ratio
+    return float(least if math.isfinite(total) else 0.0)  # a massless body has no D^-1
 
 
 @native_inline
