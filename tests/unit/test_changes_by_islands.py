@@ -59,7 +59,7 @@ def interpreted(machine, q, u, *, embedded):
     function, count = machine.functions.change, []
     state, out, work = np.array([0.0, *q, *u]), np.zeros(function.n_out), np.zeros(function.n_work)
     pointers = [x.__array_interface__["data"][0] for x in (state, np.zeros(1), machine.stage, out, work)]
-    project = momentum.project
+    project = momentum.project_momentum
 
     def counted(*given):
         count.append(given)

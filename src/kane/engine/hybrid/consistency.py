@@ -27,9 +27,10 @@ from kane.engine.memory.contact_codes import (
 )
 from kane.engine.rows.embedding import gather_rows, load_columns
 from kane.engine.rows.impulses import rows_of, touches
-from kane.engine.rows.mode_dynamics import accelerate, count_rows, in_force, move_by_response, take_motion
+from kane.engine.rows.mode_dynamics import accelerate, active_arrays, count_rows, move_by_response, take_motion
 from kane.engine.rows.row_forces import UNBOUNDED_FORCE
-from kane.engine.rows.tree_response import LEAST_BEGUN, response_of, rows_in_force, slip_left
+from kane.engine.rows.row_problem import row_problem_of
+from kane.engine.rows.tree_response import LEAST_BEGUN, find_active_rows, slip_left
 
 # Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
 EXACT = 1e-12
@@ -145,8 +146,8 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
 def accelerates_by_response(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> bool:
     """Accelerations and forces in the mode of the statuses where they are found by the factor of M."""
     count_rows(c, False)  # what ``force_scale`` compares with
-    k = response_of(constants, work)
-    found = move_by_response(c, k, rows_in_force(k), a.state, inputs, constants, work)
+    k = row_problem_of(constants, work)
+    found = move_by_response(c, k, find_active_rows(k), a.state, inputs, constants, work)
     take_motion(c, k)
     return bool(found)
 
@@ -156,7 +157,7 @@ def try_mode(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Accelerations and forces in the mode of the statuses."""
     if accelerates_by_response(c, a, inputs, constants, work):
         return
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     accelerate(c, b, factor_rows(c, b))
 
 

@@ -32,6 +32,7 @@ from kane.engine.hybrid.consistency import (
 )
 from kane.engine.laws.least_reactions import shorten
 from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, length
 from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import (
@@ -42,8 +43,9 @@ from kane.engine.memory.contact_codes import (
     THRESHOLDS,
 )
 from kane.engine.memory.views import reaction_problem_at
-from kane.engine.rows.mode_dynamics import accelerate_reduced, in_force, reduce_rows, solve_square
+from kane.engine.rows.mode_dynamics import accelerate_reduced, active_arrays, reduce_rows
 from kane.engine.rows.row_forces import find_forces
+from kane.engine.rows.row_problem import ACCELERATION
 
 # What fails most in an island is flipped so often at most from the present mode; so often a candidate from the one that
 # all laws at once ask for, whose reactions may be others where rows repeat others.
@@ -265,9 +267,9 @@ def find_accelerations(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work
         return
     # Where rows repeat others, they are factored once: they are the same whatever the directions, and forces are shared
     # out when these are known.
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     rank = factor_rows(c, b)
-    positive = reduce_rows(c, b, rank)
+    positive = reduce_rows(c, b, rank, ACCELERATION)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
     accelerate_reduced(c, b, rank, positive)
@@ -302,7 +304,9 @@ def _aim_slips(a: Any, c: Any, i: Any, aimed: int, rows: Any, inputs: Any, const
                 i.turns[r, s] = (turn_left(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
             _aim(c, i.aimed[s], i.angle[s])
         before = i.turn[0]
-        solve_square(i.turns, aimed, i.turn, i.step)
+        for r in range(aimed):
+            i.step[r] = i.turn[r]
+        solve_square(i.turns, aimed, c.pivots, i.step)
         for r in range(aimed):
             i.angle[r] -= min(max(i.step[r], -LONGEST), LONGEST)
             _aim(c, i.aimed[r], i.angle[r])

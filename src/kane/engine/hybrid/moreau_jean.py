@@ -35,9 +35,10 @@ from kane.engine.memory.contact_codes import (
 )
 from kane.engine.memory.views import transition_at
 from kane.engine.project.projection import select_speeds
+from kane.engine.rows.contact_arrays import contacts_of
 from kane.engine.rows.embedding import call, find_rows
 from kane.engine.rows.impulses import impulses_of, load_rounding, load_velocities, rows_of
-from kane.engine.rows.mode_dynamics import accelerate, contacts_of, copy_state, find_gaps, in_force
+from kane.engine.rows.mode_dynamics import accelerate, active_arrays, copy_state, find_gaps
 
 # A kind of change besides those of ``excursion``: what was stepped over.
 STEPPED = JAMMED + 1
@@ -51,7 +52,7 @@ def step_over(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> N
     of kind STEPPED. Where no impulses are found, NO_MODE among them, the mode of the stage stays as it was.
     """
     c = contacts_of(constants, work)
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     i, h = impulses_of(a, c, work), vector_at(state, a.state.size, 1)[0]
     n = a.head.speeds
@@ -65,7 +66,7 @@ def step_over(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> N
     find_gaps(c, a, inputs, constants, work)
     find_rows(a, inputs, constants, work)
     _open(c)
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     rank = project_momentum(b, c, i, inputs, constants, work)
     accelerate(c, b, rank)
     for j in range(n):
@@ -99,7 +100,7 @@ def step_over(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> N
 @native_inline
 def _select_speeds(c: Any, inputs: Any, constants: Any, work: Any) -> None:
     """The choice of speeds with which the mode behind the step starts."""
-    d = in_force(c, constants, work, False)
+    d = active_arrays(c, constants, work, False)
     find_rows(d, inputs, constants, work)
     select_speeds(d)
 

@@ -7,8 +7,8 @@ the other is driven down. Then both come to rest, since a rock that would lift a
 change ends in K with less kinetic energy, or with the speeds that it had; and with the same speeds the mode found
 holds, so that no change follows.
 
-Rows in force leave little of a row that repeats them. Elimination sees nothing left below the root of REPEATED, so that
-no impulse takes a velocity of that size away: it counts as none, until what it closes is inside by TOUCHING.
+Rows in force leave little of a row that repeats them. Elimination sees nothing left below the root of REDUNDANT, so
+that no impulse takes a velocity of that size away: it counts as none, until what it closes is inside by TOUCHING.
 
 Source: Moreau, Decomposition orthogonale d'un espace hilbertien selon deux cones mutuellement polaires, C. R. Acad.
 Sci. 255, 1962.
@@ -35,8 +35,8 @@ from kane.engine.memory.views import reaction_problem_at
 from kane.engine.project.projection import select_speeds
 from kane.engine.rows.embedding import call, find_rows
 from kane.engine.rows.impulses import load_rounding, load_velocities, responds, rows_of, touches
-from kane.engine.rows.mode_dynamics import in_force
-from kane.engine.rows.tree_response import INDEPENDENT, REPEATED
+from kane.engine.rows.mode_dynamics import active_arrays
+from kane.engine.rows.tree_response import INDEPENDENT, REDUNDANT
 
 # A contact that would hop no higher than this comes to rest [m or rad].
 HOP = 1e-12
@@ -66,15 +66,15 @@ def adopt(c: Any, i: Any, result: Any, inputs: Any, constants: Any, work: Any) -
     nc = c.block.constraints
     for k in range(nc):
         i.group[k] = NONE
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     quick = _put(b, c, i, inputs, constants, work)
     while _halt(b, c, i, work):
-        b = in_force(c, constants, work, False)
+        b = active_arrays(c, constants, work, False)
         quick = _put(b, c, i, inputs, constants, work) and quick
     for k in range(nc):
         if i.group[k] != NONE:
             c.state.status[k] = OPEN
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     if not quick:
         find_rows(b, inputs, constants, work)
         select_speeds(b)
@@ -111,7 +111,7 @@ def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
         if not repeats_others(a, c, i, k, INDEPENDENT, work):
             c.state.status[k], i.group[k] = SLIDING if c.table.tangents[k] > 0 else STICKING, k
             return True
-        if repeats_others(a, c, i, k, REPEATED, work):
+        if repeats_others(a, c, i, k, REDUNDANT, work):
             c.state.armed[k] = 0
     return False
 

@@ -51,6 +51,7 @@ from kane.engine.memory.contact_codes import (
     STICKING,
 )
 from kane.engine.memory.views import transition_at
+from kane.engine.rows.contact_arrays import contacts_of
 from kane.engine.rows.embedding import call, find_rows
 from kane.engine.rows.impulses import (
     TOUCHING,
@@ -63,7 +64,7 @@ from kane.engine.rows.impulses import (
     rows_of,
     touches,
 )
-from kane.engine.rows.mode_dynamics import contacts_of, copy_state, find_gaps, in_force
+from kane.engine.rows.mode_dynamics import active_arrays, copy_state, find_gaps
 from kane.engine.rows.tree_response import INDEPENDENT, SLOW
 
 # Impacts without collision after which there is no mode, besides one for each candidate.
@@ -77,7 +78,7 @@ def change(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None
     Where it ends in an error, the mode of the stage and the state stay as they were.
     """
     c = contacts_of(constants, work)
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     i = impulses_of(a, c, work)
     n, m, nc = a.head.speeds, c.row_mask.size, c.block.constraints
@@ -183,7 +184,7 @@ def _excursion(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -
     """Impulses and the mode that follows; how it ended."""
     jammed = NONE
     for _ in range(ATTEMPTS + c.block.constraints):
-        b, rank = in_force(c, constants, work, True), 0
+        b, rank = active_arrays(c, constants, work, True), 0
         quick = respond_by_tree(b, c, i, inputs, constants, work)
         if not quick:
             rank = project_momentum(b, c, i, inputs, constants, work)

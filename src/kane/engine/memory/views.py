@@ -970,7 +970,6 @@ class ConstraintScratch(NamedTuple):
     udot: Vector
     gram: Matrix
     y: Vector
-    diagonal: Vector
     residual: Vector
     s: Vector
     q: Vector
@@ -1000,19 +999,18 @@ def constraint_scratch_at(
     p12 = p11 + p * p
     p13 = p12 + p
     p14 = p13 + p
-    p15 = p14 + p
-    p16 = p15 + n
+    p15 = p14 + n
+    p16 = p15 + nq
     p17 = p16 + nq
-    p18 = p17 + nq
-    p19 = p18 + (1 + nq + own)
-    p20 = p19 + projected_state_size(own, nq)
-    p21 = p20 + front_scratch_size(fronts, m, n)
+    p18 = p17 + (1 + nq + own)
+    p19 = p18 + projected_state_size(own, nq)
+    p20 = p19 + front_scratch_size(fronts, m, n)
     return ConstraintScratch(
         vector_at(memory, start, 1 + nq + n), p1, p2, p3, vector_at(memory, p4, m), matrix_at(memory, p5, n, n),
         matrix_at(memory, p6, n, n), matrix_at(memory, p7, n, n), vector_at(memory, p8, n), vector_at(memory, p9, n),
         vector_at(memory, p10, n), matrix_at(memory, p11, p, p), vector_at(memory, p12, p), vector_at(memory, p13, p),
-        vector_at(memory, p14, p), vector_at(memory, p15, n), vector_at(memory, p16, nq), vector_at(memory, p17, nq),
-        vector_at(memory, p18, 1 + nq + own), p19, p20, p21,
+        vector_at(memory, p14, n), vector_at(memory, p15, nq), vector_at(memory, p16, nq),
+        vector_at(memory, p17, 1 + nq + own), p18, p19, p20,
     )
 
 
@@ -1021,8 +1019,8 @@ def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: A
     """Return the number of doubles of ConstraintScratch."""
     return (
         (1 + nq + n) + constraint_rows_size(m, n) + unconstrained_terms_size(m, n, nq) + factor_scratch_size(m, n) + m +
-        n * n + n * n + n * n + n + n + n + p * p + p + p + p + n + nq + nq + (1 + nq + own) + projected_state_size(own,
-        nq) + front_scratch_size(fronts, m, n)
+        n * n + n * n + n * n + n + n + n + p * p + p + p + n + nq + nq + (1 + nq + own) + projected_state_size(own, nq)
+        + front_scratch_size(fronts, m, n)
     )
 
 
@@ -1226,7 +1224,8 @@ class ContactScratch(NamedTuple):
     blamed: Indices
     halted: Indices
     jammed: Indices
-    E: Matrix
+    pivots: Indices
+    redundant: int
     B: Matrix
     H: Matrix
     path: Matrix
@@ -1279,17 +1278,18 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
     p34 = p33 + 1
     p35 = p34 + 1
     p36 = p35 + 1
-    p37 = p36 + n * m
-    p38 = p37 + m * m
-    p39 = p38 + (m + 1) * (m + 1)
-    p40 = p39 + 6 * (m + 1)
-    p41 = p40 + nc
+    p37 = p36 + nc
+    p38 = p37 + factor_scratch_size(n, m)
+    p39 = p38 + m * m
+    p40 = p39 + (m + 1) * (m + 1)
+    p41 = p40 + 6 * (m + 1)
     p42 = p41 + nc
-    p43 = p42 + struck_size(m, nc)
-    p44 = p43 + m
-    p45 = p44 + nc
+    p43 = p42 + nc
+    p44 = p43 + struck_size(m, nc)
+    p45 = p44 + m
     p46 = p45 + nc
-    p47 = p46 + reaction_problem_size(m, nc)
+    p47 = p46 + nc
+    p48 = p47 + reaction_problem_size(m, nc)
     return ContactScratch(
         start, integers_at(memory, p1, m), integers_at(memory, p2, m), p3, vector_at(memory, p4, m),
         matrix_at(memory, p5, nc, n), matrix_at(memory, p6, nc, n), matrix_at(memory, p7, nc, nc),
@@ -1300,10 +1300,10 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
         vector_at(memory, p23, n), p24, integers_at(memory, p25, nc), p26, integers_at(memory, p27, nc),
         vector_at(memory, p28, nc), vector_at(memory, p29, nc), vector_at(memory, p30, nc),
         matrix_at(memory, p31, nc, nc), integers_at(memory, p32, 1), integers_at(memory, p33, 1),
-        integers_at(memory, p34, 1), integers_at(memory, p35, 1), matrix_at(memory, p36, n, m),
-        matrix_at(memory, p37, m, m), matrix_at(memory, p38, m + 1, m + 1), matrix_at(memory, p39, 6, m + 1),
-        integers_at(memory, p40, nc), integers_at(memory, p41, nc), p42, vector_at(memory, p43, m),
-        integers_at(memory, p44, nc), vector_at(memory, p45, nc), p46, p47,
+        integers_at(memory, p34, 1), integers_at(memory, p35, 1), integers_at(memory, p36, nc), p37,
+        matrix_at(memory, p38, m, m), matrix_at(memory, p39, m + 1, m + 1), matrix_at(memory, p40, 6, m + 1),
+        integers_at(memory, p41, nc), integers_at(memory, p42, nc), p43, vector_at(memory, p44, m),
+        integers_at(memory, p45, nc), vector_at(memory, p46, nc), p47, p48,
     )
 
 
@@ -1313,8 +1313,8 @@ def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
     return (
         constraint_rows_size(m, n) + m + m + gap_terms_size(nc) + m + nc * n + nc * n + nc * nc + nc + m + n + m + n + m
         * n + m * n + m * m + m + m + m + m + m + m + n + n + contact_state_size(nc) + nc + impact_size() + nc + nc + nc
-        + nc + nc * nc + 1 + 1 + 1 + 1 + n * m + m * m + (m + 1) * (m + 1) + 6 * (m + 1) + nc + nc + struck_size(m, nc)
-        + m + nc + nc + reaction_problem_size(m, nc)
+        + nc + nc * nc + 1 + 1 + 1 + 1 + nc + factor_scratch_size(n, m) + m * m + (m + 1) * (m + 1) + 6 * (m + 1) + nc +
+        nc + struck_size(m, nc) + m + nc + nc + reaction_problem_size(m, nc)
     )
 
 
@@ -1340,6 +1340,7 @@ class ResponseScratch(NamedTuple):
     group_next: Indices
     slot: Indices
     tail: Indices
+    exchanges: Indices
     loose: Indices
     Y: Matrix
     W: Matrix
@@ -1375,21 +1376,22 @@ def response_scratch_at(
     p18 = p17 + (nc + 1)
     p19 = p18 + m
     p20 = p19 + m
-    p21 = p20 + m * n
-    p22 = p21 + n * m
-    p23 = p22 + n
+    p21 = p20 + m
+    p22 = p21 + m * n
+    p23 = p22 + n * m
     p24 = p23 + n
-    p25 = p24 + 1
-    p26 = p25 + m * 2
+    p25 = p24 + n
+    p26 = p25 + 1
+    p27 = p26 + m * 2
     return ResponseScratch(
         start, p1, vector_at(memory, p2, nc), matrix_at(memory, p3, nc, 2), integers_at(memory, p4, m),
         matrix_at(memory, p5, m, m), vector_at(memory, p6, m), vector_at(memory, p7, m), vector_at(memory, p8, m),
         vector_at(memory, p9, m), integers_at(memory, p10, n), integers_at(memory, p11, nc + 1),
         integers_at(memory, p12, nc + 1), integers_at(memory, p13, nc + 1), integers_at(memory, p14, nc + 1),
         integers_at(memory, p15, nc + 1), integers_at(memory, p16, nc + 1), integers_at(memory, p17, nc + 1),
-        integers_at(memory, p18, m), integers_at(memory, p19, m), matrix_at(memory, p20, m, n),
-        matrix_at(memory, p21, n, m), integers_at(memory, p22, n), integers_at(memory, p23, n),
-        integers_at(memory, p24, 1), matrix_at(memory, p25, m, 2), p26,
+        integers_at(memory, p18, m), integers_at(memory, p19, m), integers_at(memory, p20, m),
+        matrix_at(memory, p21, m, n), matrix_at(memory, p22, n, m), integers_at(memory, p23, n),
+        integers_at(memory, p24, n), integers_at(memory, p25, 1), matrix_at(memory, p26, m, 2), p27,
     )
 
 
@@ -1398,8 +1400,8 @@ def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared
     """Return the number of doubles of ResponseScratch."""
     return (
         factor_terms_size(n, nq, entries, shared, room) + solution_terms_size(most + m, n) + nc + nc * 2 + m + m * m + m
-        + m + m + m + n + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + m + m + m * n + n
-        * m + n + n + 1 + m * 2
+        + m + m + m + n + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + m + m + m + m * n
+        + n * m + n + n + 1 + m * 2
     )
 
 

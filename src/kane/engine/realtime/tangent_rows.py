@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.linear.small_systems import lower
+from kane.engine.linear.factorizations import solve_lower_factor
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING, STICKING
 from kane.engine.memory.run_codes import RHS
@@ -30,7 +30,7 @@ def _add_row(p: Any, A: Any, row: int, count: int) -> int:
     new = p.rows[count]
     for j in range(n):
         new[j] = A[row * n + j]
-    lower(p.L, new)
+    solve_lower_factor(p.L, n, new)
     before = _length(new)
     for _ in range(2):
         for r in range(count):
