@@ -115,11 +115,13 @@ CONTACT_STATE = MemoryRegion(
     "Status and slip of each intermittent constraint, which change in a run.",
     ("nc",),
     (
-        integer("status", ("nc",), "consistency, transition, mode_search, rest, moreau_jean", "OPEN, HELD or SLIDING"),
+        integer(
+            "status", ("nc",), "consistency, transition, mode_search, rest, moreau_jean", "OPEN, STICKING or SLIDING"
+        ),
         integer(
             "armed",
             ("nc",),
-            "excursion, resting",
+            "transition, rest",
             "1 if the sign of on (open) or off (imposed), or an approach, counts",
         ),
         real("along", ("nc", "2"), "-", "consistency, mode_search, contact_projection", "direction of slip"),
@@ -144,7 +146,7 @@ COMPILED_MODE_BLOCK = MemoryRegion(
     "Modes that have compiled equations; rows of ``CompiledModeRow`` follow.",
     (),
     (
-        integer("numeric", ("4",), "compiled_contacts", "addresses of the numeric programs: RHS, ..."),
+        integer("numeric", ("4",), "compiled_contacts", "addresses of the numeric programs: NUMERIC_RHS, ..."),
         constant("modes", "compiled_contacts", "number of compiled modes"),
         integer("chosen", ("1",), "compiled_mode_programs", "number of the mode in force, or NONE"),
         constant("inputs", "compiled_contacts", "number of inputs"),
@@ -159,7 +161,7 @@ COMPILED_MODE_ROW = MemoryRegion(
             "addresses",
             ("5",),
             "compiled_contacts",
-            "addresses of its programs: OWN_RHS, ...; 0 without code",
+            "addresses of its programs: COMPILED_RHS, ...; 0 without code",
         ),
         integer("places", ("5",), "compiled_contacts", "where the constants of each of these programs begin"),
         integer("statuses", ("nc",), "compiled_contacts", "status of each intermittent constraint"),
@@ -171,12 +173,12 @@ CHART_BLOCK = MemoryRegion(
     (),
     (
         constant("guards", "charted_contacts", "address of the guards of the intermittent constraints"),
-        constant("change", "charted_contacts", "address of their transition"),
+        constant("transition", "charted_contacts", "address of their transition"),
         integer(
             "addresses",
             ("2",),
             "charted_contacts",
-            "addresses of NEAR and CARRY",
+            "addresses of CHART_GUARDS and NEXT_CHARTS",
         ),
         integer("places", ("2",), "charted_contacts", "where the constants of each of these programs begin"),
         constant("charts", "charted_contacts", "number of charts"),

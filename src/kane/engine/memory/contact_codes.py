@@ -19,8 +19,8 @@ POISSON, NEWTON = range(2)
 # Statuses: no active row; all rows active; the normal row active, with kinetic friction against the slip.
 OPEN, STICKING, SLIDING = range(3)
 # Kinds of change, of the constraint that caused it. HALTED: repeated impacts were brought to an end. JAMMED: a sliding
-# contact was struck without a collision.
-NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED, HALTED, JAMMED = range(9)
+# contact was struck without a collision. MOREAU_JEAN_STEP: a time step passed states without a consistent mode.
+NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED, HALTED, JAMMED, MOREAU_JEAN_STEP = range(10)
 # How a transition ended; the others are errors.
 ADOPTED = 0
 NO_MODE, ENERGY_GAINED, ENDLESS, CONTRADICTED, NOT_FINITE, OPPOSED, NO_ROWS = range(-2, -9, -1)

@@ -97,14 +97,14 @@ GAP_TERMS = MemoryRegion(
 )
 TRANSITION = MemoryRegion(
     "Transition",
-    'Outputs of the program "change": the state and the mode after a transition.',
+    'Outputs of the program "transition": the state and the mode after a transition.',
     ("nc", "m", "n", "nq"),
     (
         real("q", ("nq",), "m or rad", "transition, moreau_jean", "coordinates"),
         real("u", ("n",), "m/s or rad/s", "transition, moreau_jean", "speeds after the impulses"),
         real("status", ("1",), "-", "transition, moreau_jean", "how the transition ended: ADOPTED, or an error"),
         real("cause", ("1",), "-", "transition, moreau_jean", "constraint that caused it, or NONE"),
-        real("kind", ("1",), "-", "transition, moreau_jean", "kind of change of this constraint"),
+        real("kind", ("1",), "-", "transition, moreau_jean", "kind of its transition"),
         real("energy_lost", ("1",), "J", "rest, moreau_jean", "kinetic energy lost"),
         real(
             "impulses", ("m",), "N s or N m s", "transition, moreau_jean", "impulses of the rows; velocities if OPPOSED"
@@ -179,7 +179,7 @@ MODE_GUARDS = MemoryRegion(
     (
         real("guards", ("2 * nc",), "SI", "guards of a mode", "two guards of each intermittent constraint"),
         real("slopes", ("nq + n",), "SI", "guards of a mode", "dq/dt and udot"),
-        real("digits", ("3",), "-", "guards of a mode", "DEPENDENCE, PUSHED and OTHERS"),
+        real("digits", ("3",), "-", "guards of a mode", "DEPENDENCE, CONTRIBUTION and MAGNITUDE"),
         real("forces", ("m",), "N or N m", "guards of a mode", "forces of all rows"),
     ),
     whole=True,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
 from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
+from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
 
 # fmt: off
 
@@ -166,7 +166,7 @@ def gap_terms_size(nc: Any) -> int:
 
 
 class Transition(NamedTuple):
-    """Outputs of the program "change": the state and the mode after a transition."""
+    """Outputs of the program "transition": the state and the mode after a transition."""
 
     q: Vector
     u: Vector
@@ -818,7 +818,7 @@ class ChartBlock(NamedTuple):
     """Programs that change charts, right before the constants of the first program of the header."""
 
     guards: int
-    change: int
+    transition: int
     addresses: Indices
     places: Indices
     charts: int

@@ -6,9 +6,8 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.engine.hybrid.moreau_jean import STEPPED
 from kane.engine.linear.vectors import normalise
-from kane.engine.memory.contact_codes import ADOPTED
+from kane.engine.memory.contact_codes import ADOPTED, MOREAU_JEAN_STEP
 from kane.engine.memory.loop_arguments import (
     CHANGE_FOUND,
     CHANGE_ROWS,
@@ -55,7 +54,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
         return False
     stage = stage_in_force(system, PROJECT, functions.project)
     nx, departure = len(integration.x), np.concatenate([[integration.time], integration.x, [length]])
-    found = functions.step_over(departure, system.inputs, stage)
+    found = functions.moreau_jean_step(departure, system.inputs, stage)
     if found[nx] != ADOPTED:
         return False
     normalise(found[:nx], system.quaternions)
@@ -89,7 +88,7 @@ def without_end(integration: IntegratorState, changes: Changes) -> str:
 
 def _tried(integration: IntegratorState, changes: Changes) -> tuple[int, float]:
     """Return the number of consecutive Moreau-Jean time steps until now, and the length of the next one [s]."""
-    taken = changes[0][changes[1][:, 1] == STEPPED, CHANGE_TIME]
+    taken = changes[0][changes[1][:, 1] == MOREAU_JEAN_STEP, CHANGE_TIME]
     first, tried = SHARE * (integration.course.until - integration.course.start), 0
     for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):
         tried += 1
