@@ -217,7 +217,7 @@ def _warm(scene: Scene) -> None:
 
 def _timed(scene: Scene, given: Array, count: int) -> Array:
     f = scene.functions
-    parts = (f.change, f.project_step_end, f.guards, f.rhs)
+    parts = (f.transition, f.project_step_end, f.guards, f.rhs)
     x, stage, work = np.zeros(len(given)), scene.stage.copy(), np.zeros(max(p.n_work for p in parts))
     out, rest = np.zeros(max(p.n_out for p in parts)), np.zeros(1)
     addresses = np.array([p.address for p in parts])

@@ -16,7 +16,7 @@ from kane.engine.rows.tree_response import BLURRED, LEAST_BEGUN, SLOW
 
 
 class Changed(NamedTuple):
-    """Outputs of the native function "change", by name."""
+    """Outputs of the native function "transition", by name."""
 
     u: np.ndarray
     status: int
@@ -65,12 +65,12 @@ class ContactMachine:
         """Return two guards for each intermittent constraint."""
         return self.call("guards", q, u, t)[: 2 * len(self.intermittents)]
 
-    def change(self, q: Any, u: Any, t: float = 0.0) -> Changed:
+    def transition(self, q: Any, u: Any, t: float = 0.0) -> Changed:
         """Compute the transition at a state."""
-        return self.changed(self.call("change", q, u, t))
+        return self.changed(self.call("transition", q, u, t))
 
     def changed(self, out: np.ndarray) -> Changed:
-        """Return the named outputs of "change"."""
+        """Return the named outputs of "transition"."""
         found = transition_at(out, 0, len(self.intermittents), self.m, self.n, self.nq)
         numbers = (int(found.status[0]), int(found.cause[0]), int(found.kind[0]), float(found.energy_lost[0]))
         return Changed(found.u, *numbers, found.impulses, [int(x) for x in found.statuses])

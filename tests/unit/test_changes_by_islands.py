@@ -15,7 +15,7 @@ from oracles.source_mutants import everywhere
 import kane
 from kane.engine import call
 from kane.engine.hybrid import momentum
-from kane.engine.hybrid import transition as excursion
+from kane.engine.hybrid.transition import transition
 from kane.engine.memory.contact_codes import ADOPTED, SLIDING, STICKING
 
 G, HEIGHT = 9.81, 0.05
@@ -56,7 +56,7 @@ def thrown(machine, rng):
 
 def interpreted(machine, q, u, *, embedded):
     """A change as it is written in Python, and how often rows were embedded for impulses; with them always, or not."""
-    function, count = machine.functions.change, []
+    function, count = machine.functions.transition, []
     state, out, work = np.array([0.0, *q, *u]), np.zeros(function.n_out), np.zeros(function.n_work)
     pointers = [x.__array_interface__["data"][0] for x in (state, np.zeros(1), machine.stage, out, work)]
     project = momentum.project_momentum
@@ -71,7 +71,7 @@ def interpreted(machine, q, u, *, embedded):
         for quick in (momentum.respond_by_tree, momentum.project_speeds_by_response) if embedded else ():
             stack.enter_context(everywhere(quick, lambda *given: False))
         stack.enter_context(np.errstate(all="ignore"))
-        excursion.change.function(*pointers)
+        transition.function(*pointers)
     return machine.changed(out), len(count)
 
 
@@ -83,7 +83,7 @@ def test_changes_by_the_factor_of_the_mass_matrix_are_those_with_all_rows_embedd
     for _ in range(4):
         u = thrown(machine, rng)
         start = machine.stage.copy()
-        found = machine.change(q, u)
+        found = machine.transition(q, u)
         along, modes = machine.along.copy(), list(machine.status)
         machine.stage[:] = start
         expected, _ = interpreted(machine, q, u, embedded=True)
@@ -118,13 +118,13 @@ def test_changes_of_boxes_side_by_side_are_those_of_each_alone():
     for _ in range(5):
         u = thrown(together, rng)
         statuses, along = together.status.copy(), together.along.copy()
-        found = together.change(places, u)
+        found = together.transition(places, u)
         assert broken(together, places, u, found, 0.0) == []
         for k, (alone, q) in enumerate(each):
             own, rows = slice(4 * k, 4 * k + 4), slice(12 * k, 12 * k + 12)
             alone.fresh()
             alone.status[:], alone.along[:] = statuses[own], along[own]
-            expected = alone.change(q, u[6 * k : 6 * k + 6])
+            expected = alone.transition(q, u[6 * k : 6 * k + 6])
             assert found.statuses[own] == expected.statuses
             assert found.u[6 * k : 6 * k + 6] == pytest.approx(expected.u, abs=1e-13)
             assert found.impulses[rows] == pytest.approx(expected.impulses, abs=1e-12)

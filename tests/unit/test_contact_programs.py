@@ -116,7 +116,7 @@ def test_changes_keep_momentum_lose_energy_and_end_where_signorini_and_coulomb_h
         if min(T.phi) < -1e-11:
             continue  # deep inside another one, where no run can be
         machine.fresh()
-        found = machine.change(q, u, 3.0)
+        found = machine.transition(q, u, 3.0)
         assert found.status == ADOPTED
         assert broken(machine, q, u, found, 3.0) == []
         looked_at += 1
@@ -127,7 +127,7 @@ def test_changes_keep_momentum_lose_energy_and_end_where_signorini_and_coulomb_h
 def test_a_block_on_two_corners_begins_to_slip_at_the_angle_of_friction(slope, sticks):
     """Redundant friction is shared out in proportion to its bounds, so that the threshold is that of one contact."""
     machine, q, along = block(slope)
-    found = machine.change(q, np.zeros(3))
+    found = machine.transition(q, np.zeros(3))
     assert found.statuses == ([STICKING, STICKING] if sticks else [SLIDING, SLIDING])
     a = machine.call("rhs", q, np.zeros(3))[3:5] @ along
     angle = np.arctan(slope)
@@ -142,14 +142,14 @@ def test_a_block_on_two_corners_begins_to_slip_at_the_angle_of_friction(slope, s
 def test_slip_that_has_passed_zero_sticks_or_is_reversed():
     machine, q, along = block(0.4)
     up = np.array([*along, 0.0])
-    assert machine.change(q, 1e-3 * up).statuses == [SLIDING, SLIDING]
-    found = machine.change(q, -2e-13 * up)
+    assert machine.transition(q, 1e-3 * up).statuses == [SLIDING, SLIDING]
+    found = machine.transition(q, -2e-13 * up)
     assert (found.statuses, found.kind) == ([STICKING, STICKING], SLIDING_ENDED)
     assert found.u == pytest.approx(np.zeros(3), abs=1e-25)
     machine, q, along = block(0.6)
     up = np.array([*along, 0.0])
-    machine.change(q, 1e-3 * up)
-    found = machine.change(q, -2e-13 * up)
+    machine.transition(q, 1e-3 * up)
+    found = machine.transition(q, -2e-13 * up)
     assert found.statuses == [SLIDING, SLIDING]
     assert (machine.along[:, 0] * machine.terms(q, -up).motion[[1, 3]] > 0).all()
 
@@ -158,9 +158,9 @@ def test_a_slip_that_has_passed_zero_by_more_than_rounding_and_cannot_be_held_go
     """Down the slope, found moving up: friction acts against that until it is zero again, and no guard is negative."""
     machine, q, along = block(0.6)
     up = np.array([*along, 0.0])
-    machine.change(q, -1e-3 * up)
+    machine.transition(q, -1e-3 * up)
     before = machine.along[:, 0].copy()
-    found = machine.change(q, 1e-7 * up)
+    found = machine.transition(q, 1e-7 * up)
     assert found.statuses == [SLIDING, SLIDING]
     assert (machine.along[:, 0] == -before).all()
     assert machine.guards(q, found.u).min() >= 0.0
@@ -174,9 +174,9 @@ def test_a_slip_that_an_impact_reverses_goes_on_the_other_way():
     m.stop(hinge, lower=0.0, restitution=0.5)
     m.stick(hinge, static=0.03, kinetic=0.02)
     machine = ContactMachine(m)
-    machine.change([0.5], [-2.0])
+    machine.transition([0.5], [-2.0])
     assert machine.along[1, 0] == -1.0
-    found = machine.change([0.0], [-2.0])
+    found = machine.transition([0.0], [-2.0])
     assert found.statuses == [OPEN, SLIDING]
     assert found.kind == BOUNCED
     assert found.u == pytest.approx([1.0])
@@ -190,9 +190,9 @@ def test_a_contact_that_hops_less_than_anything_comes_to_rest():
     m.connect(m.ground, ball, kane.Prismatic("y", axis="y"))
     m.contact(ball.point(), kane.Plane(m.ground.point(), m.ground.y), restitution=0.5, name="floor")
     machine = ContactMachine(m)
-    assert machine.change([0.0], [-1.0]).u == pytest.approx([0.5], rel=1e-15)
+    assert machine.transition([0.0], [-1.0]).u == pytest.approx([0.5], rel=1e-15)
     machine.fresh()
-    found = machine.change([0.0], [-1e-6])
+    found = machine.transition([0.0], [-1e-6])
     assert (found.statuses, found.u.tolist(), found.kind) == ([STICKING], [0.0], IMPOSED)
     assert machine.call("rhs", [0.0], [0.0]).tolist() == [0.0, 0.0]
 
@@ -204,11 +204,11 @@ def test_a_reaction_that_would_pull_lets_go():
     m.load(kane.Force(body.point(), (0, 10.0 * m.time, 0)))
     m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.y), name="floor")
     machine = ContactMachine(m)
-    machine.change([0.0], [0.0])
+    machine.transition([0.0], [0.0])
     instant = 2 * G / 10.0
     assert machine.call("guards", [0.0], [0.0], instant - 1e-9)[0] > 0.0
     assert machine.call("guards", [0.0], [0.0], instant + 1e-9)[0] < 0.0
-    found = machine.change([0.0], [0.0], instant + 1e-9)
+    found = machine.transition([0.0], [0.0], instant + 1e-9)
     assert (found.statuses, found.kind) == ([OPEN], DELETED)
 
 
@@ -232,7 +232,7 @@ def test_a_reaction_that_rounding_makes_is_no_reason_to_let_go():
         values = rng.uniform([-0.3, 0.1, 0.1, 0.5], [0.3, 0.5, 0.5, 3.0])
         for machine.inputs[:] in rng.uniform(-2.0, 2.0, size=20):
             machine.stage[:] = machine.functions.rhs.stage(values)
-            found = machine.change([0.0, values[2], 0.0], np.zeros(3))
+            found = machine.transition([0.0, values[2], 0.0], np.zeros(3))
             assert (found.status, found.statuses) == (ADOPTED, [STICKING, STICKING])
             left += machine.call("reactions", [0.0, values[2], 0.0], np.zeros(3))[-1] < 0.0
     assert left > 20  # rounding goes both ways
@@ -245,8 +245,8 @@ def test_friction_in_a_joint_slips_at_its_threshold():
     m.load(kane.Motor(hinge, m.time))
     m.stick(hinge, static=0.3, kinetic=0.2)
     machine = ContactMachine(m)
-    assert machine.change([0.0], [0.0], 0.299).statuses == [STICKING]
-    found = machine.change([0.0], [0.0], 0.3 + 1e-9)
+    assert machine.transition([0.0], [0.0], 0.299).statuses == [STICKING]
+    found = machine.transition([0.0], [0.0], 0.3 + 1e-9)
     assert (found.statuses, found.kind) == ([SLIDING], SLIPPED)
     assert machine.call("rhs", [0.0], [0.0], 0.3)[1] == pytest.approx((0.3 - 0.2) / 0.1)
 
@@ -261,13 +261,13 @@ def test_a_switch_projects_momentum_on_what_it_imposes():
     m.switch(joints[1].qdot + 2 * joints[0].qdot, on=m.time - 1, off=m.time - 3, name="mesh")
     machine = ContactMachine(m)
     u, M, C = np.array([3.0, 1.0]), np.diag([0.2, 0.5]), np.array([1.0, -2.0])
-    assert machine.change([0, 0], u).statuses == [OPEN]
-    found = machine.change([0, 0], u, 1.0 + 1e-12)
+    assert machine.transition([0, 0], u).statuses == [OPEN]
+    found = machine.transition([0, 0], u, 1.0 + 1e-12)
     expected = C @ M @ u / (C @ M @ C)
     assert found.statuses == [STICKING]
     assert found.u == pytest.approx(expected * C, rel=1e-14)
     assert found.energy_lost == pytest.approx(0.5 * u @ M @ u - 0.5 * expected**2 * C @ M @ C, rel=1e-13)
-    assert machine.change([0, 0], found.u, 3.0 + 1e-12).statuses == [OPEN]
+    assert machine.transition([0, 0], found.u, 3.0 + 1e-12).statuses == [OPEN]
 
 
 def test_restitution_of_newton_that_would_make_energy_is_an_error_that_names_the_contact():
@@ -289,12 +289,12 @@ def test_restitution_of_newton_that_would_make_energy_is_an_error_that_names_the
         u = [slip, -1.0, 0.0]
         machine.fresh()
         other.fresh()
-        found = machine.change(q, u)
+        found = machine.transition(q, u)
         if found.status == ENERGY_GAINED:
             gained.append(slip)
             assert machine.intermittents[found.cause].name == "end"
             assert found.u.tolist() == u
-        assert other.change(q, u).status == ADOPTED
+        assert other.transition(q, u).status == ADOPTED
     assert gained
 
 
@@ -310,7 +310,7 @@ def test_a_rod_in_painleves_paradox_is_stopped_by_an_impulse_without_collision()
     q, found = [0.0, -np.sin(angle), angle], []
     for slip in (-1.0, 1.0):
         machine.fresh()
-        changed = machine.change(q, [slip, 0.0, 0.0])
+        changed = machine.transition(q, [slip, 0.0, 0.0])
         assert changed.status == ADOPTED
         assert broken(machine, q, [slip, 0.0, 0.0], changed, 0.0) == []
         found.append(changed.energy_lost)
@@ -537,7 +537,7 @@ def test_where_two_bars_between_sticking_contacts_come_into_line_no_force_holds_
     machine.status[:], machine.along[:, 0] = [STICKING, SLIDING], 1.0
     # Both ends at rest, the hinge upwards with w: theta' = w, and bend' = -2 w.
     q, u = np.array([0.5, 0.0, 0.0, 0.0]), np.array([0.0, 0.5 * w, w, -2.0 * w])
-    found = machine.change(q, u)
+    found = machine.transition(q, u)
     assert found.status == ADOPTED
     assert SLIDING in found.statuses
     assert broken(machine, q, u, found, 0.0) == []

@@ -103,7 +103,7 @@ def begin(machine, q, forces):
     machine.fresh()
     machine.inputs[:] = forces
     rest = np.zeros(machine.n)
-    return machine.change(q, rest), machine.call("rhs", q, rest)[machine.nq :]
+    return machine.transition(q, rest), machine.call("rhs", q, rest)[machine.nq :]
 
 
 def test_chains_side_by_side_find_the_modes_that_each_finds_alone():

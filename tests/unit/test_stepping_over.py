@@ -29,7 +29,7 @@ def departure(model, status):
     def step(t, x, length):
         stage = f.project.stage(np.zeros(0))
         contact_constants_of(stage).state.status[:] = status
-        out = f.step_over(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
+        out = f.moreau_jean_step(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
         found = transition_at(out, 0, *sizes)
         if found.status[0] != ADOPTED:
             return None

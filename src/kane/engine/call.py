@@ -168,6 +168,16 @@ def vector_at(memory: Any, offset: Any, n: Any) -> Any:
     return memory[..., offset : offset + n]
 
 
+@native_inline
+def call_at(address: Any, state: Any, inputs: Any, constants: Any, place: Any, out: Any, work: Any) -> None:
+    """Call a program whose constants begin ``place`` doubles after ``constants``.
+
+    All arguments except the address and the place are pointers or arrays.
+    """
+    part, result = vector_at(constants, place, 0), vector_at(out, 0, 0)
+    call_program(address, vector_at(state, 0, 0), vector_at(inputs, 0, 0), part, result, vector_at(work, 0, 0))
+
+
 @native_instruction
 def matrix_at(memory: Any, offset: Any, rows: Any, columns: Any) -> Any:
     """Return a matrix of doubles; ``memory`` and ``offset`` as for ``vector_at``."""

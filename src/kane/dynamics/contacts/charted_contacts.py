@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.engine.hybrid import compiled_mode_programs as ahead
-from kane.engine.hybrid import mode_programs as programs
-from kane.engine.hybrid import transition as excursion
+from kane.engine.hybrid import compiled_mode_programs, mode_programs
+from kane.engine.hybrid.transition import transition
 from kane.engine.memory.constants import CHART_BLOCK
 from kane.engine.memory.fill import filled
 
@@ -43,8 +42,8 @@ class ChartPrograms:
         """
         return filled(
             CHART_BLOCK,
-            guards=(ahead if compiled else programs).guards(),
-            change=excursion.change(),
+            guards=(compiled_mode_programs if compiled else mode_programs).guards(),
+            transition=transition(),
             addresses=[function.address for function in self.called],
             places=starts,
             charts=self.near.n_out,

@@ -12,10 +12,9 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import CompiledModes
 from kane.dynamics.lane_modes import LaneModes
 from kane.engine.hybrid import mode_programs as programs
-from kane.engine.hybrid.compiled_mode_programs import NONE
 from kane.engine.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW
 from kane.engine.memory.constraint_memory import ContactConstants
-from kane.engine.memory.contact_codes import SLIDING
+from kane.engine.memory.contact_codes import NONE, SLIDING
 from kane.engine.memory.fill import NO_MEMORY, filled
 from kane.engine.memory.views import (
     ContactState,

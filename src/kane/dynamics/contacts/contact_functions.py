@@ -22,11 +22,9 @@ from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Par
 from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.dynamics.lane_modes import LaneModes
 from kane.dynamics.named_programs import NamedPrograms
-from kane.engine.hybrid import chart_programs as charted
-from kane.engine.hybrid import compiled_mode_programs as ahead
-from kane.engine.hybrid import mode_programs as native
-from kane.engine.hybrid import moreau_jean as passing
-from kane.engine.hybrid.transition import change
+from kane.engine.hybrid import chart_programs, compiled_mode_programs, mode_programs
+from kane.engine.hybrid.moreau_jean import moreau_jean_step
+from kane.engine.hybrid.transition import transition
 from kane.engine.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
 from kane.engine.memory.constraint_codes import KEPT
 from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
@@ -203,7 +201,7 @@ class ContactParts(Parts):
 class ContactFunctions:
     """Native functions of one model whose constraints come and go, over one stage.
 
-    The stage that any of them makes serves all: the mode is in it, where ``change`` writes it.
+    The stage that any of them makes serves all: the mode is in it, where ``transition`` writes it.
 
     Attributes:
         equations: with the rows of all candidates.
@@ -213,7 +211,7 @@ class ContactFunctions:
         project_step_end: the same for the end of a step of a run, whose last slope it may make use of.
         guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
             gives.
-        change: an excursion, see the region Transition.
+        transition: the state and the mode after the present mode ends, see the region Transition.
         tree: how the equations respond to forces.
         modes: which are to be compiled.
         code_of: makes code.
@@ -225,7 +223,7 @@ class ContactFunctions:
     project: ConstrainedFunction
     project_step_end: ConstrainedFunction
     guards: ConstrainedFunction
-    change: ConstrainedFunction
+    transition: ConstrainedFunction
     tree: Responses
     modes: CompiledModes
     code_of: Callable[[Program], CompiledFunction]
@@ -247,9 +245,10 @@ class ContactFunctions:
     ) -> ContactFunctions:
         eqs, charts = parts.equations, parts.charts
         n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.intermittents)
-        programs = ahead if parts.modes.expected else native
-        ends = ahead.project if parts.modes.expected else native.project_step_end
-        guards, changes = (charted.guards, charted.change) if charts else (programs.guards, change)
+        programs = compiled_mode_programs if parts.modes.expected else mode_programs
+        ends = compiled_mode_programs.project if parts.modes.expected else mode_programs.project_step_end
+        in_charts = (chart_programs.guards, chart_programs.transition)
+        guards, transitions = in_charts if charts else (programs.guards, transition)
         numbers = 2 * nc + (charts.near.n_out if charts else 0)
         return cls(
             eqs,
@@ -258,7 +257,7 @@ class ContactFunctions:
             _function("project", programs.project, parts, projected_state_size(n, nq)),
             _function("project", ends, parts, projected_state_size(n, nq)),
             _function("guards", guards, parts, numbers + nq + n),
-            _function("change", changes, parts, transition_size(nc, m, n, nq)),
+            _function("transition", transitions, parts, transition_size(nc, m, n, nq)),
             tree,
             modes,
             code_of,
@@ -292,15 +291,15 @@ class ContactFunctions:
     @cached_property
     def reactions(self) -> ConstrainedFunction:
         """The force of each row in the mode of the stage, in the order of ``equations.constraints``."""
-        programs = ahead if self.parts.modes.expected else native
+        programs = compiled_mode_programs if self.parts.modes.expected else mode_programs
         return _function("reactions", programs.reactions, self.parts, len(self.equations.constraints))
 
     @cached_property
-    def step_over(self) -> ConstrainedFunction:
-        """One step of Moreau and Jean from [t, q, u, its length], see ``kane.engine.hybrid.moreau_jean``."""
-        eqs = self.equations
-        return StepOver(
-            "step over", passing.step_over, self.parts, self.change.n_out, mode=KEPT, rest=eqs.inputs, threads=1
+    def moreau_jean_step(self) -> ConstrainedFunction:
+        """One Moreau-Jean time step from [t, q, u, h], see ``kane.engine.hybrid.moreau_jean``."""
+        code, length = moreau_jean_step, self.transition.n_out
+        return MoreauJeanFunction(
+            "Moreau-Jean step", code, self.parts, length, mode=KEPT, rest=self.equations.inputs, threads=1
         )
 
 
@@ -313,8 +312,8 @@ class ContactFunction(ConstrainedFunction):
         return self.parts.modes.scratch(contact_constants_of(head))
 
 
-class StepOver(ContactFunction):
-    """A step from a state, with its length behind it."""
+class MoreauJeanFunction(ContactFunction):
+    """A Moreau-Jean time step, whose argument is a state followed by the length of the step [s]."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
@@ -340,7 +339,7 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, projected_only: bool
     if eqs.system.own is not None:
         inner = programs.of("own")
         length = projected_state_size(len(inner.equations.u), len(inner.equations.q))
-        own = _function("project", native.project, _parts(inner, ContactModes(), projected_only=True), length)
+        own = _function("project", mode_programs.project, _parts(inner, ContactModes(), projected_only=True), length)
     first = eqs, tuple(listed), own, FrontPlan(0, []), programs.code("gaps")
     if projected_only:
         return ContactParts(*first, {}, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes)

@@ -1,4 +1,4 @@
-"""Why a change found no mode to go on in, in words."""
+"""Error messages for transitions without a consistent contact mode."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from kane.formulation.equations import Equations
 
 
 def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str:
-    """Why a change found no mode to go on in.
+    """Return the message for a transition that found no consistent contact mode.
 
     Args:
         equations: with the rows of all candidates.
-        out: what "change" gave.
+        out: outputs of "transition".
         active: names of the candidates that touch or are in force.
     """
     rows = equations.constraints

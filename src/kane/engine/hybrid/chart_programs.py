@@ -1,75 +1,66 @@
-"""Constraints that come and go where gimbals change their angles besides, as native programs over the one stage.
+"""Intermittent constraints together with charts: native programs over the same constants.
 
-Guards are those of the charts, then those of the candidates. A guard of a chart that is negative changes the charts and
-nothing else: statuses, directions of slip and what is armed are of bodies, whatever angles these are described by, and
-go into the stage of the next charts (``kane.simulation.modes.charted_contacts``).
+The guards of the charts precede the guards of the constraints. A negative guard of a chart changes the charts only.
+Statuses, directions of slip and armed flags belong to bodies and do not depend on the angles. They are copied into the
+constants of the next charts (``kane.simulation.modes.charted_contacts``).
 
-A block of 64-bit integers lies right before the stage of the first program of the header.
+The ChartBlock, 64-bit integers, precedes the constants of the first program of the ConstraintHeader.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kane.engine.call import call_program, native_inline, native_program, vector_at
+from kane.engine.call import call_at, native_inline, native_program, vector_at
+from kane.engine.hybrid.transition import report_mode
 from kane.engine.memory.constraint_codes import CONSTRAINTS
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import ADOPTED, NONE, NOTHING
-from kane.engine.memory.views import chart_block_at, chart_block_size, constraint_header_at, transition_at
+from kane.engine.memory.views import (
+    ChartBlock,
+    chart_block_at,
+    chart_block_size,
+    constraint_header_at,
+    transition_at,
+)
 
-# Programs of the charts, in the order of their addresses: their guards, and their change.
-NEAR, CARRY = range(2)
+# Programs of the charts, in the order of their addresses: their guards, and the state in the next charts.
+CHART_GUARDS, NEXT_CHARTS = range(2)
 
 
 @native_inline
-def _charts_of(constants: Any) -> Any:
-    """Return the ChartBlock of a stage."""
+def _charts_of(constants: Any) -> ChartBlock:
+    """Return the ChartBlock of the constants."""
     return chart_block_at(constants, constraint_header_at(constants, 0).places[CONSTRAINTS] - chart_block_size())
-
-
-@native_inline
-def _call(address: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Call a program, from pointers."""
-    given, place, result = vector_at(inputs, 0, 0), vector_at(constants, 0, 0), vector_at(out, 0, 0)
-    call_program(address, vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
-
-
-@native_inline
-def _call_own(c: Any, which: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Call a program of the charts."""
-    given, place, result = vector_at(inputs, 0, 0), vector_at(constants, c.places[which], 0), vector_at(out, 0, 0)
-    call_program(c.addresses[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
 
 
 @native_program
 def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """A number for each chart, then what the guards of the candidates give."""
+    """Compute the guard of each chart, then the outputs of the guards of the constraints."""
     c = _charts_of(constants)
-    _call_own(c, NEAR, state, inputs, constants, out, work)
-    given, place, behind = vector_at(inputs, 0, 0), vector_at(constants, 0, 0), vector_at(out, c.charts, 0)
-    call_program(c.guards, vector_at(state, 0, 0), given, place, behind, vector_at(work, 0, 0))
+    call_at(c.addresses[CHART_GUARDS], state, inputs, constants, c.places[CHART_GUARDS], out, work)
+    call_at(c.guards, state, inputs, constants, 0, vector_at(out, c.charts, 0), work)
 
 
 @native_program
-def change(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Other charts where a guard of theirs is negative, else an excursion; see Transition."""
+def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """Change charts if a guard of a chart is negative; else compute the transition of the constraints."""
     c = _charts_of(constants)
-    near = vector_at(out, 0, c.charts)
-    _call_own(c, NEAR, state, inputs, constants, out, work)
-    beside = False
-    for guard in near:
-        beside = beside or guard < 0.0
-    of = contact_constants_of(constants)
-    result = transition_at(out, 0, of.block.constraints, of.head.rows, of.head.speeds, of.head.coordinates)
-    if not beside:
-        _call(c.change, state, inputs, constants, out, work)
+    chart_guards = vector_at(out, 0, c.charts)
+    call_at(c.addresses[CHART_GUARDS], state, inputs, constants, c.places[CHART_GUARDS], out, work)
+    ended = False
+    for guard in chart_guards:
+        ended = ended or guard < 0.0
+    contacts = contact_constants_of(constants)
+    head = contacts.head
+    result = transition_at(out, 0, contacts.block.constraints, head.rows, head.speeds, head.coordinates)
+    if not ended:
+        call_at(c.transition, state, inputs, constants, 0, out, work)
         if result.status[0] == ADOPTED:
             result.status[0] = c.key
         return
-    _call_own(c, CARRY, state, inputs, constants, out, work)
+    call_at(c.addresses[NEXT_CHARTS], state, inputs, constants, c.places[NEXT_CHARTS], out, work)
     result.cause[0], result.kind[0], result.energy_lost[0] = NONE, NOTHING, 0.0
     for row in range(result.impulses.size):
         result.impulses[row] = 0.0
-    for k in range(of.block.constraints):
-        result.directions[k, 0], result.directions[k, 1] = of.state.along[k, 0], of.state.along[k, 1]
-        result.statuses[k] = of.state.status[k]
+    report_mode(contacts, result)

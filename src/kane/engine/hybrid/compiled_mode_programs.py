@@ -1,15 +1,15 @@
-"""Compiled modes of intermittent constraints: native programs that use the constants of the numeric programs.
+"""Compiled contact modes: native programs that share the constants of the numeric programs.
 
-If the statuses of the constraints are those of a compiled mode, its programs run; otherwise the programs of the module
-``programs`` run with the same constants. The program ``change`` is always numeric. A guard that is negative or NaN is
-evaluated again by the numeric program, so numeric programs alone decide when a mode ends and which mode follows.
+If the statuses of the intermittent constraints match a compiled mode, its programs run. Otherwise the programs of
+``mode_programs`` run with the same constants. The program "transition" is always numeric. A guard that is negative or
+NaN is evaluated again by the numeric program, so that numeric programs alone decide when a mode ends.
 
 The guards of a compiled mode also check its rounding errors. If digits are lost, the run continues with the numeric
-programs until a state is settled. Then the compiled mode is searched for again.
+programs until a state is projected. Then the compiled mode is searched for again.
 
-States are settled as in ``settling``, with the factor of M. Newton's method factors M at each of its states.
+States are projected as in ``project.contact_projection``, with the factor of M at each state of Newton's method.
 
-Memory: CompiledModeBlock and one CompiledModeRow per mode follow HeldResiduals.
+Memory: CompiledModeBlock and one CompiledModeRow for each mode follow HeldResiduals.
 """
 
 from __future__ import annotations
@@ -17,10 +17,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from kane.engine.call import call_program, native_inline, native_program, vector_at
-from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.contact_codes import OPEN, SLIDING
+from kane.engine.call import call_at, native_inline, native_program, vector_at
+from kane.engine.memory.constraint_memory import ContactConstants, contact_constants_of
+from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING
+from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.engine.memory.views import (
+    CompiledModeBlock,
+    CompiledModeRow,
+    ContactState,
+    ContactTable,
+    ModeGuards,
     compiled_mode_block_at,
     compiled_mode_row_at,
     compiled_mode_row_size,
@@ -39,172 +45,176 @@ from kane.engine.rows.row_problem import response_scratch_of
 from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, slip_direction
 
 # Numeric programs, in the order of their addresses in CompiledModeBlock.
-RHS, PROJECT, GUARDS, REACTIONS = range(4)
-NONE = -1
-# Programs of a mode, in the order of their addresses in CompiledModeRow. The last three settle, and their addresses are
-# zero where that is left to numbers.
-OWN_RHS, OWN_GUARDS, OWN_MISSED, OWN_STEP, OWN_PROJECTED = range(5)
+NUMERIC_RHS, NUMERIC_PROJECT, NUMERIC_GUARDS, NUMERIC_REACTIONS = range(4)
+# Programs of a mode, in the order of their addresses in CompiledModeRow. The last three project. Their addresses are
+# zero if projection is numeric.
+COMPILED_RHS, COMPILED_GUARDS, COMPILED_RESIDUALS, COMPILED_STEP, COMPILED_PROJECTION = range(5)
 # Measures of lost digits, which follow the slopes in ModeGuards: the largest y^T D^-1 y of a row over its pivot; the
 # largest contribution of row forces to v; the largest magnitude in v and in D^-1 z. See formulation/contact_mode.py.
-DEPENDENCE, PUSHED, OTHERS, DIGITS = range(4)
+DEPENDENCE, CONTRIBUTION, MAGNITUDE, DIGITS = range(4)
 
 
 class CompiledModeArrays(NamedTuple):
-    """What is known of the compiled modes in a call.
+    """Constants and scratch of the compiled modes in a call.
 
     Attributes:
-        of: ContactConstants.
-        own: CompiledModeBlock.
-        row: CompiledModeRow of the mode in force; of no meaning without one.
-        given, state, before: see ModeScratch.
-        found: ModeGuards.
+        contacts: ContactConstants.
+        block: CompiledModeBlock.
+        row: CompiledModeRow of the chosen mode; without one its values are meaningless.
+        inputs: inputs of the model and slip directions, see ``given`` of ModeScratch.
+        outputs: ModeGuards; the other programs of the mode write here too.
+        state, before: see ModeScratch.
     """
 
-    of: Any
-    own: Any
-    row: Any
-    given: Any
-    found: Any
-    state: Any
-    before: Any
+    contacts: ContactConstants
+    block: CompiledModeBlock
+    row: CompiledModeRow
+    inputs: Vector
+    outputs: ModeGuards
+    state: Vector
+    before: Vector
 
 
 @native_inline
-def compiled_modes_of(constants: Any, work: Any) -> Any:
-    """The Ahead of a call."""
+def compiled_modes_of(constants: Any, work: Any) -> CompiledModeArrays:
+    """Return the CompiledModeArrays of a call."""
     c = contact_constants_of(constants)
     nc, m, n, nq = c.block.constraints, c.head.rows, c.head.speeds, c.head.coordinates
-    own = compiled_mode_block_at(constants, c.held.end)
-    s = mode_scratch_at(work, response_scratch_of(c, work).end, m, n, nq, nc, own.inputs)
-    found = mode_guards_at(work, s.found, m, n, nq, nc)
-    return CompiledModeArrays(
-        c, own, mode_row(constants, own, max(own.chosen[0], 0), nc), s.given, found, s.state, s.before
-    )
+    block = compiled_mode_block_at(constants, c.held.end)
+    s = mode_scratch_at(work, response_scratch_of(c, work).end, m, n, nq, nc, block.inputs)
+    outputs = mode_guards_at(work, s.found, m, n, nq, nc)
+    row = _mode_row(constants, block, max(block.chosen[0], 0), nc)
+    return CompiledModeArrays(c, block, row, s.given, outputs, s.state, s.before)
 
 
 @native_inline
-def mode_row(constants: Any, own: Any, k: int, nc: int) -> Any:
+def _mode_row(constants: Any, block: CompiledModeBlock, k: int, nc: int) -> CompiledModeRow:
     """Return the CompiledModeRow of compiled mode k."""
-    return compiled_mode_row_at(constants, own.end + k * compiled_mode_row_size(nc), nc)
+    return compiled_mode_row_at(constants, block.end + k * compiled_mode_row_size(nc), nc)
 
 
 @native_inline
-def _is_mode(row: Any, state: Any) -> bool:
-    """Whether the statuses are those of the row."""
+def _has_statuses(row: CompiledModeRow, state: ContactState) -> bool:
+    """Check whether a compiled mode has the statuses of a ContactState."""
     k, nc = 0, state.status.size
     while k < nc and row.statuses[k] == state.status[k]:
         k += 1
-    return k == nc
+    return bool(k == nc)
 
 
 @native_inline
-def _is_in_force(c: Any) -> bool:
-    """Whether the mode that was chosen is the one in force still."""
-    return bool(c.own.chosen[0] != NONE and _is_mode(c.row, c.of.state))
+def _is_active(c: CompiledModeArrays) -> bool:
+    """Check whether a compiled mode was chosen and still has the present statuses."""
+    return bool(c.block.chosen[0] != NONE and _has_statuses(c.row, c.contacts.state))
 
 
 @native_inline
-def _numeric(c: Any, which: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    given, place, result = vector_at(inputs, 0, 0), vector_at(constants, 0, 0), vector_at(out, 0, 0)
-    call_program(c.own.numeric[which], vector_at(state, 0, 0), given, place, result, vector_at(work, 0, 0))
+def _call_numeric(
+    c: CompiledModeArrays, which: int, state: Any, inputs: Any, constants: Any, out: Any, work: Any
+) -> None:
+    """Call a numeric program."""
+    call_at(c.block.numeric[which], state, inputs, constants, 0, out, work)
 
 
 @native_inline
-def _call_own(c: Any, which: int, state: Any, constants: Any, out: Any, work: Any) -> None:
-    """Call a program of the mode in force with what ``_give`` has left."""
-    place = vector_at(constants, c.row.places[which], 0)
-    call_program(c.row.addresses[which], state, c.given, place, out, vector_at(work, 0, 0))
+def _call_compiled(c: CompiledModeArrays, which: int, state: Any, constants: Any, out: Any, work: Any) -> None:
+    """Call a program of the active mode with the inputs from ``_load_inputs``."""
+    call_at(c.row.addresses[which], state, c.inputs, constants, c.row.places[which], out, work)
 
 
 @native_inline
-def _give(c: Any, inputs: Any) -> None:
-    """Inputs, then the direction of slip of what slides, and begun."""
-    at, state = c.own.inputs, c.of.state
-    fed = vector_at(inputs, 0, at)
+def _load_inputs(c: CompiledModeArrays, inputs: Any) -> None:
+    """Load the inputs, then the direction of slip and the slip threshold of each sliding contact."""
+    at, state = c.block.inputs, c.contacts.state
+    given = vector_at(inputs, 0, at)
     for i in range(at):
-        c.given[i] = fed[i]
+        c.inputs[i] = given[i]
     for k in range(state.status.size):
         if c.row.statuses[k] == SLIDING:
-            c.given[at], c.given[at + 1] = state.along[k, 0], state.along[k, 1]
-            c.given[at + 2] = state.begun[k]
+            c.inputs[at], c.inputs[at + 1] = state.along[k, 0], state.along[k, 1]
+            c.inputs[at + 2] = state.begun[k]
             at += 3
 
 
 @native_program
 def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """qdot and udot in the mode of the stage."""
+    """Compute dq/dt and udot in the present mode."""
     c = compiled_modes_of(constants, work)
-    if _is_in_force(c):
-        _give(c, inputs)
-        _call_own(c, OWN_RHS, vector_at(state, 0, 0), constants, vector_at(out, 0, 0), work)
+    if _is_active(c):
+        _load_inputs(c, inputs)
+        _call_compiled(c, COMPILED_RHS, state, constants, out, work)
     else:
-        _numeric(c, RHS, state, inputs, constants, out, work)
+        _call_numeric(c, NUMERIC_RHS, state, inputs, constants, out, work)
 
 
 @native_inline
-def _find_forces(c: Any, state: Any, inputs: Any, constants: Any, work: Any) -> bool:
-    """Guards, slopes, DIGITS and forces of the mode in force into ``found``; whether there is one and digits are kept.
+def _find_forces(c: CompiledModeArrays, state: Any, inputs: Any, constants: Any, work: Any) -> bool:
+    """Compute the ModeGuards of the active mode.
 
-    Where they are not, it is in force no longer.
+    Returns:
+        Whether a mode is active and keeps its digits. A mode that loses digits becomes inactive.
     """
-    if not _is_in_force(c):
+    if not _is_active(c):
         return False
-    _give(c, inputs)
-    _call_own(c, OWN_GUARDS, vector_at(state, 0, 0), constants, c.found.whole, work)
-    if keeps_digits(c.found.digits, 0, 1):
+    _load_inputs(c, inputs)
+    _call_compiled(c, COMPILED_GUARDS, state, constants, c.outputs.whole, work)
+    if keeps_digits(c.outputs.digits, 0, 1):
         return True
-    c.own.chosen[0] = NONE
+    c.block.chosen[0] = NONE
     return False
 
 
 @native_inline
-def keeps_digits(found: Any, at: int, step: int) -> bool:
+def keeps_digits(outputs: Any, at: int, step: int) -> bool:
     """Check whether the rows are independent and no force has lost digits, which happens on very light bodies.
 
     Args:
-        found: outputs with the measures of lost digits.
+        outputs: outputs with the measures of lost digits.
         at: place of the first measure.
         step: distance from each measure to the next.
     """
-    pushed, others = found[at + PUSHED * step], found[at + OTHERS * step]
-    return bool(INDEPENDENT * found[at + DEPENDENCE * step] < 1.0 and pushed <= AMPLIFIED * others)
+    contribution, magnitude = outputs[at + CONTRIBUTION * step], outputs[at + MAGNITUDE * step]
+    return bool(INDEPENDENT * outputs[at + DEPENDENCE * step] < 1.0 and contribution <= AMPLIFIED * magnitude)
 
 
 @native_program
 def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Two numbers for each candidate, negative where the mode ends, then what ``rhs`` gives; all that is negative is
-    found in numbers.
+    """Compute two guards of each intermittent constraint, negative if the mode ends, then dq/dt and udot.
+
+    If a guard of the compiled mode is negative or NaN, the numeric program computes all outputs.
     """
     c = compiled_modes_of(constants, work)
     if _find_forces(c, state, inputs, constants, work):
-        first, size = c.found.guards.size, c.found.guards.size + c.found.slopes.size
+        first, size = c.outputs.guards.size, c.outputs.guards.size + c.outputs.slopes.size
         result = vector_at(out, 0, size)
         for i in range(size):
-            result[i] = c.found.whole[i]
-        if goes_on(c.of.table, c.of.state, result[:first]):
+            result[i] = c.outputs.whole[i]
+        if mode_continues(c.contacts.table, c.contacts.state, result[:first]):
             return
-    _numeric(c, GUARDS, state, inputs, constants, out, work)
+    _call_numeric(c, NUMERIC_GUARDS, state, inputs, constants, out, work)
 
 
 @native_program
 def reactions(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """The force of every row in the mode of the stage, as ``kane.engine.hybrid.mode_programs.reactions``."""
+    """Compute the force of every row in the present mode, as ``mode_programs.reactions``."""
     c = compiled_modes_of(constants, work)
     if not _find_forces(c, state, inputs, constants, work):
-        _numeric(c, REACTIONS, state, inputs, constants, out, work)
+        _call_numeric(c, NUMERIC_REACTIONS, state, inputs, constants, out, work)
         return
-    result = vector_at(out, 0, c.found.forces.size)
+    result = vector_at(out, 0, c.outputs.forces.size)
     for i in range(result.size):
-        result[i] = c.found.forces[i]
+        result[i] = c.outputs.forces[i]
 
 
 @native_inline
-def goes_on(table: Any, state: Any, result: Any) -> bool:
-    """Turn those guards round that do not count until they have been the other way; whether none is negative then.
+def mode_continues(table: ContactTable, state: ContactState, result: Any) -> bool:
+    """Invert the guards of disarmed constraints, and check whether no guard is negative or NaN.
+
+    The expression of a disarmed constraint does not count before it has had the other sign.
 
     Args:
-        table, state: of the candidates.
-        result: two numbers for each candidate.
+        table, state: constants and state of the intermittent constraints.
+        result: two guards for each constraint, changed in place.
     """
     for k in range(state.status.size):
         timed = table.timed[k] == 1 and state.status[k] == OPEN
@@ -217,48 +227,48 @@ def goes_on(table: Any, state: Any, result: Any) -> bool:
     k = 0
     while k < result.size and result[k] >= 0.0:
         k += 1
-    return k == result.size
+    return bool(k == result.size)
 
 
 @native_program
 def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Project by the compiled mode, else as ``mode_programs.project`` and look for the mode among the compiled ones."""
+    """Project a state by the compiled mode; else by ``mode_programs.project``, and search for a compiled mode."""
     c = compiled_modes_of(constants, work)
-    if _is_in_force(c):
-        _give(c, inputs)
+    if _is_active(c):
+        _load_inputs(c, inputs)
         if _project_in_mode(c, state, constants, out, work):
             return
-    _numeric(c, PROJECT, state, inputs, constants, out, work)
-    if not _is_in_force(c):
-        _select_speeds(c, constants)
+    _call_numeric(c, NUMERIC_PROJECT, state, inputs, constants, out, work)
+    if not _is_active(c):
+        _choose_mode(c, constants)
 
 
 @native_inline
-def _select_speeds(c: Any, constants: Any) -> None:
-    """The compiled mode with the statuses in force, if there is one."""
-    c.own.chosen[0] = NONE
-    for k in range(c.own.modes):
-        if _is_mode(mode_row(constants, c.own, k, c.of.block.constraints), c.of.state):
-            c.own.chosen[0] = k
+def _choose_mode(c: CompiledModeArrays, constants: Any) -> None:
+    """Choose the compiled mode with the present statuses, or NONE."""
+    c.block.chosen[0] = NONE
+    for k in range(c.block.modes):
+        if _has_statuses(_mode_row(constants, c.block, k, c.contacts.block.constraints), c.contacts.state):
+            c.block.chosen[0] = k
 
 
 @native_inline
-def _project_in_mode(c: Any, state: Any, constants: Any, out: Any, work: Any) -> bool:
-    """Settle by the programs of the mode in force; whether it has any, and rows allow it."""
-    if c.row.addresses[OWN_PROJECTED] == 0:
+def _project_in_mode(c: CompiledModeArrays, state: Any, constants: Any, out: Any, work: Any) -> bool:
+    """Project by the programs of the active mode; return whether it has these programs and its rows are independent."""
+    if c.row.addresses[COMPILED_PROJECTION] == 0:
         return False
-    n, nq, x, found = c.of.head.speeds, c.of.head.coordinates, c.state, c.found.whole
+    n, nq, x, outputs = c.contacts.head.speeds, c.contacts.head.coordinates, c.state, c.outputs.whole
     given = vector_at(state, 0, x.size)
     for i in range(x.size):
         x[i] = given[i]
-    normalise(x, c.of.lists.quaternions)
-    _call_own(c, OWN_MISSED, x, constants, found, work)
-    residuals = mode_residuals_at(found, 0)
-    missed, motion = residuals.configuration[0], residuals.motion[0]
-    if not missed <= SMALL and not _correct_coordinates(c, missed, constants, work):
+    normalise(x, c.contacts.lists.quaternions)
+    _call_compiled(c, COMPILED_RESIDUALS, x, constants, outputs, work)
+    residuals = mode_residuals_at(outputs, 0)
+    residual, motion = residuals.configuration[0], residuals.motion[0]
+    if not residual <= SMALL and not _correct_coordinates(c, residual, constants, work):
         return False
-    _call_own(c, OWN_PROJECTED, x, constants, found, work)
-    projected = mode_projected_at(found, 0, n, c.of.block.constraints)
+    _call_compiled(c, COMPILED_PROJECTION, x, constants, outputs, work)
+    projected = mode_projected_at(outputs, 0, n, c.contacts.block.constraints)
     if not INDEPENDENT * projected.dependence[0] < 1.0:
         return False
     result = projected_state_at(out, 0, n, nq)
@@ -266,28 +276,28 @@ def _project_in_mode(c: Any, state: Any, constants: Any, out: Any, work: Any) ->
         result.q[i] = x[1 + i]
     for j in range(n):
         result.u[j] = projected.u[j]
-    result.configuration[0], result.motion[0] = missed, motion
+    result.configuration[0], result.motion[0] = residual, motion
     result.conditioning[0] = 1.0 / math.sqrt(max(1.0, projected.dependence[0]))
     _turn_slips(c, projected.slips)
     return True
 
 
 @native_inline
-def _correct_coordinates(c: Any, missed: float, constants: Any, work: Any) -> bool:
-    """q onto the rows by Newton's method, from a state that misses them by so much; whether it came there.
+def _correct_coordinates(c: CompiledModeArrays, residual: float, constants: Any, work: Any) -> bool:
+    """Project q onto the rows by Newton's method, from a state with a given residual; return whether it converged.
 
-    A step that gains nothing is taken back.
+    A step that does not reduce the residual is undone.
     """
-    x, before, size, found = c.state, c.before, missed, c.found.whole
-    step, residuals = mode_step_at(found, 0, before.size), mode_residuals_at(found, 0)
+    x, before, size, outputs = c.state, c.before, residual, c.outputs.whole
+    step, residuals = mode_step_at(outputs, 0, before.size), mode_residuals_at(outputs, 0)
     for _ in range(TURNS):
-        _call_own(c, OWN_STEP, x, constants, found, work)
+        _call_compiled(c, COMPILED_STEP, x, constants, outputs, work)
         if not INDEPENDENT * step.dependence[0] < 1.0:
             return False
         for i in range(before.size):
             before[i], x[1 + i] = x[1 + i], step.q[i]
-        normalise(x, c.of.lists.quaternions)
-        _call_own(c, OWN_MISSED, x, constants, found, work)
+        normalise(x, c.contacts.lists.quaternions)
+        _call_compiled(c, COMPILED_RESIDUALS, x, constants, outputs, work)
         if not residuals.configuration[0] < size:
             for i in range(before.size):
                 x[1 + i] = before[i]
@@ -299,11 +309,11 @@ def _correct_coordinates(c: Any, missed: float, constants: Any, work: Any) -> bo
 
 
 @native_inline
-def _turn_slips(c: Any, slips: Any) -> None:
-    """Directions of slip, from the slips of what slides."""
-    state, s = c.of.state, 0
+def _turn_slips(c: CompiledModeArrays, slips: Matrix) -> None:
+    """Set the directions of slip from the slip velocities of the sliding contacts."""
+    state, s = c.contacts.state, 0
     for k in range(state.status.size):
         if c.row.statuses[k] == SLIDING:
-            x, y = slip_direction(state, k, c.of.table.tangents[k], slips[s, 0], slips[s, 1])
+            x, y = slip_direction(state, k, c.contacts.table.tangents[k], slips[s, 0], slips[s, 1])
             state.along[k, 0], state.along[k, 1] = x, y
             s += 1

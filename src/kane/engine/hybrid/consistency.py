@@ -1,8 +1,11 @@
-"""What makes a mode a solution: what pushes pushes, what sticks holds, what slips goes on slipping.
+"""Consistency of a contact mode at a given configuration and velocity.
 
-Conditions, at given positions and velocities, of what touches and does not depart. Signorini: a closed contact pushes,
-N >= 0, an open one does not accelerate into the surface. Coulomb: what sticks transmits at most the static bound, what
-begins to slip accelerates in the direction of its slip. All of them to 1e-12 of what they are made of.
+A contact mode is consistent if, for all closed contacts that do not separate:
+
+* Signorini: an active contact pushes, N >= 0; an open contact does not accelerate into the surface.
+* Coulomb: a sticking contact stays inside the static friction cone; slip that begins accelerates in its direction.
+
+Violations are relative to the magnitude of the terms, and are rounding below SEARCHED.
 
 Source: Gillespie 2003, section 4 and Fig. 2; Glocker & Pfeiffer, Multibody Dynamics with Unilateral Contacts, 1996.
 """
@@ -25,25 +28,37 @@ from kane.engine.memory.contact_codes import (
     THRESHOLDS,
     UNBOUNDED,
 )
-from kane.engine.rows.embedding import gather_rows, load_columns
-from kane.engine.rows.impulses import rows_of, touches
-from kane.engine.rows.mode_dynamics import accelerate, active_arrays, count_rows, move_by_response, take_motion
+from kane.engine.rows.embedding import Arrays, gather_rows, load_columns
+from kane.engine.rows.impulses import Impulses, rows_of, touches
+from kane.engine.rows.mode_dynamics import (
+    Contacts,
+    accelerate,
+    active_arrays,
+    count_rows,
+    move_by_response,
+    take_motion,
+)
 from kane.engine.rows.row_forces import UNBOUNDED_FORCE
 from kane.engine.rows.row_problem import row_problem_of
 from kane.engine.rows.tree_response import LEAST_BEGUN, find_active_rows, slip_left
 
-# Violations below this share are rounding: of guards, and in the search, where what a guard has seen must count.
+# Relative violation of a guard that counts as rounding; half of it in the search, so that each violation that a guard
+# has seen counts there.
 EXACT = 1e-12
 SEARCHED = 0.5 * EXACT
-# Response of a sliding contact, over that without friction, at which it jams: forces have lost half of their digits.
+# Normal response of a sliding contact, relative to its response without friction, at which it jams: forces have lost
+# half of their digits.
 SINGULAR = 1e-8
-# What is undecided about a candidate: nothing; all; whether it is open or slides.
-DECIDED, STILL, MOVING = range(3)
+# Choices that the velocities leave for the status of a constraint: none; all, because it is at rest; open or sliding.
+DECIDED, RESTING, SLIPPING = range(3)
 
 
 @native_kernel
-def force_scale(c: Any, a: Any) -> float:
-    """What forces of the rows are compared with: the largest, and the largest load over the largest coefficient."""
+def force_scale(c: Contacts, a: Arrays) -> float:
+    """Return the magnitude of the row forces, for relative violations [N].
+
+    It is the largest active force plus the largest generalized force over the largest coefficient of the active rows.
+    """
     largest, load, coefficient = 0.0, 0.0, 0.0
     n = c.h.size
     for k in range(-1, c.block.constraints):
@@ -60,14 +75,8 @@ def force_scale(c: Any, a: Any) -> float:
 
 
 @native_inline
-def normal_excess(c: Any, k: int) -> float:
-    """The force with which a closed contact pushes [N]."""
-    return float(c.forces[c.table.normal[k]])
-
-
-@native_inline
-def friction_left(c: Any, k: int) -> float:
-    """The bound of what sticks, less what it transmits [N or N m]; infinite without a bound."""
+def friction_margin(c: Contacts, k: int) -> float:
+    """Return the static friction bound minus the tangential force [N or N m]; infinite for unbounded friction."""
     t, tangents = c.table.tangent[k], c.table.tangents[k]
     if c.table.friction[k] == UNBOUNDED or tangents == 0:
         return math.inf
@@ -79,8 +88,8 @@ def friction_left(c: Any, k: int) -> float:
 
 
 @native_kernel
-def decide(c: Any, i: Any) -> None:
-    """Statuses that the velocities decide, and what they leave undecided."""
+def decide_statuses(c: Contacts, i: Impulses) -> None:
+    """Set the statuses that follow from the velocities, and list the undecided constraints."""
     for k in range(c.block.constraints):
         i.undecided[k] = DECIDED
         if c.table.bilateral[k] == 1:
@@ -97,25 +106,25 @@ def decide(c: Any, i: Any) -> None:
 
 
 @native_kernel
-def decide_slip(c: Any, i: Any, k: int) -> None:
-    """Of a candidate that is closed, or has no gap: sliding, or all undecided."""
+def decide_slip(c: Contacts, i: Impulses, k: int) -> None:
+    """Set the status of a constraint that is closed or has no gap: sliding if it slips, else sticking and undecided."""
     status = c.state.status[k]
-    i.undecided[k] = STILL
-    if c.table.tangents[k] == 0 or (status == SLIDING and _has_passed(c, i, k)):
+    i.undecided[k] = RESTING
+    if c.table.tangents[k] == 0 or (status == SLIDING and _has_slip_reversed(c, i, k)):
         c.state.status[k] = STICKING
-    elif moves(c, i, k):
-        i.undecided[k] = MOVING
+    elif is_slipping(c, i, k):
+        i.undecided[k] = SLIPPING
         c.state.status[k] = SLIDING
     else:
         c.state.status[k] = STICKING
 
 
 @native_kernel
-def moves(c: Any, i: Any, k: int) -> bool:
-    """Whether a candidate slips by more than rounding, in a direction that is then written.
+def is_slipping(c: Contacts, i: Impulses, k: int) -> bool:
+    """Check whether constraint k slips by more than rounding, and store the direction of the slip.
 
-    Slip in space has a direction of its own from LEAST_BEGUN on. What is slower where a mode ends is mostly rounding of
-    slips that end together, grown by friction of a direction that is noise; if nothing holds it, it begins anew.
+    With two tangents the slip must also exceed LEAST_BEGUN to have a direction. At the end of a mode, slower slip is
+    mostly rounding of slips that end together. If nothing stops it, it begins again.
     """
     t, y = c.table.tangent[k], 0.0
     x, limit = i.v[t], i.rounding[t] + i.left[t]
@@ -130,8 +139,8 @@ def moves(c: Any, i: Any, k: int) -> bool:
 
 
 @native_kernel
-def _has_passed(c: Any, i: Any, k: int) -> bool:
-    """Whether a slip had passed zero when the change began, and no impulse has changed it."""
+def _has_slip_reversed(c: Contacts, i: Impulses, k: int) -> bool:
+    """Check whether a slip had passed zero at the start of the transition, and no impulse has changed it."""
     t = c.table.tangent[k]
     slip = c.state.along[k, 0] * i.start[t]
     if c.table.tangents[k] == 2:
@@ -143,9 +152,9 @@ def _has_passed(c: Any, i: Any, k: int) -> bool:
 
 
 @native_kernel
-def accelerates_by_response(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> bool:
-    """Accelerations and forces in the mode of the statuses where they are found by the factor of M."""
-    count_rows(c, False)  # what ``force_scale`` compares with
+def try_tree_response(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) -> bool:
+    """Compute accelerations and forces in the mode of the statuses by the tree response; return whether it applies."""
+    count_rows(c, False)  # force_scale reads the row mask
     k = row_problem_of(constants, work)
     found = move_by_response(c, k, find_active_rows(k), a.state, inputs, constants, work)
     take_motion(c, k)
@@ -153,27 +162,27 @@ def accelerates_by_response(c: Any, a: Any, inputs: Any, constants: Any, work: A
 
 
 @native_kernel
-def try_mode(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """Accelerations and forces in the mode of the statuses."""
-    if accelerates_by_response(c, a, inputs, constants, work):
+def try_mode(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) -> None:
+    """Compute accelerations and forces in the mode of the statuses."""
+    if try_tree_response(c, a, inputs, constants, work):
         return
     b = active_arrays(c, constants, work, False)
-    accelerate(c, b, factor_rows(c, b))
+    accelerate(c, b, factor_active_rows(c, b))
 
 
 @native_kernel
-def factor_rows(c: Any, b: Any) -> int:
-    """The rows in force factored, D in the Factors; their rank."""
+def factor_active_rows(c: Contacts, b: Arrays) -> int:
+    """Factor the active rows, with D in the factors; return their rank."""
     gather_rows(c.all_rows, b.active, b.rows)
     load_columns(b.rows.A, b.f, b.lists.order, UNCHOSEN)
     rank = factor(b.f, UNCHOSEN)
     solve_columns(b.f, rank)
-    return rank
+    return int(rank)
 
 
 @native_inline
-def row_acceleration(c: Any, a: Any, k: int, row: int) -> Any:
-    """A udot + remainder of a row of a candidate, and what it is made of."""
+def row_acceleration(c: Contacts, a: Arrays, k: int, row: int) -> tuple[float, float]:
+    """Return A udot + remainder of a row of constraint k, and the sum of the magnitudes of its terms."""
     total = a.unconstrained.remainder[row]
     size = abs(total)
     for j in range(c.table.first_column[k], c.table.last_column[k]):
@@ -183,23 +192,23 @@ def row_acceleration(c: Any, a: Any, k: int, row: int) -> Any:
 
 
 @native_kernel
-def worst(c: Any, i: Any, a: Any, island: int, scale: float) -> Any:
-    """The candidate of an island whose condition fails most, by which share, and the status that this asks for.
+def find_worst_violation(c: Contacts, i: Impulses, a: Arrays, island: int, scale: float) -> tuple[int, float, int]:
+    """Return the constraint of an island with the largest violation, the violation, and the status that removes it.
 
-    The direction of slip is written where slip begins. No candidate (NONE) where all conditions hold.
+    The constraint is NONE if all conditions hold.
     """
     found, most, wanted = NONE, SEARCHED, OPEN
     for k in range(c.block.constraints):
         if i.group[k] == island:
-            share, asked = _failure(c, i, a, k, scale)
-            if not share <= most:
-                found, most, wanted = k, share, asked
+            violation, status = _violation(c, i, a, k, scale)
+            if not violation <= most:
+                found, most, wanted = k, violation, status
     return found, most, wanted
 
 
 @native_kernel
-def contradicted(c: Any, i: Any) -> int:
-    """The last candidate that holds both ways, and whose rows no force keeps; NONE where there is none."""
+def find_contradicted(c: Contacts, i: Impulses) -> int:
+    """Return the last bilateral constraint whose rows no force can satisfy, or NONE."""
     found = NONE
     for k in range(c.block.constraints):
         if i.undecided[k] == DECIDED and is_contradicted(c, k):
@@ -208,50 +217,49 @@ def contradicted(c: Any, i: Any) -> int:
 
 
 @native_inline
-def is_contradicted(c: Any, k: int) -> bool:
-    """Whether a candidate holds both ways, and no force keeps its rows."""
+def is_contradicted(c: Contacts, k: int) -> bool:
+    """Check whether constraint k is bilateral and active, and no force can satisfy its rows."""
     found = False
     if c.table.bilateral[k] == 1 and c.state.status[k] == STICKING:
-        for r in range(c.table.tangents[k]):
-            found = found or abs(c.forces[c.table.tangent[k] + r]) >= UNBOUNDED_FORCE
-        if c.table.normal[k] >= 0:
-            found = found or abs(c.forces[c.table.normal[k]]) >= UNBOUNDED_FORCE
+        first, last = rows_of(c, k)
+        for row in range(first, last):
+            found = found or abs(c.forces[row]) >= UNBOUNDED_FORCE
     return bool(found)
 
 
 @native_inline
-def _failure(c: Any, i: Any, a: Any, k: int, scale: float) -> Any:
-    """By which share the conditions of a candidate fail, and the status that this asks for."""
-    status, gapped = c.state.status[k], c.table.friction[k] != THRESHOLDS
+def _violation(c: Contacts, i: Impulses, a: Arrays, k: int, scale: float) -> tuple[float, int]:
+    """Return the relative violation of the conditions of constraint k, and the status that removes it."""
+    status, normal = c.state.status[k], c.table.normal[k]
     scale = max(scale, 1e-300)
     if status == OPEN:
-        value, size = row_acceleration(c, a, k, c.table.normal[k])
-        return -value / max(size, 1e-300), SLIDING if i.undecided[k] == MOVING else STICKING
-    if gapped and not normal_excess(c, k) >= -SEARCHED * scale:
-        return -normal_excess(c, k) / scale, OPEN
+        value, size = row_acceleration(c, a, k, normal)
+        return -value / max(size, 1e-300), SLIDING if i.undecided[k] == SLIPPING else STICKING
+    if c.table.friction[k] != THRESHOLDS and not c.forces[normal] >= -SEARCHED * scale:
+        return -c.forces[normal] / scale, OPEN
     if status == SLIDING and c.response[k] < 2.0 * SINGULAR:
-        return 1.0, OPEN  # unstable, however stiff the contacts are
+        return 1.0, OPEN  # unstable for contacts of any stiffness
     if status == STICKING:
-        return -friction_left(c, k) / scale, SLIDING
-    if i.undecided[k] == STILL and c.table.tangents[k] > 0:
+        return -friction_margin(c, k) / scale, SLIDING
+    if i.undecided[k] == RESTING and c.table.tangents[k] > 0:
         t, tangents = c.table.tangent[k], c.table.tangents[k]
         value, size = row_acceleration(c, a, k, t)
         value *= c.state.along[k, 0]
-        if tangents == 2 and abs(turn_left(a, c, k)) > EXACT:
+        if tangents == 2 and abs(turning_angle(a, c, k)) > EXACT:
             return 1.0, STICKING
         if tangents == 2:
             other, more = row_acceleration(c, a, k, t + 1)
             value += other * c.state.along[k, 1]
             size += more
-        # Made of the acceleration that friction alone makes too: it vanishes where others hold the contact still.
+        # The acceleration by friction alone counts, because the total vanishes where other contacts stop this one.
         size += c.gaps.kinetic[k] * scale * _mobility(c, k, t)
         return -value / max(size, 1e-300), STICKING
     return 0.0, status
 
 
 @native_inline
-def _mobility(c: Any, k: int, t: int) -> float:
-    """The largest coefficient of a row, squared: of the order of 1 / mass where masses are of the order of one."""
+def _mobility(c: Contacts, k: int, t: int) -> float:
+    """Return the square of the largest coefficient of a row, which estimates 1 / mass for masses of about one."""
     largest = 0.0
     for j in range(c.table.first_column[k], c.table.last_column[k]):
         largest = max(largest, abs(c.all_rows.A[t, j]))
@@ -259,15 +267,15 @@ def _mobility(c: Any, k: int, t: int) -> float:
 
 
 @native_kernel
-def flip(c: Any, i: Any, k: int, wanted: int) -> None:
-    """Give a candidate the status; slip begins against the friction that would have held it.
+def flip_status(c: Contacts, i: Impulses, k: int, wanted: int) -> None:
+    """Set a status; slip begins opposite to the friction force that would have been necessary.
 
-    A slip that has passed zero by more than rounding, and cannot be held, goes on as it goes.
+    A slip that has passed zero by more than rounding and cannot be stopped keeps its direction.
     """
     if wanted == SLIDING and c.state.status[k] == STICKING:
         t = c.table.tangent[k]
-        if moves(c, i, k):
-            i.undecided[k] = MOVING
+        if is_slipping(c, i, k):
+            i.undecided[k] = SLIPPING
         elif c.table.tangents[k] == 1:
             c.state.along[k, 0], c.state.along[k, 1] = -math.copysign(1.0, c.forces[t]), 0.0
         else:
@@ -277,11 +285,11 @@ def flip(c: Any, i: Any, k: int, wanted: int) -> None:
 
 
 @native_kernel
-def turn_left(a: Any, c: Any, k: int) -> float:
-    """The angle from the direction of a slip to its acceleration; zero where that is rounding.
+def turning_angle(a: Arrays, c: Contacts, k: int) -> float:
+    """Return the angle from the direction of a slip to its acceleration [rad]; zero if it is rounding.
 
-    Where static friction is no more than kinetic, slip begins with hardly any acceleration, which friction across it
-    would be far larger than: it is along the slip as soon as what is across is rounding.
+    If static friction does not exceed kinetic friction, slip begins with almost no acceleration, compared with the
+    friction force across it. Its acceleration is then along the slip if the component across is rounding.
     """
     t, along_x, along_y = c.table.tangent[k], c.state.along[k, 0], c.state.along[k, 1]
     x, size_x = row_acceleration(c, a, k, t)

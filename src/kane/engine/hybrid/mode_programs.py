@@ -16,7 +16,7 @@ from kane.engine.hybrid.consistency import (
     EXACT,
     SINGULAR,
     force_scale,
-    friction_left,
+    friction_margin,
 )
 from kane.engine.memory.constraint_codes import OWN
 from kane.engine.memory.constraint_memory import contact_constants_of
@@ -246,7 +246,7 @@ def _tangent_guard(c: Contacts, k: int, rounding: float, u: Vector) -> float:
     if status == OPEN or tangents == 0 or c.table.bilateral[k] == 1:
         return 1.0
     if status == STICKING:
-        return float(min(friction_left(c, k) + rounding, 1e300))
+        return float(min(friction_margin(c, k) + rounding, 1e300))
     x, v = c.state.along[k, 0], c.all_rows.motion
     if tangents == 2:
         left = slip_left(x, c.state.along[k, 1], v[t], v[t + 1])

@@ -1,14 +1,14 @@
-"""What comes to rest at an instant: speeds on the rows of the next mode, which nothing open approaches with.
+"""Speeds at the end of a transition: on the active rows of the new mode, and without approach of open contacts.
 
-At an instant coordinates stand still, and what touches asks for speeds in the cone K of v_k >= 0. Impacts lead into it,
-and their impulses take energy. The rows in force ask for v_k = 0, a face of K: the speeds there are the nearest ones in
-the metric of the kinetic energy. The way there may lead out of K: of two ends of a body that rocks, one is held, and
-the other is driven down. Then both come to rest, since a rock that would lift an end by less than HOP is none. So each
-change ends in K with less kinetic energy, or with the speeds that it had; and with the same speeds the mode found
-holds, so that no change follows.
+The normal velocities of closed contacts must be in the cone K of v_k >= 0. Impacts lead into K, and their impulses
+dissipate energy. The active rows then require v_k = 0, which is a face of K. The speeds are projected onto this face in
+the metric of the kinetic energy. This projection can leave K: if one end of a rocking body is held, the other end is
+driven down. Then both ends come to rest, because a rock that would lift an end by less than HOP is not resolved.
+Therefore each transition ends in K, with less kinetic energy or with unchanged speeds. With unchanged speeds the mode
+is consistent, and no further transition follows.
 
-Rows in force leave little of a row that repeats them. Elimination sees nothing left below the root of REDUNDANT, so
-that no impulse takes a velocity of that size away: it counts as none, until what it closes is inside by TOUCHING.
+A row that is nearly redundant keeps only rounding after elimination. No impulse can remove an approach velocity of this
+size, so that it does not count until the gap is below -TOUCHING.
 
 Source: Moreau, Decomposition orthogonale d'un espace hilbertien selon deux cones mutuellement polaires, C. R. Acad.
 Sci. 255, 1962.
@@ -31,11 +31,11 @@ from kane.engine.memory.contact_codes import (
     SLIDING,
     STICKING,
 )
-from kane.engine.memory.views import reaction_problem_at
+from kane.engine.memory.views import ReactionProblem, Transition, reaction_problem_at
 from kane.engine.project.projection import select_speeds
-from kane.engine.rows.embedding import call, find_rows
-from kane.engine.rows.impulses import load_rounding, load_velocities, responds, rows_of, touches
-from kane.engine.rows.mode_dynamics import active_arrays
+from kane.engine.rows.embedding import Arrays, call, find_rows
+from kane.engine.rows.impulses import Impulses, load_rounding, load_velocities, responds, rows_of, touches
+from kane.engine.rows.mode_dynamics import Contacts, active_arrays
 from kane.engine.rows.tree_response import INDEPENDENT, REDUNDANT
 
 # A contact that would hop no higher than this comes to rest [m or rad].
@@ -43,62 +43,71 @@ HOP = 1e-12
 
 
 @native_kernel
-def come_to_rest(a: Any, c: Any, i: Any, work: Any) -> bool:
-    """Close what departs so slowly that it would hop no higher than HOP; whether there is any."""
+def close_slow_contacts(a: Arrays, c: Contacts, i: Impulses) -> bool:
+    """Close contacts that separate so slowly that they would hop no higher than HOP; return whether there are any."""
     found = False
     for k in range(c.block.constraints):
         if i.undecided[k] == DECIDED and touches(c, k):
             normal = c.table.normal[k]
             pull, _ = row_acceleration(c, a, k, normal)
-            slow = pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull
-            if slow:
+            if pull < 0.0 and i.v[normal] * i.v[normal] < -2.0 * HOP * pull:
                 decide_slip(c, i, k)
                 found = True
     return found
 
 
 @native_kernel
-def adopt(c: Any, i: Any, result: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """The speeds on all rows of the new mode, and the choice of speeds that it starts with.
+def adopt_mode(c: Contacts, i: Impulses, result: Transition, inputs: Any, constants: Any, work: Any) -> int:
+    """Project the speeds onto the active rows of the new mode, and select its independent speeds.
 
-    Impulses are rounding but where a slip, or a rock, has been stopped. OPPOSED where no speeds keep all rows.
+    The impulses of this projection are rounding, unless a slip or a rock was stopped. ``result`` gets the energy lost.
+
+    Returns:
+        ADOPTED, or OPPOSED if no speeds satisfy all active rows.
     """
     nc = c.block.constraints
     for k in range(nc):
         i.group[k] = NONE
     b = active_arrays(c, constants, work, False)
-    quick = _put(b, c, i, inputs, constants, work)
-    while _halt(b, c, i, work):
+    by_tree = _project_speeds(b, c, i, inputs, constants, work)
+    while _close_approaching(b, c, i, work):
         b = active_arrays(c, constants, work, False)
-        quick = _put(b, c, i, inputs, constants, work) and quick
+        by_tree = _project_speeds(b, c, i, inputs, constants, work) and by_tree
     for k in range(nc):
         if i.group[k] != NONE:
             c.state.status[k] = OPEN
     b = active_arrays(c, constants, work, False)
-    if not quick:
+    if not by_tree:
         find_rows(b, inputs, constants, work)
         select_speeds(b)
     result.energy_lost[0] = energy_lost(b, i)
-    return opposed(b, c, i)
+    return int(opposed(b, c, i))
 
 
 @native_inline
-def _put(b: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
-    """The speeds on the rows in force, and velocities of all rows; whether no speeds had to be chosen for it."""
-    quick = project_speeds_by_response(b, c, i, inputs, constants, work)
-    if not quick:
+def _project_speeds(b: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> bool:
+    """Project the speeds onto the active rows, and update the velocities of all rows.
+
+    Returns:
+        Whether the tree response sufficed, so that no independent speeds were selected.
+    """
+    by_tree = project_speeds_by_response(b, c, i, inputs, constants, work)
+    if not by_tree:
         project_momentum(b, c, i, inputs, constants, work)
     call(b, CONSTRAINTS, inputs, constants, work, b.all_rows.whole)
     load_velocities(c, i)
-    return bool(quick)
+    return bool(by_tree)
 
 
 @native_kernel
-def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
-    """Put the normal row of the first candidate in force that is open and approaches; whether there is any.
+def _close_approaching(a: Arrays, c: Contacts, i: Impulses, work: Any) -> bool:
+    """Activate the normal row of the first open contact that approaches, and note it in ``group``.
 
-    A row that nearly repeats rows in force is not put there, since impulses would be without bound. If it repeats them,
-    its approach does not count.
+    A row that is nearly redundant stays inactive, because its impulses would be unbounded. If it is redundant, its
+    approach no longer counts.
+
+    Returns:
+        Whether a row was activated.
     """
     nc = c.block.constraints
     for k in range(nc):
@@ -108,17 +117,17 @@ def _halt(a: Any, c: Any, i: Any, work: Any) -> bool:
     for k in range(nc):
         if c.state.status[k] != OPEN or not approaches(c, i, k):
             continue
-        if not repeats_others(a, c, i, k, INDEPENDENT, work):
+        if not _is_redundant(a, c, i, k, INDEPENDENT, work):
             c.state.status[k], i.group[k] = SLIDING if c.table.tangents[k] > 0 else STICKING, k
             return True
-        if repeats_others(a, c, i, k, REDUNDANT, work):
+        if _is_redundant(a, c, i, k, REDUNDANT, work):
             c.state.armed[k] = 0
     return False
 
 
 @native_kernel
-def repeats_others(a: Any, c: Any, i: Any, k: int, share: float, work: Any) -> bool:
-    """Whether rows in force leave no more than a share of its square of the normal row of a candidate."""
+def _is_redundant(a: Arrays, c: Contacts, i: Impulses, k: int, ratio: float, work: Any) -> bool:
+    """Check whether the active rows leave at most a given ratio of the square of the normal row of contact k."""
     p = reaction_problem_at(work, contact_scratch_of(a.head, c.block.constraints, work).reactions, i.v.size, 0)
     m = 0
     for l in range(c.block.constraints):
@@ -130,15 +139,15 @@ def repeats_others(a: Any, c: Any, i: Any, k: int, share: float, work: Any) -> b
                 p.place[m] = row
                 m += 1
     p.place[m] = c.table.normal[k]
-    rank = _rank(i, p, m, share)
-    return bool(m > 0 and rank != NONE and rank == _rank(i, p, m + 1, share))
+    rank = _rank(i, p, m, ratio)
+    return bool(m > 0 and rank != NONE and rank == _rank(i, p, m + 1, ratio))
 
 
 @native_kernel
-def _rank(i: Any, p: Any, m: int, share: float) -> int:
-    """The rank of the first m rows listed, as elimination sees it; NONE where that is not clear."""
+def _rank(i: Impulses, p: ReactionProblem, m: int, ratio: float) -> int:
+    """Return the rank of the first m rows in ``p.place``, or NONE if elimination cannot decide it."""
     for r in range(m):
         for s in range(m):
             p.W[r, s] = i.G[p.place[r], p.place[s]]
         p.x[r] = p.W[r, r]
-    return int(eliminate(p.W, p.before, p.x, p.step, p.pivots, m, (share, share, 0.0, 0.0)))
+    return int(eliminate(p.W, p.before, p.x, p.step, p.pivots, m, (ratio, ratio, 0.0, 0.0)))

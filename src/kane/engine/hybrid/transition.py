@@ -1,25 +1,33 @@
-"""An excursion as a native program: impulses, and the mode that follows.
+"""The program "transition": from a state where a mode ends to the state and the contact mode that follow.
+
+Steps, at a fixed time and configuration:
+
+1. Impose and delete bilateral constraints according to their gaps and expressions.
+2. Impacts change the speeds until no closed contact approaches (``collisions``).
+3. The search finds a consistent contact mode at the new speeds (``mode_search``).
+4. The speeds are projected onto the active rows of this mode (``rest``).
+
+Input is [t, q, u] and the ContactState in the constants. Outputs are a Transition and the new ContactState.
 
 Source: Gillespie 2003, section 4 and Fig. 2.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel, native_program
 from kane.engine.hybrid.collisions import collide
 from kane.engine.hybrid.consistency import (
     EXACT,
-    MOVING,
     SINGULAR,
-    decide,
+    SLIPPING,
+    decide_statuses,
     is_contradicted,
-    moves,
+    is_slipping,
     try_mode,
 )
-from kane.engine.hybrid.mode_search import search
+from kane.engine.hybrid.mode_search import search_mode
 from kane.engine.hybrid.momentum import (
     add_impulses,
     load_impulses,
@@ -27,8 +35,10 @@ from kane.engine.hybrid.momentum import (
     push,
     respond_by_tree,
 )
-from kane.engine.hybrid.rest import adopt, come_to_rest
+from kane.engine.hybrid.rest import adopt_mode, close_slow_contacts
+from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.constraint_codes import CONFIGURATION, CONSTRAINTS, UNCHOSEN, UNCONSTRAINED
+from kane.engine.memory.constraint_memory import ContactConstants
 from kane.engine.memory.contact_codes import (
     ADOPTED,
     BOUNCED,
@@ -50,11 +60,12 @@ from kane.engine.memory.contact_codes import (
     SLIPPED,
     STICKING,
 )
-from kane.engine.memory.views import transition_at
+from kane.engine.memory.views import Transition, transition_at
 from kane.engine.rows.contact_arrays import contacts_of
-from kane.engine.rows.embedding import call, find_rows
+from kane.engine.rows.embedding import Arrays, call, find_rows
 from kane.engine.rows.impulses import (
     TOUCHING,
+    Impulses,
     hit,
     impulses_of,
     jams,
@@ -64,68 +75,98 @@ from kane.engine.rows.impulses import (
     rows_of,
     touches,
 )
-from kane.engine.rows.mode_dynamics import active_arrays, copy_state, find_gaps
+from kane.engine.rows.mode_dynamics import Contacts, active_arrays, copy_state, find_gaps
 from kane.engine.rows.tree_response import INDEPENDENT, SLOW
 
-# Impacts without collision after which there is no mode, besides one for each candidate.
+# Largest number of impacts of jammed contacts in a transition, in addition to one for each constraint.
 ATTEMPTS = 4
 
 
 @native_program
-def change(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """An excursion: impulses, statuses and the choice of speeds of the mode that follows; see Transition.
+def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """Compute the Transition at a state, and write the next contact mode into the constants.
 
-    Where it ends in an error, the mode of the stage and the state stay as they were.
+    After an error the ContactState and the outputs q and u have their values from before the call.
     """
     c = contacts_of(constants, work)
     a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     i = impulses_of(a, c, work)
-    n, m, nc = a.head.speeds, c.row_mask.size, c.block.constraints
-    result = transition_at(out, 0, nc, m, n, a.head.coordinates)
-    for j in range(n):
-        i.first[j] = a.state[a.state.size - n + j]
-    for j in range(c.state.whole.size):
-        i.kept.whole[j] = c.state.whole[j]
-    for row in range(m):
-        i.total[row] = 0.0
+    m, nc = c.row_mask.size, c.block.constraints
+    result = transition_at(out, 0, nc, m, a.head.speeds, a.head.coordinates)
+    begin(a, c, i)
     a.head.rank[0] = UNCHOSEN
     find_gaps(c, a, inputs, constants, work)
     call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
     load_velocities(c, i)
     for row in range(m):
         i.start[row] = i.v[row]
-    i.cause[0], i.blamed[0], i.halted[0], i.jammed[0] = _switch(c), NONE, 0, NONE
-    unknown = _without_numbers(c)
-    status = ADOPTED if unknown == NONE else NO_ROWS
+    i.cause[0] = _impose_and_delete(c)
+    i.blamed[0] = _find_not_finite(c)
     load_rounding(c, i)
-    i.blamed[0] = unknown
+    status = ADOPTED if i.blamed[0] == NONE else NO_ROWS
     for _ in range(nc + 1 if status == ADOPTED else 0):
-        status = _excursion(a, c, i, inputs, constants, work)
+        status = _find_next_mode(a, c, i, inputs, constants, work)
         if status == ADOPTED:
-            status = adopt(c, i, result, inputs, constants, work)
-        if status != ADOPTED or not _is_slip_ended(c, i):
+            status = adopt_mode(c, i, result, inputs, constants, work)
+        if status != ADOPTED or not _has_slip_ended(c, i):
             break
+    if status == ADOPTED and not is_finite(a.state[1:]):
+        status = NOT_FINITE_AFTER
     if status == ADOPTED:
-        for j in range(1, a.state.size):
-            if not abs(a.state[j]) < math.inf:
-                status = NOT_FINITE_AFTER
-    if status != ADOPTED:
-        copy_state(a, state)
-        for j in range(c.state.whole.size):
-            c.state.whole[j] = i.kept.whole[j]
-    else:
         _hold_configuration(a, c, i, inputs, constants, work)
-    for j in range(result.q.size):
-        result.q[j] = a.state[1 + j]
-    for j in range(n):
-        result.u[j] = a.state[1 + result.q.size + j]
-    _describe(c, i, status, result)
+    else:
+        copy_state(a, state)
+        restore_mode(c, i)
+    report_state(a.state, result)
+    report_mode(c, result)
+    _report_cause(c, i, status, result)
 
 
 @native_inline
-def _hold_configuration(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """What is imposed from now on holds what its rows are the time derivatives of at the value found."""
+def begin(a: Arrays, c: Contacts, i: Impulses) -> None:
+    """Keep the speeds and the ContactState from before a transition; set impulses and causes to none."""
+    n = i.first.size
+    for j in range(n):
+        i.first[j] = a.state[a.state.size - n + j]
+    for j in range(c.state.whole.size):
+        i.kept.whole[j] = c.state.whole[j]
+    for row in range(i.total.size):
+        i.total[row] = 0.0
+    i.cause[0] = i.blamed[0] = i.jammed[0] = NONE
+    i.halted[0] = 0
+
+
+@native_inline
+def restore_mode(c: Contacts, i: Impulses) -> None:
+    """Set the ContactState to its value from before the transition."""
+    for j in range(c.state.whole.size):
+        c.state.whole[j] = i.kept.whole[j]
+
+
+@native_inline
+def report_state(state: Any, result: Transition) -> None:
+    """Copy q and u of a state [t, q, u] into the outputs."""
+    for j in range(result.q.size):
+        result.q[j] = state[1 + j]
+    for j in range(result.u.size):
+        result.u[j] = state[1 + result.q.size + j]
+
+
+@native_inline
+def report_mode(c: Contacts | ContactConstants, result: Transition) -> None:
+    """Copy the statuses and directions of slip of all intermittent constraints into the outputs."""
+    for k in range(c.block.constraints):
+        result.statuses[k] = c.state.status[k]
+        result.directions[k, 0], result.directions[k, 1] = c.state.along[k, 0], c.state.along[k, 1]
+
+
+@native_inline
+def _hold_configuration(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> None:
+    """Store the present configuration residual of each newly imposed velocity constraint.
+
+    Projection keeps this value instead of zero.
+    """
     call(a, CONFIGURATION, inputs, constants, work, c.held.found)
     for k in range(c.block.constraints):
         if i.kept.status[k] == OPEN and c.state.status[k] != OPEN:
@@ -135,37 +176,41 @@ def _hold_configuration(a: Any, c: Any, i: Any, inputs: Any, constants: Any, wor
 
 
 @native_kernel
-def _switch(c: Any) -> int:
-    """Impose and delete what signs, and gaps that latch, say; the first candidate of which something has changed."""
+def _impose_and_delete(c: Contacts) -> int:
+    """Impose and delete bilateral constraints by the signs of their expressions, or latch them by their gaps.
+
+    Returns:
+        The first constraint that changed, or NONE.
+    """
     cause = NONE
     for k in range(c.block.constraints):
         if c.table.bilateral[k] == 0:
             continue
         status, armed = c.state.status[k], c.state.armed[k] == 1
-        over = c.table.ended[k] == 1 and c.gaps.off[k] > 0.0
+        ends = c.table.ended[k] == 1 and c.gaps.off[k] > 0.0
         timed = c.table.timed[k] == 1
-        says = c.gaps.on[k] > 0.0 if timed else c.gaps.gap[k] <= TOUCHING
+        wanted = c.gaps.on[k] > 0.0 if timed else c.gaps.gap[k] <= TOUCHING
         if status != OPEN:
-            if over and armed:
-                c.state.status[k], c.state.armed[k] = OPEN, 0 if says else 1
+            if ends and armed:
+                c.state.status[k], c.state.armed[k] = OPEN, 0 if wanted else 1
                 cause = k if cause == NONE else cause
-            elif not over:
+            elif not ends:
                 c.state.armed[k] = 1
             continue
-        due = says and (timed or c.all_rows.motion[c.table.normal[k]] <= SLOW)
+        due = wanted and (timed or c.all_rows.motion[c.table.normal[k]] <= SLOW)
         if due and armed:
-            c.state.armed[k] = 0 if over else 1
-            if not over:
+            c.state.armed[k] = 0 if ends else 1
+            if not ends:
                 c.state.status[k] = STICKING
                 cause = k if cause == NONE else cause
-        elif not says:
+        elif not wanted:
             c.state.armed[k] = 1
     return cause
 
 
 @native_kernel
-def _without_numbers(c: Any) -> int:
-    """The first candidate that is closed or touches, and whose rows are not finite."""
+def _find_not_finite(c: Contacts) -> int:
+    """Return the first active or closed constraint whose rows are not finite, or NONE."""
     for k in range(c.block.constraints):
         if c.state.status[k] == OPEN and not touches(c, k):
             continue
@@ -180,37 +225,41 @@ def _without_numbers(c: Any) -> int:
 
 
 @native_kernel
-def _excursion(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """Impulses and the mode that follows; how it ended."""
+def _find_next_mode(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> int:
+    """Apply impacts and search a consistent contact mode; return ADOPTED or the error.
+
+    If the search fails because a sliding contact jams, an impact without a collision stops this contact, and the search
+    starts again.
+    """
     jammed = NONE
     for _ in range(ATTEMPTS + c.block.constraints):
         b, rank = active_arrays(c, constants, work, True), 0
-        quick = respond_by_tree(b, c, i, inputs, constants, work)
-        if not quick:
+        by_tree = respond_by_tree(b, c, i, inputs, constants, work)
+        if not by_tree:
             rank = project_momentum(b, c, i, inputs, constants, work)
             find_rows(b, inputs, constants, work)
             load_impulses(b, c, i, rank)
-        ended = ADOPTED if jammed == NONE else _stop(c, i, jammed)
+        ended = ADOPTED if jammed == NONE else _strike_jammed(c, i, jammed)
         if ended == ADOPTED:
             ended = collide(b, c, i, work)
         if ended != ADOPTED:
             return ended
-        if quick:
+        if by_tree:
             push(b, c, i, inputs, constants, work)
         else:
             add_impulses(b, c, i, rank)
         call(b, CONSTRAINTS, inputs, constants, work, b.all_rows.whole)
         call(b, UNCONSTRAINED, inputs, constants, work, b.unconstrained.whole)
         load_velocities(c, i)
-        decide(c, i)
-        jammed = _stalled(b, c, i, inputs, constants, work)
-        found = jammed == NONE and search(b, c, i, inputs, constants, work)
-        while found and come_to_rest(b, c, i, work):
-            found = search(b, c, i, inputs, constants, work)
+        decide_statuses(c, i)
+        jammed = _find_dynamic_jam(b, c, i, inputs, constants, work)
+        found = jammed == NONE and search_mode(b, c, i, inputs, constants, work)
+        while found and close_slow_contacts(b, c, i):
+            found = search_mode(b, c, i, inputs, constants, work)
         if found:
             return ADOPTED
         if jammed == NONE:
-            jammed = _jammed(c, i)
+            jammed = _find_painleve_contact(c, i)
         if jammed == NONE:
             return CONTRADICTED if is_contradicted(c, i.blamed[0]) else NO_MODE
         i.blamed[0] = i.jammed[0] = jammed
@@ -218,25 +267,25 @@ def _excursion(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -
 
 
 @native_kernel
-def _jammed(c: Any, i: Any) -> int:
-    """The first contact that slides and that a push would drive into the surface."""
+def _find_painleve_contact(c: Contacts, i: Impulses) -> int:
+    """Return the first sliding contact whose normal impulse increases the approach (Painleve), or NONE."""
     for k in range(c.block.constraints):
-        if i.undecided[k] == MOVING and jams(c, i, k):
+        if i.undecided[k] == SLIPPING and jams(c, i, k):
             return k
     return NONE
 
 
 @native_kernel
-def _stalled(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """Return the first contact that slid until its response vanished (Painleve), else NONE.
+def _find_dynamic_jam(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> int:
+    """Return the first contact in a dynamic jam: it slid until its normal response vanished (Painleve); else NONE.
 
-    Rounding decides the sign of its free acceleration, so that this sign does not count. Nor does the sign of its force
-    where the response is so small that errors of steps decide it.
+    The sign of its free acceleration does not count, because rounding decides it. If the response is small enough that
+    errors of steps decide the sign of its force, this sign does not count either.
     """
     tried = False
     for k in range(c.block.constraints):
         normal, before = c.table.normal[k], i.kept.status[k]
-        if i.undecided[k] != MOVING or normal == NONE or before != SLIDING:
+        if i.undecided[k] != SLIPPING or normal == NONE or before != SLIDING:
             continue
         if own_response(c, i, k) < INDEPENDENT * i.G[normal, normal]:
             if not tried:
@@ -248,8 +297,8 @@ def _stalled(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> 
 
 
 @native_kernel
-def _stop(c: Any, i: Any, k: int) -> int:
-    """Strike a contact without collision; a response that has vanished counts as negative."""
+def _strike_jammed(c: Contacts, i: Impulses, k: int) -> int:
+    """Apply an impact without a collision to contact k; a vanished normal response counts as negative."""
     normal = c.table.normal[k]
     size = i.G[normal, normal]
     i.G[normal, normal] -= max(own_response(c, i, k) + EXACT * size, 0.0)
@@ -257,24 +306,24 @@ def _stop(c: Any, i: Any, k: int) -> int:
 
 
 @native_kernel
-def _is_slip_ended(c: Any, i: Any) -> bool:
-    """Whether the rows of a mode have ended a slip that went on before: then it is decided anew what is held."""
+def _has_slip_ended(c: Contacts, i: Impulses) -> bool:
+    """Check whether the active rows of the new mode stopped a slip; the mode search is then repeated."""
     ended = False
     load_velocities(c, i)
     for k in range(c.block.constraints):
-        if i.undecided[k] == MOVING and c.state.status[k] == SLIDING:
-            ended = ended or not moves(c, i, k)
+        if i.undecided[k] == SLIPPING and c.state.status[k] == SLIDING:
+            ended = ended or not is_slipping(c, i, k)
     return ended
 
 
 @native_kernel
-def _describe(c: Any, i: Any, status: int, result: Any) -> None:
-    """What has happened, and why."""
+def _report_cause(c: Contacts, i: Impulses, status: int, result: Transition) -> None:
+    """Write the status, the cause, its kind and the impulses into the outputs.
+
+    The constraint whose guard failed first may be unchanged in the end; the first changed one is then the cause.
+    """
     cause = i.cause[0] if status == ADOPTED else i.blamed[0]
     for k in range(c.block.constraints):
-        result.statuses[k] = c.state.status[k]
-        result.directions[k, 0], result.directions[k, 1] = c.state.along[k, 0], c.state.along[k, 1]
-        # What failed first may be as it was in the end, because others have changed.
         if (cause == NONE or (status == ADOPTED and _kind(c, i, cause) == NOTHING)) and _kind(c, i, k) != NOTHING:
             cause = k
     result.status[0], result.cause[0] = status, cause
@@ -282,26 +331,27 @@ def _describe(c: Any, i: Any, status: int, result: Any) -> None:
     if status != ADOPTED:
         result.energy_lost[0] = 0.0
     for row in range(i.total.size):
-        left = i.v[row] if status == OPPOSED else 0.0
-        result.impulses[row] = i.total[row] if status == ADOPTED else left
+        violation = i.v[row] if status == OPPOSED else 0.0
+        result.impulses[row] = i.total[row] if status == ADOPTED else violation
 
 
 @native_kernel
-def _kind(c: Any, i: Any, k: int) -> int:
-    """What has become of a candidate."""
+def _kind(c: Contacts, i: Impulses, k: int) -> int:
+    """Return the kind of the transition of constraint k, from its statuses before and after and its impulse."""
     before, after = i.kept.status[k], c.state.status[k]
     normal = c.table.normal[k]
-    if i.jammed[0] != NONE and before == SLIDING and normal != NONE and i.total[normal] != 0.0:
+    impulse = i.total[normal] if normal != NONE else 0.0
+    if impulse != 0.0 and i.jammed[0] != NONE and before == SLIDING:
         return JAMMED
-    if i.halted[0] == 1 and normal != NONE and i.total[normal] != 0.0:
+    if impulse != 0.0 and i.halted[0] == 1:
         return HALTED
     if after == OPEN:
-        if normal != NONE and i.total[normal] > 0.0:
+        if impulse > 0.0:
             return BOUNCED
         return DELETED if before != OPEN else NOTHING
     if before == OPEN:
         return IMPOSED
     if before != after:
         return SLIPPED if after == SLIDING else SLIDING_ENDED
-    turned = c.state.along[k, 0] * i.kept.along[k, 0] + c.state.along[k, 1] * i.kept.along[k, 1]
-    return REVERSED if after == SLIDING and turned < 0.0 else NOTHING
+    cosine = c.state.along[k, 0] * i.kept.along[k, 0] + c.state.along[k, 1] * i.kept.along[k, 1]
+    return REVERSED if after == SLIDING and cosine < 0.0 else NOTHING

@@ -147,7 +147,7 @@ COMPILED_MODE_BLOCK = MemoryRegion(
     "Compiled modes; a CompiledModeRow for each of them follows.",
     (),
     (
-        integer("numeric", ("4",), "compiled_contacts", "addresses of the numeric programs: RHS, ..."),
+        integer("numeric", ("4",), "compiled_contacts", "addresses of the numeric programs: NUMERIC_RHS, ..."),
         constant("modes", "compiled_contacts", "number of compiled modes"),
         integer("chosen", ("1",), "compiled_mode_programs", "index of the active mode, or NONE"),
         constant("inputs", "compiled_contacts", "number of inputs"),
@@ -162,7 +162,7 @@ COMPILED_MODE_ROW = MemoryRegion(
             "addresses",
             ("5",),
             "compiled_contacts",
-            "addresses of its programs: OWN_RHS, ...; 0 without code",
+            "addresses of its programs: COMPILED_RHS, ...; 0 without code",
         ),
         integer("places", ("5",), "compiled_contacts", "offsets of the constants of these programs"),
         integer("statuses", ("nc",), "compiled_contacts", "status of each intermittent constraint"),
@@ -174,12 +174,12 @@ CHART_BLOCK = MemoryRegion(
     (),
     (
         constant("guards", "charted_contacts", "address of the guards of the intermittent constraints"),
-        constant("change", "charted_contacts", "address of their transition"),
+        constant("transition", "charted_contacts", "address of their transition"),
         integer(
             "addresses",
             ("2",),
             "charted_contacts",
-            "addresses of NEAR and CARRY",
+            "addresses of CHART_GUARDS and NEXT_CHARTS",
         ),
         integer("places", ("2",), "charted_contacts", "offsets of the constants of these programs"),
         constant("charts", "charted_contacts", "number of charts"),

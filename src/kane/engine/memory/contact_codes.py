@@ -45,6 +45,7 @@ REVERSED = 5  # the slip changes its direction
 BOUNCED = 6  # an impact separates the contact
 HALTED = 7  # repeated impacts are brought to an end
 JAMMED = 8  # an impulse acts on a sliding contact without a collision
+MOREAU_JEAN_STEP = 9  # a time step passes states without a consistent mode
 
 # Results of a transition; negative ones are errors.
 ADOPTED = 0  # a consistent mode was found

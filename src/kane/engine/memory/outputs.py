@@ -105,7 +105,7 @@ GAP_TERMS = MemoryRegion(
 )
 TRANSITION = MemoryRegion(
     "Transition",
-    'Outputs of the program "change": the state and the mode after a transition.',
+    'Outputs of the program "transition": the state and the mode after a transition.',
     ("nc", "m", "n", "nq"),
     (
         real("q", ("nq",), "m or rad", "transition, moreau_jean", "coordinates"),
@@ -197,7 +197,7 @@ MODE_GUARDS = MemoryRegion(
     (
         real("guards", ("2 * nc",), "SI", "guards of a mode", "two guards of each intermittent constraint"),
         real("slopes", ("nq + n",), "SI", "guards of a mode", "dq/dt and udot"),
-        real("digits", ("3",), "-", "guards of a mode", "DEPENDENCE, PUSHED and OTHERS"),
+        real("digits", ("3",), "-", "guards of a mode", "DEPENDENCE, CONTRIBUTION and MAGNITUDE"),
         real("forces", ("m",), "N or N m", "guards of a mode", "forces of all rows"),
     ),
     whole=True,

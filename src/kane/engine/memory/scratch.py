@@ -187,7 +187,7 @@ CONTACT_SCRATCH = MemoryRegion(
         real("before", ("n",), "m/s or rad/s", "momentum", "speeds before a projection"),
         real("first", ("n",), "m/s or rad/s", "transition, moreau_jean", "speeds when the transition began"),
         Room("kept", CONTACT_STATE, ("nc",)),
-        integer("undecided", ("nc",), "consistency", "DECIDED, STILL or MOVING"),
+        integer("undecided", ("nc",), "consistency", "DECIDED, RESTING or SLIPPING"),
         Room("impact", IMPACT, ()),
         integer("aimed", ("nc",), "mode_search", "constraints that begin to slip along two tangents"),
         real("angle", ("nc",), "rad", "mode_search", "angle of the slip direction"),

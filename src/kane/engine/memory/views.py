@@ -190,7 +190,7 @@ def gap_terms_size(nc: Any) -> int:
 
 
 class Transition(NamedTuple):
-    """Outputs of the program "change": the state and the mode after a transition."""
+    """Outputs of the program "transition": the state and the mode after a transition."""
 
     q: Vector
     u: Vector
@@ -842,7 +842,7 @@ class ChartBlock(NamedTuple):
     """Programs that change charts; the constants of the first program of the header follow."""
 
     guards: int
-    change: int
+    transition: int
     addresses: Indices
     places: Indices
     charts: int

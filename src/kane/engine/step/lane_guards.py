@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import native_inline
-from kane.engine.hybrid.compiled_mode_programs import goes_on, keeps_digits
+from kane.engine.hybrid.compiled_mode_programs import keeps_digits, mode_continues
 from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.loop_arguments import LOOKS
@@ -111,7 +111,7 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
     for i in range(n):
         seen[i] = own.seen[i * lanes + lane]
     of = contact_constants_of(system.headers[mode_programs_at(own.modes[lane], 0).places[PROJECT] :])
-    goes = goes_on(of.table, of.state, seen)
+    goes = mode_continues(of.table, of.state, seen)
     return bool(is_finite(seen) and goes and keeps_digits(own.seen, (n + own.f.size) * lanes + lane, lanes))
 
 

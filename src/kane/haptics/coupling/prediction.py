@@ -22,7 +22,9 @@ def passing_of(dyn: Dynamics, integration: IntegratorState) -> at.SteppingOver:
     functions, n = contact_functions(dyn), len(integration.x)
     if functions is None:
         return at.SteppingOver(0, np.zeros(0), np.zeros(0))
-    return at.SteppingOver(functions.step_over.address, np.zeros(2 + n), np.zeros(functions.step_over.n_out))
+    return at.SteppingOver(
+        functions.moreau_jean_step.address, np.zeros(2 + n), np.zeros(functions.moreau_jean_step.n_out)
+    )
 
 
 def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, at.Foresight]:

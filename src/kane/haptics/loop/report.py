@@ -12,7 +12,7 @@ from kane.engine.realtime import loop_arrays as at
 from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.coupling.passive_midpoint import PassiveSteps, require_ledger
 from kane.haptics.loop.loop import Loop
-from kane.simulation.modes.contacting import KINDS, STEPPED
+from kane.simulation.modes.contacting import KINDS, MOREAU_JEAN_STEP
 
 FAULTS = {
     at.SOUND: "",
@@ -183,7 +183,7 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         faults=_faults(log),
         released=_released(log),
         predicted=(int(loop.circuit.counts[at.AGREED]), int(loop.circuit.counts[at.ADOPTED])),
-        passed=_passed([event.time for event in found if event.cause == KINDS[STEPPED]], period),
+        passed=_passed([event.time for event in found if event.cause == KINDS[MOREAU_JEAN_STEP]], period),
         events=tuple((event.time, event.name, event.cause) for event in found),
         missing=missing,
     )

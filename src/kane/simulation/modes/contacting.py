@@ -14,7 +14,6 @@ from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.hybrid.moreau_jean import STEPPED
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import (
     BOUNCED,
@@ -23,6 +22,7 @@ from kane.engine.memory.contact_codes import (
     HALTED,
     IMPOSED,
     JAMMED,
+    MOREAU_JEAN_STEP,
     NO_MODE,
     NOTHING,
     OPEN,
@@ -60,7 +60,7 @@ KINDS = {
     BOUNCED: "bounces",
     HALTED: "halts",
     JAMMED: JAMS,
-    STEPPED: "is stepped over",
+    MOREAU_JEAN_STEP: "is stepped over",
 }
 
 
@@ -81,7 +81,7 @@ class ContactSwitching(ModeSource):
     def problem(self, key: int) -> InitialValueProblem:
         here, f = self._at(key), self._at(key).functions
         posed = replace(here.posed, rhs=f.rhs, project=f.project, project_step_end=f.project_step_end)
-        return replace(posed, guards=f.guards, change=f.change, mode_source=self)
+        return replace(posed, guards=f.guards, change=f.transition, mode_source=self)
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
         """See ``ModeSource``; constraints that stick at rest do not change velocities here."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.engine.hybrid.moreau_jean import STEPPED
 from kane.engine.linear.vectors import normalise
-from kane.engine.memory.contact_codes import ADOPTED
+from kane.engine.memory.contact_codes import ADOPTED, MOREAU_JEAN_STEP
 from kane.engine.memory.run_codes import PROJECT
 from kane.engine.memory.run_memory import mode_of
 from kane.engine.memory.views import ModeChange, mode_change_at, mode_programs_at
@@ -37,7 +36,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
         return False
     stage = stage_in_force(system, PROJECT, functions.project)
     nx, departure = len(integration.x), np.concatenate([[integration.time], integration.x, [length]])
-    found = functions.step_over(departure, system.inputs, stage)
+    found = functions.moreau_jean_step(departure, system.inputs, stage)
     if found[nx] != ADOPTED:
         return False
     normalise(found[:nx], system.quaternions)
@@ -75,7 +74,7 @@ def without_end(integration: IntegratorState, changes: ModeChange) -> str:
 
 def _tried(integration: IntegratorState, changes: ModeChange) -> tuple[int, float]:
     """Return the number of consecutive Moreau-Jean time steps until now, and the length of the next one [s]."""
-    taken = changes.time[changes.notes[:, 1] == STEPPED, 0]
+    taken = changes.time[changes.notes[:, 1] == MOREAU_JEAN_STEP, 0]
     first, tried = SHARE * (integration.course.until - integration.course.start), 0
     for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):
         tried += 1
