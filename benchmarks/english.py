@@ -22,7 +22,7 @@ LATER = (
     "src/kane/dynamics/contacts/",
     "src/kane/simulation/modes/",
     "src/kane/analysis/sensitivities/",
-    "src/kane/codegen/programs/composed.py",
+    "src/kane/codegen.programs.parts.py",
     "src/kane/codegen/emit/llvm_composed.py",
     "src/kane/codegen/emit/llvm_composed_lanes.py",
     "src/kane/formulation/recursive/side_by_side.py",

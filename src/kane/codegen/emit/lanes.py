@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+CACHE_LINE_BYTES = 64  # size of a cache line and of the widest register [bytes]
 
 
 def hexadecimal(value: float) -> str:
     """Return a double as an exact hexadecimal LLVM literal."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def constant_array(name: str, element: str, values: Sequence[str], *, align: int | None = None) -> str:
+    """Return a global array of constants of LLVM type ``element``, aligned to ``align`` bytes if given."""
+    elements = ", ".join(f"{element} {value}" for value in values)
+    end = f", align {align}" if align else ""
+    return f"{name} = internal unnamed_addr constant [{len(values)} x {element}] [{elements}]{end}"
+
+
+def align_lines(pointer: str, name: str) -> list[str]:
+    """Return lines that move a pointer to the start of the next cache line; ``name`` is the result."""
+    return [
+        f"  {name}.address = ptrtoint ptr {pointer} to i64",
+        f"  {name}.negative = sub i64 0, {name}.address",
+        f"  {name}.shift = and i64 {name}.negative, {CACHE_LINE_BYTES - 1}",
+        f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {name}.shift",
+    ]
 
 
 @dataclass(frozen=True)

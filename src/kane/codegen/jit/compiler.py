@@ -9,25 +9,12 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from kane.codegen.emit.lane_rows import state_widths
 from kane.codegen.emit.lanes import Lanes
-from kane.codegen.emit.llvm import (
-    BATCH,
-    BATCH_EACH,
-    LANES,
-    MAIN,
-    ROWS_LOOP,
-    STAGE,
-    STAGES,
-    Module,
-    emit_lanes,
-    emit_llvm,
-)
-from kane.codegen.emit.llvm_composed import emit_composed
-from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
+from kane.codegen.emit.llvm import MAIN, ROWS_LOOP, STAGES, Module, emit_llvm
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.description import CodeDescription, text_hash
-from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
@@ -46,7 +33,7 @@ OPTIMIZATION_LEVEL = 1
 # character, the most for a single function with 80,000 operations.
 ROOM, ROOM_EACH = 32_000_000, 27
 # Functions of the code that computes one state after the other.
-SCALAR = (MAIN, STAGE, BATCH, BATCH_EACH, STAGES)
+SCALAR = (MAIN, ROWS_LOOP, STAGES)
 # Version of the code cache. Increase it if the compilation changes in a way that ``_origin`` does not record.
 LAYOUT = 1
 
@@ -144,26 +131,6 @@ def _compiled(
         return _load(source, module, machine, cache, **options), module
 
 
-def compile_composed(
-    composed: Composed, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
-) -> CompiledFunction:
-    """Compile a composed program, which has the leaves and constants of its first program; see ``compile_program``.
-
-    Raises:
-        CompileError: see ``compile_program``.
-    """
-    cache = environment_cache() if cached else None
-    machine = _target_machine()
-    program = composed.first
-    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), cache=cache, composed=composed)
-    able = compile_lanes if lanes is not False else None
-    options: dict[str, Any] = {"lanes": able, "eager": bool(lanes), "threads": threads}
-    with stage(f"compiling {program.name}"):
-        with collector_paused():
-            module = emit_composed(composed, fused=_fuses(machine))
-        return _load(program, module, machine, cache, operations=sum(composed.operations), **options)
-
-
 def lane_width() -> int:
     """Return the number of doubles per register of this machine: 8 (AVX-512), 4 (AVX2 with FMA), else 1 (no lanes)."""
     known = features()
@@ -177,12 +144,10 @@ def _load(
     module: Module,
     machine: Any,
     cache: ObjectCache | None = None,
-    *,
-    operations: int | None = None,
     **options: Any,
 ) -> CompiledFunction:
     derived = program.program if isinstance(program, NamedProgram) else program
-    description = CodeDescription.of(derived, module.n_work, operations)
+    description = CodeDescription.of(derived, module.n_work)
     engine, addresses = _linked(program.name, module, SCALAR, machine, cache)
     return CompiledFunction(program, description, addresses, engine=engine, **options)
 
@@ -194,18 +159,15 @@ def _load_lanes(
     *,
     piece: int | None = None,
     cache: ObjectCache | None = None,
-    composed: Composed | None = None,
 ) -> LaneCode:
-    """Return code of a program for several states in SIMD lanes, or of ``composed``, which begins with this program."""
+    """Return code of a program for several states in SIMD lanes."""
     machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
     with stage(f"compiling {program.name} in lanes"):
         with collector_paused():
-            if composed is None:
-                module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
-            else:
-                module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
-        engine, addresses = _linked(program.name, module, (LANES, ROWS_LOOP), machine, cache)
-    return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
+            module = emit_llvm(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+        engine, addresses = _linked(program.name, module, (MAIN, ROWS_LOOP), machine, cache)
+    widths = state_widths(program, lanes)
+    return LaneCode(addresses, lanes=lanes, each=each, state_widths=widths, n_work=module.n_work, engine=engine)
 
 
 def _linked(

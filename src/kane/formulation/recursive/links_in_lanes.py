@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from kane.codegen.programs.composed import MASKS, Routine
+from kane.codegen.programs.parts import MASKS, Routine
 from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.inverse import LinkWrench
@@ -211,7 +211,7 @@ def pairs(base: Sequence[Twist], width: int) -> Routine:
     """
     plain = {"upper": width, "V": width, "ground": 1}
     at = Routine("kane_pairs", plain=plain, swept=("upper", "own", "by_q", "by_u"))
-    S, found = _upper(at, "motion")
+    S, found = _upper(at, "joint")
     whole = Whole.of(at.read("total", 0, OWN_NUMBERS))
     at.write("force", [S.power(whole.force)])
     lower = Lower.beyond(whole, S, found)
