@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.compiler import compile_named, compile_program
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.named import NamedProgram, derived
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown, warn
@@ -49,8 +49,6 @@ class LLVM:
         Raises:
             CompileError: LLVM cannot generate code for this machine.
         """
-        if isinstance(program, NamedProgram):
-            return compile_named(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
         return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
 
@@ -128,4 +126,4 @@ def _compile_for_runs(dyn: Dynamics) -> None:
 
 def _derived_first(compiler: Callable[[Program], Any], program: Any) -> Any:
     """Compile a program with a target that compiles no named programs."""
-    return compiler(program.program if isinstance(program, NamedProgram) else program)
+    return compiler(derived(program))

@@ -136,8 +136,8 @@ class LaneCode:
         if [part.shape[-1] for part in parts] == self._widths:
             return list(parts)
         state = parts[0] if len(parts) == 1 else Columns.dense(parts, batch).array
-        state = state if len(parts) == 1 else state.reshape(*batch, -1)
         ends = list(itertools.accumulate(self._widths))
+        state = state if len(parts) == 1 else state.reshape(*batch, ends[-1])
         return [state[..., end - width : end] for end, width in zip(ends, self._widths, strict=True)]
 
 

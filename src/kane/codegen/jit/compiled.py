@@ -15,7 +15,7 @@ from kane.codegen.emit.lanes import ONE
 from kane.codegen.jit.batches import C_POINTER, LaneCode, chunk_for, in_chunks, processors
 from kane.codegen.jit.description import CodeDescription
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.programs.named import NamedProgram, derived
 from kane.codegen.programs.parts import ProgramInParts
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
@@ -95,7 +95,7 @@ class CompiledFunction(ArrayFunction):
     @property
     def _derived(self) -> Program:
         """The program; derived when it is first asked for, if its code came from the cache under a key."""
-        return self._source.program if isinstance(self._source, NamedProgram) else self._source
+        return derived(self._source)
 
     @property
     def roots(self) -> tuple[Expr, ...]:

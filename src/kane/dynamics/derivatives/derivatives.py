@@ -91,16 +91,18 @@ def _unasked(word: object, there: Iterable[str]) -> KeyError:
     return KeyError(f"no derivative with respect to {word!r} was requested; there are {', '.join(there)}")
 
 
-class _Placed:
-    """Positions of values and derivative entries in the output of native code.
-
-    Args:
-        values: positions of the values.
-        entries: rows, columns and positions of the entries that may be nonzero.
-        width: number of columns.
-    """
+@final
+class ResultPlaces:
+    """Values and derivative columns in the results of native code."""
 
     def __init__(self, values: Sequence[int], entries: Sequence[Sequence[int]], width: int) -> None:
+        """Take the positions in the results.
+
+        Args:
+            values: positions of the values.
+            entries: rows, columns and positions of the entries that may be nonzero.
+            width: number of columns.
+        """
         self._values, self._shape = np.array(values, np.intp), (len(values), width)
         rows, columns, places = np.array(entries, np.intp).reshape(3, -1)
         at = rows * width + columns
@@ -119,36 +121,6 @@ class _Placed:
             for run in self._runs:
                 columns[..., run] = 0.0
         return found[..., self._values], columns.reshape(*found.shape[:-1], *self._shape)
-
-
-@final
-class SymbolicColumns(_Placed):
-    """Derivatives from one symbolic program of values and nonzero entries.
-
-    Args:
-        dyn: dynamics of the equations.
-        found: the entries.
-        program: program of values and entries.
-    """
-
-    def __init__(self, dyn: Dynamics, found: Derivative, program: Program) -> None:
-        self.function = dyn.compile(program)
-        count = len(found.values)
-        entries = [(i, j, count + k) for k, (i, j) in enumerate(found.entries)]
-        super().__init__(range(count), [*zip(*entries, strict=True)], len(found.labels))
-
-
-@final
-class ColumnsInParts(_Placed):
-    """Derivatives from a program in parts."""
-
-    def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str], found: DerivativeParts) -> None:
-        """Compile the code; arguments as for ``Derivatives``."""
-        asked = quantity(dyn.equations, of)
-        self.names, self.rest = tuple(asked.names), tuple(asked.rest)
-        self.variables = variables(dyn.equations, wrt, asked.rest)
-        self.function = dyn.compile(found.program)
-        super().__init__(found.values, found.places(self.variables), sum(len(x.labels) for x in self.variables))
 
 
 def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivatives:
@@ -215,15 +187,21 @@ class Derivatives:
             self._name = terms.derivative.name
             self._rest = equations.udot if self._name == "inverse" else equations.inputs
         elif isinstance(of, str) and (parts := self._in_parts(of)):
-            columns = ColumnsInParts(dyn, of, wrt, parts)
-            self._variables, self.outputs, self._single = columns.variables, columns.names, False
-            self._name, self._rest = of, columns.rest
-            self._at = self._called(columns)
+            asked = quantity(equations, of)
+            self._variables, self.outputs, self._single = (
+                variables(equations, wrt, asked.rest),
+                tuple(asked.names),
+                False,
+            )
+            self._name, self._rest = of, tuple(asked.rest)
+            self._at = self._called(parts.program, parts.values, parts.places(self._variables))
         else:
             found = self._found
             self._variables, self.outputs, self._single = found.variables, tuple(found.names), found.single
             self._name, self._rest = found.name, found.rest
-            self._at = self._called(SymbolicColumns(dyn, found, derivative_program(equations, found)))
+            count = len(found.values)
+            entries = [*zip(*((i, j, count + k) for k, (i, j) in enumerate(found.entries)), strict=True)]
+            self._at = self._called(derivative_program(equations, found), range(count), entries)
         self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
 
     def _in_parts(self, of: str) -> DerivativeParts | None:
@@ -236,17 +214,18 @@ class Derivatives:
             return solved_parts(equations, of, wrt, width)
         return found
 
-    def _called(self, way: SymbolicColumns | ColumnsInParts) -> DerivativeColumns:
-        """Return a function that calls native code for values and columns at states."""
-        dyn, function = self._dyn, way.function
-        self.function = function
+    def _called(self, program: Program, values: Sequence[int], entries: Sequence[Sequence[int]]) -> DerivativeColumns:
+        """Compile a program, and return a function that calls it for values and columns at states."""
+        dyn, width = self._dyn, sum(len(x.labels) for x in self._variables)
+        function = self.function = dyn.compile(program)
+        read = ResultPlaces(values, entries, width).read
         within = OF_A_STAGE if self._name == "rhs" else UNIT
         word = "udot" if self._name == "inverse" else "inputs"
         call = StateFunction(dyn.equations, function, word, dyn.parameters, within)
 
         def at(q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
             stage = call.stage if parameters is None else function.stage(dyn.parameter_values(parameters))
-            return way.read(call((q, u), rest, t, stage))
+            return read(call((q, u), rest, t, stage))
 
         return at
 
