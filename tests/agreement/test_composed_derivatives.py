@@ -10,8 +10,8 @@ from oracles.numbers import random_state
 
 import kane
 from kane.codegen.programs.parts import MEMORY, Sweep
-from kane.formulation.derivatives.forward_in_parts import derivative_parts, forward_derivative_parts
-from kane.formulation.derivatives.inverse_in_parts import inverse_derivative_parts
+from kane.formulation.derivatives.forward_in_parts import ForwardDerivatives, derivative_parts
+from kane.formulation.derivatives.inverse_in_parts import InverseDerivatives
 from kane.formulation.derivatives.link_blocks import blocks_of, has_single_axes, reference_of
 from kane.formulation.derivatives.program_derivative import derivative, derivative_program
 
@@ -275,5 +275,5 @@ def places_of(parts, routine, at, array, index, lane):
 def test_nothing_is_read_before_it_is_written(model, name, width):
     """Memory begins with whatever was there: columns of a branch once read rows that only other branches write."""
     equations, words = equations_of(model), ("q", "u", "inputs")
-    make = inverse_derivative_parts if name == "inverse" else partial(forward_derivative_parts, words=words)
-    assert not unwritten(make(equations, width).program)
+    make = InverseDerivatives if name == "inverse" else partial(ForwardDerivatives, words=words)
+    assert not unwritten(make(equations, width).derivatives().program)

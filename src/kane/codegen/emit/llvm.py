@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kane.codegen.emit.lane_rows import rows_text
-from kane.codegen.emit.lanes import ONE, Lanes
+from kane.codegen.emit.lanes import ONE, Lanes, loop_lines
 from kane.codegen.emit.llvm_function import Shared
 from kane.codegen.emit.llvm_operations import LIBRARY
 from kane.codegen.emit.llvm_parts import LONG_PROGRAM, Unit
@@ -104,20 +104,21 @@ def _stage_unit(program: Program, shared: Shared, piece: int) -> Unit:
 
 def _stages_loop(program: Program) -> str:
     """Return LLVM text of the function STAGES."""
-    return f"""define void @{STAGES}(i64 %n, ptr %parameters, ptr %stage, ptr %work) nounwind {{
-start:
-  %any = icmp sgt i64 %n, 0
-  br i1 %any, label %next, label %finish
-next:
-  %i = phi i64 [ 0, %start ], [ %j, %next ]
-  %p = phi ptr [ %parameters, %start ], [ %p1, %next ]
-  %s = phi ptr [ %stage, %start ], [ %s1, %next ]
-  call void @{STAGE}(ptr %p, ptr %s, ptr %work)
-  %p1 = getelementptr inbounds double, ptr %p, i64 {len(program.parameters)}
-  %s1 = getelementptr inbounds double, ptr %s, i64 {len(program.stage_outputs)}
-  %j = add i64 %i, 1
-  %more = icmp slt i64 %j, %n
-  br i1 %more, label %next, label %finish
-finish:
-  ret void
-}}"""
+    body = [
+        f"  %p1 = getelementptr inbounds double, ptr %p, i64 {len(program.parameters)}",
+        f"  %s1 = getelementptr inbounds double, ptr %s, i64 {len(program.stage_outputs)}",
+        f"  call void @{STAGE}(ptr %p, ptr %s, ptr %work)",
+    ]
+    carried = [("%p", "ptr", "%parameters", "%p1"), ("%s", "ptr", "%stage", "%s1")]
+    lines = [
+        f"define void @{STAGES}(i64 %n, ptr %parameters, ptr %stage, ptr %work) nounwind {{",
+        "  %any = icmp sgt i64 %n, 0",
+        "  br i1 %any, label %next, label %none",
+        "none:",
+        "  ret void",
+        "next:",
+        *loop_lines("next", "%n", body, carried=carried),
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)

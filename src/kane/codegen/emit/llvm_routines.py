@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kane.codegen.emit.fused import contracted, contracted_everywhere
-from kane.codegen.emit.lanes import CACHE_LINE_BYTES, ONE, Lanes, align_lines, constant_array, hexadecimal
+from kane.codegen.emit.lanes import CACHE_LINE_BYTES, ONE, Lanes, align_lines, constant_array, hexadecimal, loop_lines
 from kane.codegen.emit.llvm_function import ArrayPlace, Function, Shared
 from kane.codegen.emit.steps import EmittedStep, group_steps
 from kane.codegen.programs.parts import CONSTANTS, MASKS, MEMORY, RESULT, Call, ProgramInParts, Routine
@@ -188,7 +188,8 @@ class _RoutineWriter:
         opening, writer.lines = writer.lines, []
         moving = {x: [place for place in places if place[0] in swept] for x, places in stores.items()}
         self._write(rounds, moving, {node for step in rounds for node in step.nodes})
-        yield from [head, "start:", *opening, *self._loop(writer.lines)]
+        loop = loop_lines("start", "%n", [*self._starts(), *writer.lines])
+        yield from [head, "start:", *opening, *loop, "  ret void", "}"]
 
     def _write(
         self, steps: Sequence[EmittedStep], stores: Mapping[Expr, Sequence[ArrayPlace]], computed: Container[Expr]
@@ -209,25 +210,15 @@ class _RoutineWriter:
         arrays = [f"ptr noalias {'readonly ' * (a in read_only)}%{a}{ends.get(a, '')}" for a in routine.arrays]
         return arrays + ["ptr readonly %rows", "i64 %n"] * bool(routine.swept)
 
-    def _loop(self, body: Sequence[str]) -> Iterator[str]:
-        """Write the loop over the rows of the table, which contain the start of each swept array."""
+    def _starts(self) -> Iterator[str]:
+        """Read the start of each swept array from a row of the table."""
         swept = self._routine.swept
-        yield f"""  br label %again
-again:
-  %k = phi i64 [ 0, %start ], [ %k1, %again ]
-  %at = mul i64 %k, {len(swept)}
-  %row = getelementptr inbounds i64, ptr %rows, i64 %at"""
+        yield f"  %at = mul i64 %k, {len(swept)}"
+        yield "  %row = getelementptr inbounds i64, ptr %rows, i64 %at"
         for k, array in enumerate(swept):
             yield f"  %{array}.r = getelementptr inbounds i64, ptr %row, i64 {k}"
             yield f"  %{array}.o = load i64, ptr %{array}.r, align 8"
             yield f"  %{array} = getelementptr inbounds {self._element}, ptr %{array}.base, i64 %{array}.o"
-        yield from body
-        yield """  %k1 = add i64 %k, 1
-  %more = icmp ult i64 %k1, %n
-  br i1 %more, label %again, label %done
-done:
-  ret void
-}"""
 
 
 def _without_masks(

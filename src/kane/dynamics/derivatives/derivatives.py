@@ -188,12 +188,8 @@ class Derivatives:
             self._rest = equations.udot if self._name == "inverse" else equations.inputs
         elif isinstance(of, str) and (parts := self._in_parts(of)):
             asked = quantity(equations, of)
-            self._variables, self.outputs, self._single = (
-                variables(equations, wrt, asked.rest),
-                tuple(asked.names),
-                False,
-            )
-            self._name, self._rest = of, tuple(asked.rest)
+            self._variables, self.outputs = variables(equations, wrt, asked.rest), tuple(asked.names)
+            self._name, self._rest, self._single = of, tuple(asked.rest), False
             self._at = self._called(parts.program, parts.values, parts.places(self._variables))
         else:
             found = self._found

@@ -12,12 +12,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.forces import MAX_GRAPH_DERIVATIVE_SPEEDS
 from kane.formulation.derivatives.implicit_rule import independent_speeds, mass_factor
 from kane.formulation.derivatives.inverse_factor import InverseFactor, read_factor
-from kane.formulation.derivatives.inverse_in_parts import (
-    DerivativeParts,
-    Entry,
-    InverseDerivatives,
-    inverse_derivative_parts,
-)
+from kane.formulation.derivatives.inverse_in_parts import DerivativeParts, Entry, InverseDerivatives
 from kane.formulation.derivatives.link_blocks import LinkBlock, has_single_axes
 from kane.formulation.equations import Equations
 from kane.formulation.recursive import links_in_lanes as lanes
@@ -52,11 +47,19 @@ class ForwardDerivatives(InverseDerivatives):
 
     Routines write entries of df to memory: those of whole blocks directly to the rows of right-hand sides. A routine on
     single numbers copies the other entries there.
+
+    Args:
+        equations, width: as for ``InverseDerivatives``.
+        words: variables of differentiation, among "q", "u" and "inputs".
+
+    Raises:
+        ModelError: M is singular in every state.
     """
 
     home = MEMORY
 
     def __init__(self, equations: Equations, width: int, words: Sequence[str]) -> None:
+        mass_factor(equations)  # raises ModelError
         super().__init__(equations, width)
         self._words, self._order = tuple(words), independent_speeds(equations)
         self._place = {speed: k for k, speed in enumerate(self._order)}
@@ -327,26 +330,9 @@ def derivative_parts(
     """
     if width == 1 or not has_single_axes(equations, of, wrt):
         return None
-    if of == "inverse":
-        found = inverse_derivative_parts(equations, width)
-    else:
-        found = forward_derivative_parts(equations, width, wrt)
+    with collector_paused():
+        writer = InverseDerivatives(equations, width) if of == "inverse" else ForwardDerivatives(equations, width, wrt)
+        found = writer.derivatives()
     single, wide = found.program.operations
     few = len(equations.u) <= MAX_GRAPH_DERIVATIVE_SPEEDS
     return None if few and on_graph() < single + WIDE_OPERATION * wide else found
-
-
-def forward_derivative_parts(equations: Equations, width: int, words: Sequence[str]) -> DerivativeParts:
-    """Return udot and its derivatives by q, u and perhaps inputs.
-
-    Args:
-        equations: equations of a model, for which ``has_single_axes`` is true.
-        width: number of doubles per register.
-        words: variables of differentiation.
-
-    Raises:
-        ModelError: M is singular in every state.
-    """
-    with collector_paused():
-        mass_factor(equations)  # raises ModelError
-        return ForwardDerivatives(equations, width, words).derivatives()

@@ -8,7 +8,6 @@ from typing import Any
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.parts import MASKS, MEMORY, RESULT, PartsBuilder, Places, ProgramInParts, Routine, ValuePlace
-from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.formulation.derivatives.link_blocks import BlockArrays, LinkBlock, blocks_of, reference_of
@@ -49,7 +48,11 @@ class DerivativeParts:
 
 
 class InverseDerivatives:
-    """Writer of the derivatives of inverse dynamics as a program in parts.
+    """Writer of the derivatives of inverse dynamics by q, u and udot as a program in parts.
+
+    Args:
+        equations: equations of a model, for which ``has_single_axes`` is true.
+        width: number of doubles per register.
 
     Attributes:
         home: base of the array of entries.
@@ -337,14 +340,3 @@ class InverseDerivatives:
             for (i, j), x in jacobian(found, variable.directions).items():
                 entries[variable.word, i, j] = x
         return {i: x for i, x in enumerate(found) if x is not self.system.arena.zero}, entries
-
-
-def inverse_derivative_parts(equations: Equations, width: int) -> DerivativeParts:
-    """Return the forces of inverse dynamics and their derivatives by q, u and udot.
-
-    Args:
-        equations: equations of a model, for which ``has_single_axes`` is true.
-        width: number of doubles per register.
-    """
-    with collector_paused():
-        return InverseDerivatives(equations, width).derivatives()

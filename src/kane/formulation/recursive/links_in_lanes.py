@@ -288,7 +288,7 @@ def pushes() -> Routine:
 
 
 def driven(count: int, width: int) -> Routine:
-    """Return the routine that adds the contributions of udot to Vdot, and computes those to F, which is linear in Vdot."""
+    """Return the routine that adds S udot to Vdot, and computes the change of F, which is linear in Vdot."""
     at = Routine("kane_driven", plain={"pushed": 1, "above": width})
     above = at.read("above", 0, 6)
     more = _twist([_up_to_here(at, "pushed", k, above[k], count=count, width=width) for k in range(6)])
