@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kane.codegen.programs.parts import MASKS, MEMORY, RESULT, Routine, ValuePlace
+from kane.codegen.programs.parts import MASKS, MEMORY, RESULT, Routine
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
@@ -127,31 +127,17 @@ class ForwardDerivatives(InverseDerivatives):
             for k in range(0, len(group), self.width):
                 yield RightSides("inputs", group[k : k + self.width], None, self.parts.take(len(self._order)))
 
-    def _results(self, block: LinkBlock, above: int) -> dict[str, int | ValuePlace]:
-        """Return places for the entries of a block; those of the ancestor's forces are rows of right-hand sides."""
-        speeds = self._speeds(above)
-        own = self._give(3 * len(speeds) * self.width)
-        self._note_own(block, above, own)
-        row = self._place[speeds[0]] * self.width
-        return {"own": own, "by_q": self._starts["q", block] + row, "by_u": self._starts["u", block] + row}
-
-    def _in_place(self, side: RightSides, row: int, lane: int) -> bool:
-        """Return whether a routine of a block writes this entry of a right-hand side."""
-        speed = self._order[row]
-        if side.block is None:
-            return False
-        if speed in self._base_speeds:
-            return True
-        return speed != side.columns[lane] and any(
-            speed in self._speeds(y) for y in self._inward[side.block.links[lane]]
-        )
+    def _upper_places(self, block: LinkBlock, above: int) -> tuple[int, int]:
+        """Return rows of right-hand sides."""
+        row = self._place[self._speeds(above)[0]] * self.width
+        return self._starts["q", block] + row, self._starts["u", block] + row
 
     def _rows(self, side: RightSides, loads: dict[Entry, Expr]) -> list[int]:
         """Return the rows of a right-hand side that may be nonzero, in whole groups."""
         known = {(i, j) for word, i, j in (*self.entries, *loads) if word == side.word}
         there: set[int] = set()
         for row, speed in enumerate(self._order):
-            if any((speed, j) in known or self._in_place(side, row, k) for k, j in enumerate(side.columns)):
+            if any((speed, j) in known for j in side.columns):
                 there |= {row, *self._inwards_of(speed)}
         return [row for group in self._groups() if {*group} & there for row in group]
 
@@ -181,7 +167,7 @@ class ForwardDerivatives(InverseDerivatives):
             for row in rows:
                 for lane, entry in enumerate(entries[row]):
                     place = side.start + row * self.width + lane
-                    known = place if self._in_place(side, row, lane) else self.entries.get(entry)
+                    known = self.entries.get(entry)
                     if known != place or entry in loads:
                         at.write(MEMORY, [self._loaded(at, known, loads.get(entry))], place)
         self.parts.call_once(at)

@@ -251,35 +251,28 @@ class InverseDerivatives:
 
     def _descendants(self, block: LinkBlock, above: int) -> list[int]:
         """Return the lanes of a block whose links descend from another link, or are this link."""
-        return [lane for lane, x in enumerate(block.links) if self._descends(x, above)]
+        return [lane for lane, x in enumerate(block.links) if above == self.reference or above in self._inward[x]]
 
     def _results(self, block: LinkBlock, above: int) -> dict[str, int | ValuePlace]:
         """Return places for the entries of a block with the speeds of a link."""
-        n = len(self._speeds(above)) * self.width
-        own, by_q, by_u = self._give(3 * n), self._give(n), self._give(n)
-        self._note_own(block, above, own)
+        own = self._give(3 * len(self._speeds(above)) * self.width)
+        by_q, by_u = self._upper_places(block, above)
         for k, j in enumerate(self._speeds(above)):
-            for lane, x in enumerate(block.links):
-                if x != above and self._descends(x, above):
-                    (i,) = self._speeds(x)
+            for lane in self._descendants(block, above):
+                (i,) = self._speeds(block.links[lane])
+                for row, word in enumerate(("q", "u", "udot")):
+                    self.entries[word, i, j] = own + (3 * k + row) * self.width + lane
+                self.entries["udot", j, i] = self.entries["udot", i, j]
+                if block.links[lane] != above:
                     self.entries["q", j, i], self.entries["u", j, i] = (
                         at + k * self.width + lane for at in (by_q, by_u)
                     )
         return {"own": (self.home, own), "by_q": (self.home, by_q), "by_u": (self.home, by_u)}
 
-    def _note_own(self, block: LinkBlock, above: int, own: int) -> None:
-        """Store the places of the entries of a block's forces by the speeds of a link."""
-        for k, j in enumerate(self._speeds(above)):
-            for lane, x in enumerate(block.links):
-                if self._descends(x, above):
-                    (i,) = self._speeds(x)
-                    for row, word in enumerate(("q", "u", "udot")):
-                        self.entries[word, i, j] = own + (3 * k + row) * self.width + lane
-                    self.entries["udot", j, i] = self.entries["udot", i, j]
-
-    def _descends(self, index: int, above: int) -> bool:
-        """Return whether a link descends from another link, or is this link."""
-        return above == self.reference or above in self._inward[index]
+    def _upper_places(self, block: LinkBlock, above: int) -> tuple[int, int]:
+        """Return places for the derivatives of a link's forces by q and by u of a block."""
+        n = len(self._speeds(above)) * self.width
+        return self._give(n), self._give(n)
 
     def _within_reference(self) -> None:
         """Compute the forces and entries of the reference's own speeds, on single numbers."""
