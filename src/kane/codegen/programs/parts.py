@@ -188,6 +188,12 @@ class PartsBuilder:
             self.places.append(start + k * apart)
             self.values.append(x)
 
+    def hold(self, values: Sequence[Any]) -> int:
+        """Let the first part write consecutive values to new memory, and return its start."""
+        start = self.take(-(-len(values) // self.width))
+        self.put(start, values)
+        return start
+
     def call(
         self,
         routine: Routine,

@@ -177,9 +177,7 @@ class ForwardDerivatives(InverseDerivatives):
         value = 0.0 if known is None else at.read(MEMORY, known)[0]
         if load is None:
             return value
-        start = self.parts.take(1)
-        self.parts.put(start, [load])
-        return value + at.read(MEMORY, start)[0]
+        return value + at.read(MEMORY, self.parts.hold([load]))[0]
 
     def _masses_of(self, base: Sequence[Twist]) -> dict[tuple[int, int], int]:
         """Compute M except for the reference's own entries, and the forces at zero accelerations; return the places."""
@@ -228,8 +226,7 @@ class ForwardDerivatives(InverseDerivatives):
     def _accelerations(self, L: TriangularFactor, forces: dict[int, Expr]) -> tuple[int, ...]:
         """Compute udot as results, and add its contributions to Vdot and F; return the places of udot."""
         n, width, at = len(self._order), self.width, Routine("kane_accelerations", wide=False)
-        start, result = self._give(n), self.parts.give(n)
-        self.parts.put(start, [forces.get(i, 0.0) for i in range(n)])
+        start, result = self.parts.hold([forces.get(i, 0.0) for i in range(n)]), self.parts.give(n)
         b = [-(at.read(MEMORY, self._still[i])[0] + at.read(MEMORY, start + i)[0]) for i in range(n)]
         udot = solved(read_factor(at, MEMORY, self._start, L), b, self._order)
         at.write(RESULT, udot, result)

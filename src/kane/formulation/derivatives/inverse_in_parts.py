@@ -314,9 +314,7 @@ class InverseDerivatives:
         more += [(self.entries, key, x) for key, x in entries.items()]
         if not more:
             return
-        start = self.parts.take(-(-len(more) // self.width))
-        self.parts.put(start, [x for *_, x in more])
-        at = Routine("kane_loads", wide=False)
+        start, at = self.parts.hold([x for *_, x in more]), Routine("kane_loads", wide=False)
         for k, (places, key, _) in enumerate(more):
             (value,) = at.read(MEMORY, start + k)
             known = places.get(key)
