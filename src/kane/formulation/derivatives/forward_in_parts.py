@@ -306,7 +306,7 @@ def derivative_parts(
         equations: equations of a model.
         of, wrt: as for ``derivative``.
         width: number of doubles per register.
-        on_graph: returns the number of operations of the program on the graph.
+        on_graph: returns the number of operations of the symbolic program.
 
     Raises:
         ModelError: M is singular in every state.
