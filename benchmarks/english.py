@@ -22,14 +22,6 @@ LATER = (
     "src/kane/dynamics/contacts/",
     "src/kane/simulation/modes/",
     "src/kane/analysis/sensitivities/",
-    "src/kane/codegen/programs/composed.py",
-    "src/kane/codegen/emit/llvm_composed.py",
-    "src/kane/codegen/emit/llvm_composed_lanes.py",
-    "src/kane/formulation/recursive/side_by_side.py",
-    "src/kane/formulation/derivatives/composed.py",
-    "src/kane/formulation/derivatives/composed_inverse.py",
-    "src/kane/formulation/derivatives/composed_solution.py",
-    "src/kane/formulation/derivatives/blocks.py",
 )
 LONGEST = 28  # words of a sentence
 FEWEST = 4  # words of a text that counts as a sentence

@@ -203,7 +203,7 @@ def test_the_first_of_a_group_compiles_the_group_once(tmp_path):
         "kane.engine.compile",
         str(tmp_path),
         "--with",
-        "step.acceleration_derivatives.solved_derivatives",
+        "step.variations.vary_forwards",
     ]
     environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     pipes = {"stdout": subprocess.PIPE, "text": True, "env": environment}
@@ -211,8 +211,8 @@ def test_the_first_of_a_group_compiles_the_group_once(tmp_path):
     said = [process.communicate()[0].splitlines() for process in both]
     assert sorted(map(len, said)) == [0, 2]
     assert {file.name for file in (tmp_path / target).iterdir()} == {
-        "step.acceleration_derivatives.acceleration_derivatives",
-        "step.acceleration_derivatives.solved_derivatives",
+        "step.variations.vary_backwards",
+        "step.variations.vary_forwards",
     }
 
 

@@ -9,10 +9,10 @@ import pytest
 from oracles.numbers import random_state
 
 import kane
-from kane.codegen.programs.composed import MEMORY, Sweep
-from kane.formulation.derivatives.blocks import blocks_of, is_composable, reference_of
-from kane.formulation.derivatives.composed import composed_terms
-from kane.formulation.derivatives.composed_solution import composed_derivatives, composed_solution
+from kane.codegen.programs.parts import MEMORY, Sweep
+from kane.formulation.derivatives.forward_in_parts import ForwardDerivatives, derivative_parts
+from kane.formulation.derivatives.inverse_in_parts import InverseDerivatives
+from kane.formulation.derivatives.link_blocks import blocks_of, has_single_axes, reference_of
 from kane.formulation.derivatives.program_derivative import derivative, derivative_program
 
 # Sums of some hundred products of numbers that cancel, in another order; where M is solved, times its condition.
@@ -107,7 +107,7 @@ def graph(dyn, d, q, u, rest):
 def test_links_side_by_side_have_the_derivatives_of_the_graph(model, name):
     equations, dyn, state = named(model)
     rest, words = (state.udot, ("q", "u", "udot")) if name == "inverse" else (state.inputs, ("q", "u", "inputs"))
-    assert is_composable(equations, name, words)
+    assert has_single_axes(equations, name, words)
     d = dyn.derivatives(name, wrt=words)
     assert d.function.program is None
     found = d(state.q, state.u, rest, 0.3)
@@ -170,7 +170,7 @@ def test_few_speeds_have_links_side_by_side_where_the_graph_sees_few_zeros(name)
     for model, aside in ((kane.library.chain(7), True), (kane.library.n_link_pendulum(7), False)):
         equations = kane.formulate(model)
         on_graph = len(derivative_program(equations, derivative(equations, name, ("q", "u"))).instructions)
-        found = composed_derivatives(equations, name, ("q", "u"), 8, lambda count=on_graph: count)
+        found = derivative_parts(equations, name, ("q", "u"), 8, lambda count=on_graph: count)
         assert (found is not None) == aside, model.name
 
 
@@ -188,7 +188,7 @@ def test_states_in_lanes_have_the_bits_of_a_state_alone(name, own):
     d, single = (dyn.derivatives(name, wrt=("q", "u", word)) for dyn in (lanes, alone))
     assert d.function.program is None
     found = d(q, u, rest, 0.3, parameters={"m": masses if own else 1.5})
-    assert d.function._code._lanes.keys() == {own}
+    assert d.function._lanes.keys() == {own}
     for k in range(19):
         one = single(q[k], u[k], rest[k], 0.3, parameters={"m": masses[k]})
         for key in ("q", "u", word):
@@ -239,34 +239,35 @@ def test_accelerations_by_efforts_of_joints_are_the_inverse_of_the_mass_matrix_e
 def test_joints_of_several_speeds_stay_on_the_graph():
     m = tree(1, LEGS, loads=False)
     m.connect(m.ground, m.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.1, 0.0, 0.0)), kane.Spherical("s"))
-    assert not is_composable(kane.formulate(m), "inverse", ("q", "u"))
+    assert not has_single_axes(kane.formulate(m), "inverse", ("q", "u"))
 
 
-def unwritten(composed):
-    """Places of memory that routines of a composed program read before they are written, with the routine's name.
+def unwritten(program):
+    """Places of memory that routines of a program in parts read before they are written, with the routine's name.
 
-    A lane that no part uses is written with what its own inputs make of it, if they are written: sums over all lanes
+    A lane that no item uses is written with what its own inputs make of it, if they are written: sums over all lanes
     take it times zero, and rubbish times zero may be no number.
     """
-    written, found = {*composed.places}, []
-    for call in composed.calls:
-        for sweep in call.again or [Sweep({}, range(call.parts))]:
-            lanes = range(composed.width if call.routine.wide else 1)
-            places = partial(places_of, composed, call.routine, {**call.at, **sweep.at})
+    parts = program.parts
+    written, found = {*parts.places}, []
+    for call in parts.calls:
+        for sweep in call.rounds or [Sweep({}, range(call.items))]:
+            lanes = range(parts.width if call.routine.wide else 1)
+            places = partial(places_of, parts, call.routine, {**call.at, **sweep.at})
             reads = {lane: {x for leaf in call.routine.leaves.values() for x in places(*leaf, lane)} for lane in lanes}
-            used = {*sweep.parts} & {*lanes}
+            used = {*sweep.items} & {*lanes}
             found += [(call.routine.name, place) for lane in used for place in reads[lane] - written]
             known = used | {lane for lane in lanes if reads[lane] <= written}
             written |= {x for _, *place in call.routine.outputs for lane in known for x in places(*place, lane)}
     return found
 
 
-def places_of(composed, routine, at, array, index, lane):
+def places_of(parts, routine, at, array, index, lane):
     """The place in memory of a value, if it lies there."""
     home, start = at[array]
     if home != MEMORY:
         return []
-    return [start + (index * composed.width + lane if routine.wide and array not in routine.plain else index)]
+    return [start + (index * parts.width + lane if routine.has_items(array) else index)]
 
 
 @pytest.mark.parametrize(("name", "width"), [("inverse", 8), ("forward", 2), ("forward", 8)])
@@ -274,5 +275,5 @@ def places_of(composed, routine, at, array, index, lane):
 def test_nothing_is_read_before_it_is_written(model, name, width):
     """Memory begins with whatever was there: columns of a branch once read rows that only other branches write."""
     equations, words = equations_of(model), ("q", "u", "inputs")
-    terms = composed_terms(equations, width) if name == "inverse" else composed_solution(equations, width, words)
-    assert not unwritten(terms.program)
+    make = InverseDerivatives if name == "inverse" else partial(ForwardDerivatives, words=words)
+    assert not unwritten(make(equations, width).derivatives().program)

@@ -1,11 +1,13 @@
-"""Derivatives of inverse dynamics with links side by side, all in one frame.
+"""Routines for derivatives of inverse dynamics, with one link or one speed per SIMD lane and all vectors in one frame.
 
-What ``coriolis`` does in the frames of links, from one to the next, is done here along the axes and about the origin of
-one of them, so that it is alike for all links: sigma, P and F of eight links at a time, composites as sums over the
-links beyond, psi, chi and the wrenches of eight speeds at a time, and the entries of eight speeds with each one that
-they hang on. The formulas are those of ``coriolis``; here they are told of leaves that stand for any link.
+The formulas are those of ``coriolis``, which expresses each link in its own frame. Here all quantities refer to the
+axes and the origin of one link, so that the operations are the same for all links:
 
-The frame is K of the first link if all others hang on it: a body that is far from the origin of N loses no digits.
+* sigma, P and F of the links, and their sums over the links beyond each joint;
+* psi, chi and the wrenches of the speeds;
+* the entries of the speeds of a block with each speed of their ancestors.
+
+The frame is K of the first link if all others descend from it: then a body far from the origin of N loses no digits.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from kane.codegen.programs.composed import MASKS, Routine
+from kane.codegen.programs.parts import MASKS, Routine
 from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.inverse import LinkWrench
@@ -24,17 +26,25 @@ from kane.formulation.tree.system import System
 from kane.geometry.inertia import symmetric_rows
 from kane.geometry.scalars import ZERO_VECTOR, NumberMatrix, Triple, cross, dot, is_zero
 
-# Products of which a sum is made, and such sums for each of three components.
+# Factors of a product, and the products that are summed to each of three components.
 Pair: TypeAlias = tuple[Any, Any]
 Terms: TypeAlias = Sequence[Sequence[Pair]]
-# Numbers of a link: R and p of K, its speed and acceleration; S and S u; V, psi and S udot + psi u; Vdot; m, mc, J, T,
-# p, F. Behind each other lie S and S u, V and what comes with it, and, from FIELDS on, chi and Sdot + psi.
+# Lengths of the arrays of a link:
+#   pose: R and p of K, the link's speed and acceleration;   joint: S, S u;   moving: V, psi, S udot + psi u;
+#   rate: Vdot;   own and total: m, mc, J, T, p, F.
+# The arrays joint, moving and fields (chi, Sdot + psi) are consecutive; FIELDS is the start of the third one.
 POSE_NUMBERS, JOINT_NUMBERS, MOTION_NUMBERS, RATE_NUMBERS, OWN_NUMBERS = 14, 12, 18, 6, 28
 FIELDS = JOINT_NUMBERS + MOTION_NUMBERS
 
 
 class Frames:
-    """R and p of every link in the frame of one of them, V and Vdot of that one and the ground's acceleration there."""
+    """Poses of all links in the frame of the reference, and the motion of the reference.
+
+    Attributes:
+        R, p: orientation and position of each link.
+        V, rate: V and Vdot of the reference.
+        ground: acceleration of the ground that replaces gravity.
+    """
 
     def __init__(self, system: System, reference: int, udot: Sequence[Any]) -> None:
         steps, links = system.steps, system.links
@@ -57,13 +67,13 @@ class Frames:
 
 
 def own_axes(system: System, index: int) -> list[Twist]:
-    """S of a link's speeds in its K."""
+    """Return S of a link's speeds in its frame K."""
     step = system.steps[index]
     return [Twist(a, plus(b, cross(a, step.d))) for a, b in zip(step.w_u, step.v_u, strict=True)]
 
 
 class Whole(NamedTuple):
-    """Of a link, or of all beyond it: sigma, T = tr P - P, the momentum p, and F."""
+    """Mass parameters sigma, T = tr P - P, momentum p and wrench F of a link, or of all links beyond a joint."""
 
     sigma: MassParameters
     T: NumberMatrix
@@ -72,14 +82,17 @@ class Whole(NamedTuple):
 
     @classmethod
     def of(cls, x: Sequence[Any]) -> Whole:
-        """By its numbers."""
+        """Return the object with these ``numbers``."""
         sigma = MassParameters(x[0], tuple(x[1:4]), tuple(x[4:10]))
         return cls(sigma, _rows(x[10:19]), tuple(x[19:22]), (tuple(x[22:25]), tuple(x[25:28])))
 
     @classmethod
     def moving(cls, sigma: MassParameters, V: Twist, rate: Twist) -> Whole:
-        """Of a link with this twist and its rate: with P = [w x] J + v mc^T, particles being accelerated by
-        v' + w' x r + w x rdot, f = m v' + w' x mc + w x p and n = mc x v' + (tr J - J) w' + T w.
+        """Return the quantities of a link with twist V and rate V'.
+
+        Its particles have the accelerations v' + w' x r + w x rdot. Therefore, with P = [w x] J + v mc^T,
+
+            f = m v' + w' x mc + w x p,   n = mc x v' + (tr J - J) w' + T w.
         """
         (w, v), c = V, sigma.mc
         columns = [_crossed(column, w) for column in symmetric_rows(sigma.J)]
@@ -95,13 +108,13 @@ class Whole(NamedTuple):
 
     @property
     def numbers(self) -> list[Any]:
-        """As ``of`` takes them."""
+        """All components, in the order of the arrays own and total."""
         sigma, T, p, (f, n) = self
         return [sigma.m, *sigma.mc, *sigma.J, *(x for row in T for x in row), *p, *f, *n]
 
 
 class Lower(NamedTuple):
-    """A speed as the lower one of pairs: b and the wrenches of S, of a displacement and of a change of speed."""
+    """A speed as the lower one of a pair: b, and the wrenches of S, of a displacement and of a change of speed."""
 
     b: Triple
     m: LinkWrench
@@ -110,10 +123,10 @@ class Lower(NamedTuple):
 
     @classmethod
     def beyond(cls, whole: Whole, S: Twist, fields: tuple[Twist, Twist, Twist]) -> Lower:
-        """Of the speed with motion S, with psi, chi and Sdot + psi, and what is beyond its joint."""
+        """Return the object for motion S, its fields (psi, chi, Sdot + psi), and the sums beyond its joint."""
         (sigma, T, p, (f, n)), (psi, chi, swept) = whole, fields
         both, turned = S.plus(S), plus(psi.w, psi.w)
-        # What takes the same numbers comes together, F first and sigma last: few of them are in registers at a time.
+        # Terms that use the same numbers are adjacent, F first and sigma last, so that few registers are in use.
         force, moment = _added(_crossed(S.w, f)), [*_added(_crossed(S.w, n), _crossed(S.v, f))]
         force = _added(_crossed(turned, p), to=force)
         push, b, turn = _added(_crossed(both.w, p)), _added(_crossed(p, both.v)), [0.0] * 3
@@ -127,7 +140,16 @@ class Lower(NamedTuple):
         return cls(b, m, displaced, driven)
 
     def under(self, S: Twist, fields: tuple[Twist, Twist, Twist]) -> tuple[list[Any], Any, Any]:
-        """Entries with a speed that it hangs on: of its own force by q, u and udot; of the other's by q and by u."""
+        """Return the entries with an ancestor's speed.
+
+        Args:
+            S: motion of the ancestor's speed.
+            fields: psi, chi and Sdot + psi of this speed.
+
+        Returns:
+            Derivatives of this speed's force by the ancestor's q, u and udot; derivatives of the ancestor's force by
+            this speed's q, and by this speed.
+        """
         psi, chi, swept = fields
         w, v = [*zip(psi.w, self.b, strict=True)], [*zip(S.w, self.b, strict=True)]
         own = [_summed([*w, *_power(chi, self.m)]), _summed([*v, *_power(swept, self.m)]), _summed(_power(S, self.m))]
@@ -135,12 +157,12 @@ class Lower(NamedTuple):
 
 
 def base_fields(S: Twist, V: Twist, above: Twist) -> tuple[Twist, Twist, Twist]:
-    """psi, chi and Sdot + psi of a link that hangs on the ground, with the ground's acceleration in its frame."""
+    """Return psi, chi and Sdot + psi of a child of the ground; ``above`` is the ground's acceleration in its frame."""
     return Twist(ZERO_VECTOR, ZERO_VECTOR), above.bracket(S), V.bracket(S)
 
 
 def motions(axes: Sequence[float | None]) -> Routine:
-    """S and S u, by pose and speed; ``axes``, of S in K, are numbers where all links have the same."""
+    """Return the routine of S and S u; ``axes`` are the components of S in K that are equal for all links."""
     at = Routine("kane_motions")
     pose = at.read("pose", 0, POSE_NUMBERS)
     own = [at.read("axes", k)[0] if same is None else same for k, same in enumerate(axes)]
@@ -152,9 +174,9 @@ def motions(axes: Sequence[float | None]) -> Routine:
 
 
 def twists(count: int, width: int) -> Routine:
-    """V as what the links up to here do, psi = [V, S], and S udot + psi u, the twists' share in Vdot.
+    """Return the routine of V, psi = [V, S] and S udot + psi u, the link's own contribution to Vdot.
 
-    Where a joint has one speed, [V_p, S] = [V, S], and [Vdot_p, S] + [V_p, psi] = [Vdot, S] + [V, psi].
+    For a joint with one speed, [V_p, S] = [V, S], and [Vdot_p, S] + [V_p, psi] = [Vdot, S] + [V, psi].
     """
     at = Routine("kane_twists", plain={"moved": 1, "above": width})
     S, pose = _twist(at.read("joint", 0, 6)), at.read("pose", 12, 2)
@@ -167,7 +189,7 @@ def twists(count: int, width: int) -> Routine:
 
 
 def links(count: int, width: int) -> Routine:
-    """Vdot, and sigma, P and F of every link in the one frame."""
+    """Return the routine of Vdot, and of sigma, P and F of each link."""
     at = Routine("kane_links", plain={"pushed": 1, "above": width})
     above = at.read("above", 0, 6)
     rate = _twist([_up_to_here(at, "pushed", k, above[k], count=count, width=width) for k in range(6)])
@@ -188,7 +210,7 @@ def links(count: int, width: int) -> Routine:
 
 
 def sums(count: int, width: int, hanging: int) -> Routine:
-    """Return the routine that sums over the links beyond every joint, with ``hanging`` sums of branches elsewhere."""
+    """Return the routine that sums over the links beyond each joint; ``hanging`` children are in other blocks."""
     more = {f"total{k}": width for k in range(hanging)}
     at = Routine(f"kane_sums{count}_{hanging}", plain={"all": 1, **more})
     found = [_beyond(at, "own", k, more, count=count, width=width) for k in range(OWN_NUMBERS)]
@@ -197,7 +219,7 @@ def sums(count: int, width: int, hanging: int) -> Routine:
 
 
 def fields() -> Routine:
-    """chi and Sdot + psi of every speed, which come to lie behind its motion."""
+    """Return the routine of chi and Sdot + psi of each speed."""
     at = Routine("kane_fields")
     S, V, psi = _twist(at.read("joint", 0, 6)), _twist(at.read("moving", 0, 6)), _twist(at.read("moving", 6, 6))
     chi, swept = _brackets((_twist(at.read("rate", 0, 6)), S), (V, psi)), psi.plus(psi)
@@ -206,12 +228,14 @@ def fields() -> Routine:
 
 
 def pairs(base: Sequence[Twist], width: int) -> Routine:
-    """Every speed with those of the link on which all hang, and with one after the other of those that it hangs on; and
-    its force.
+    """Return the routine of the force of each speed, and of its entries.
+
+    The entries are those with the speeds of the reference (motions ``base``), and in each round those with the speed of
+    one ancestor.
     """
     plain = {"upper": width, "V": width, "ground": 1}
     at = Routine("kane_pairs", plain=plain, swept=("upper", "own", "by_q", "by_u"))
-    S, found = _upper(at, "motion")
+    S, found = _upper(at, "joint")
     whole = Whole.of(at.read("total", 0, OWN_NUMBERS))
     at.write("force", [S.power(whole.force)])
     lower = Lower.beyond(whole, S, found)
@@ -224,13 +248,13 @@ def pairs(base: Sequence[Twist], width: int) -> Routine:
 
 
 def _upper(at: Routine, array: str) -> tuple[Twist, tuple[Twist, Twist, Twist]]:
-    """S, psi, chi and Sdot + psi."""
+    """Return S, and psi, chi and Sdot + psi."""
     S, psi, chi, swept = (_twist(at.read(array, first, 6)) for first in (0, JOINT_NUMBERS + 6, FIELDS, FIELDS + 6))
     return S, (psi, chi, swept)
 
 
 def momenta() -> Routine:
-    """Of every speed the wrench of a unit of it on what is beyond its joint, and its force."""
+    """Return the routine of each speed's force, and of the wrench on the links beyond its joint at a unit speed."""
     at = Routine("kane_momenta")
     S, whole = _twist(at.read("joint", 0, 6)), Whole.of(at.read("total", 0, OWN_NUMBERS))
     f, n = unit_wrench(whole.sigma, S.w, S.v)
@@ -240,7 +264,7 @@ def momenta() -> Routine:
 
 
 def mass_pairs(width: int) -> Routine:
-    """Entries of M of speeds with one speed after the other that they hang on."""
+    """Return the routine of the entries of M with the speed of one ancestor in each round."""
     at = Routine("kane_mass_pairs", plain={"above": width}, swept=("above", "mass"))
     unit = at.read("unit", 0, 6)
     at.write("mass", [_twist(at.read("above", 0, 6)).power((unit[:3], unit[3:]))])
@@ -248,7 +272,7 @@ def mass_pairs(width: int) -> Routine:
 
 
 def base_mass_pairs(S: Sequence[Twist]) -> Routine:
-    """The same with those of the link on which all hang."""
+    """Return the routine of the entries of M with the speeds of the reference."""
     at = Routine("kane_base_mass_pairs")
     unit = at.read("unit", 0, 6)
     at.write("mass", [own.power((unit[:3], unit[3:])) for own in S])
@@ -256,7 +280,7 @@ def base_mass_pairs(S: Sequence[Twist]) -> Routine:
 
 
 def pushes() -> Routine:
-    """S udot."""
+    """Return the routine of S udot."""
     at = Routine("kane_pushes")
     (udot,) = at.read("udot", 0)
     at.write("pushed", [udot * x for x in at.read("joint", 0, 6)])
@@ -264,7 +288,7 @@ def pushes() -> Routine:
 
 
 def driven(count: int, width: int) -> Routine:
-    """What accelerations add to Vdot, and to F of every link: F is linear in Vdot."""
+    """Return the routine that adds S udot to Vdot, and computes the change of F, which is linear in Vdot."""
     at = Routine("kane_driven", plain={"pushed": 1, "above": width})
     above = at.read("above", 0, 6)
     more = _twist([_up_to_here(at, "pushed", k, above[k], count=count, width=width) for k in range(6)])
@@ -277,7 +301,7 @@ def driven(count: int, width: int) -> Routine:
 
 
 def wrench_sums(count: int, width: int, hanging: int) -> Routine:
-    """What these add to F of all beyond every joint."""
+    """Return the routine that adds the contributions of udot to F of the links beyond each joint."""
     more = {f"total{k}": width for k in range(hanging)}
     at = Routine(f"kane_wrench_sums{count}_{hanging}", plain={"all": 1, **more})
     found = [_beyond(at, "wrench", k, more, count=count, width=width) for k in range(6)]
@@ -288,7 +312,7 @@ def wrench_sums(count: int, width: int, hanging: int) -> Routine:
 
 
 def _beyond(at: Routine, array: str, k: int, more: Mapping[str, int], *, count: int, width: int) -> Any:
-    """The sum of the k-th values of all beyond each joint; the first of the links beside is beyond none."""
+    """Return the sum of the k-th values of all links beyond a joint; the first link of a block is beyond no other."""
     masks = at.read(MASKS, 0, count - 1 + len(more))
     (x,) = at.read(array, k)
     for mask, part in zip(masks, at.read("all", k * width + 1, count - 1), strict=False):
@@ -306,7 +330,7 @@ def _write_pair(at: Routine, k: int, entries: tuple[list[Any], Any, Any], which:
 
 
 def _up_to_here(at: Routine, array: str, k: int, above: Any, *, count: int, width: int) -> Any:
-    """The sum of the k-th values of what lies between the link above all and each link, itself included."""
+    """Return the sum of the k-th values of a link and its ancestors, with the value ``above`` of the block's parent."""
     total = above
     for mask, part in zip(at.read(MASKS, 0, count), at.read(array, k * width, count), strict=True):
         total = total + mask * part
@@ -314,7 +338,7 @@ def _up_to_here(at: Routine, array: str, k: int, above: Any, *, count: int, widt
 
 
 def _summed(pairs: Iterable[Pair], total: Any = 0.0) -> Any:
-    """total + x y + ..., product by product: each is fused with the sum of those before."""
+    """Return total + x y + ..., product by product, so that each product is fused with the sum before it."""
     for x, y in pairs:
         if not (is_zero(x) or is_zero(y)):
             total = x * y if is_zero(total) else total + x * y
@@ -322,42 +346,42 @@ def _summed(pairs: Iterable[Pair], total: Any = 0.0) -> Any:
 
 
 def _added(*terms: Terms, to: Sequence[Any] = ZERO_VECTOR) -> Triple:
-    """The sum of triples of products, and of another triple, product by product."""
+    """Return the sum of a triple and of terms, product by product."""
     return tuple(_summed((pair for term in terms for pair in term[k]), to[k]) for k in range(3))
 
 
 def _crossed(a: Triple, b: Triple) -> Terms:
-    """a x b."""
+    """Return a x b."""
     return [[(a[i], b[j]), (-a[j], b[i])] for i, j in ((1, 2), (2, 0), (0, 1))]
 
 
 def _scaled(s: Any, v: Triple) -> Terms:
-    """s v."""
+    """Return s v."""
     return [[(s, x)] for x in v]
 
 
 def _through(M: NumberMatrix, v: Triple) -> Terms:
-    """M v."""
+    """Return M v."""
     return [[*zip(row, v, strict=True)] for row in M]
 
 
 def _power(S: Twist, wrench: LinkWrench) -> list[Pair]:
-    """w . n + v . f."""
+    """Return w . n + v . f."""
     return [*zip((*S.w, *S.v), (*wrench[1], *wrench[0]), strict=True)]
 
 
 def _force(sigma: MassParameters, A: Twist) -> tuple[Terms, Terms]:
-    """Of the accelerations v + w x r: m v + w x mc."""
+    """Return m v + w x mc, the force of the accelerations v + w x r."""
     return _scaled(sigma.m, A.v), _crossed(A.w, sigma.mc)
 
 
 def _moment(sigma: MassParameters, A: Twist) -> tuple[Terms, Terms]:
-    """Likewise: (tr J - J) w + mc x v."""
+    """Return (tr J - J) w + mc x v, the moment of the accelerations v + w x r."""
     return _through(symmetric_rows(inertia_of(sigma.J)), A.w), _crossed(sigma.mc, A.v)
 
 
 def _brackets(*pairs: tuple[Twist, Twist]) -> Twist:
-    """The sum of [A, B]."""
+    """Return the sum of [A, B] over pairs."""
     w = _added(*(_crossed(A.w, B.w) for A, B in pairs))
     return Twist(w, _added(*(term for A, B in pairs for term in (_crossed(A.w, B.v), _crossed(A.v, B.w)))))
 

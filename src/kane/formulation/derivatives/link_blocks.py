@@ -1,40 +1,39 @@
-"""Links side by side: which of them stand beside each other, and where their numbers lie."""
+"""Blocks of links that are processed together, one link per SIMD lane."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kane.codegen.programs.composed import CONSTANTS
+from kane.codegen.programs.parts import ValuePlace
 from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.coriolis import moves_evenly
 from kane.formulation.recursive.recursive_route import RecursiveRoute
 from kane.formulation.tree.system import System
 
-ValuePlace = tuple[str, int]
-# With fewer of them beyond the first there is nothing to gain.
+# Smallest number of links beyond the first for which lanes save time.
 FEWEST_LINKS = 4
-# By what derivatives are found so.
+# Programs, and the variables of differentiation, for which there are programs in parts.
 VARIED = {"inverse": {"q", "u", "udot"}, "forward": {"q", "u", "inputs"}}
 
 
 class LinkBlock(NamedTuple):
-    """Links side by side.
+    """Links that are processed together.
 
     Attributes:
-        links: those of one branch, or of several that hang on one link, parents first.
-        above: on which they hang.
+        links: links of one branch, or of several branches with the same parent, parents first.
+        above: parent of these branches.
     """
 
     links: tuple[int, ...]
     above: int
 
 
-def is_composable(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
-    """Whether the derivatives of "inverse" or "forward" can be found with links side by side.
+def has_single_axes(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
+    """Return whether derivatives of "inverse" or "forward" can be computed with one link per lane.
 
-    They can be where every link but the first has one speed, its own, along an axis that is constant in the link.
+    Every link beyond the first must have one speed, the joint's own, along an axis that is constant in the link.
     """
     if not (of in VARIED and {"q", "u"} & {*wrt} and {*wrt} <= VARIED[of]):
         return False
@@ -49,12 +48,12 @@ def is_composable(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
 
 
 def reference_of(system: System) -> int:
-    """The link in whose frame all is done: the first if all others hang on it, else the ground."""
+    """Return the link whose frame is used for all links: the first if all others descend from it, else the ground."""
     return int([link.parent for link in system.links[1:]].count(0) == 1)
 
 
 def blocks_of(system: System, width: int) -> list[LinkBlock]:
-    """The links beyond the first in blocks, those of parents first."""
+    """Return the links beyond the reference in blocks, those of parents first."""
     children: dict[int, list[int]] = {}
     for index in range(1, len(system.links)):
         children.setdefault(system.links[index].parent, []).append(index)
@@ -92,16 +91,17 @@ def blocks_of(system: System, width: int) -> list[LinkBlock]:
     return [LinkBlock(tuple(links), above) for links, above in found]
 
 
-class Region(NamedTuple):
-    """Where the numbers of a block lie.
+class BlockArrays(NamedTuple):
+    """Places of the arrays of a block: constants, or indices in memory; ``links_in_lanes`` defines the arrays.
 
     Attributes:
-        masses, axes: of its links.
-        pose, joint, moving, fields, rate, own, total: see ``side_by_side``.
+        masses, axes: mass parameters and joint axes of the links.
+        pose, joint, moving, fields, rate, own, total: arrays that routines write.
+        moved, pushed: second half of ``joint``, and last third of ``moving``.
     """
 
-    masses: ValuePlace
-    axes: ValuePlace
+    masses: int | ValuePlace
+    axes: int | ValuePlace
     pose: int
     joint: int
     moving: int
@@ -109,43 +109,5 @@ class Region(NamedTuple):
     rate: int
     own: int
     total: int
-
-
-class ComposedLayout:
-    """Memory, constants and results of a composed program, handed out in the order of demand.
-
-    Attributes:
-        memory, n_out: doubles taken so far.
-        constants: numbers so far.
-        places: where the outputs of the first program lie in memory.
-        values: these outputs.
-    """
-
-    def __init__(self, width: int) -> None:
-        self.width, self.memory, self.n_out = width, 0, 0
-        self.constants: list[float] = []
-        self.places: list[int] = []
-        self.values: list[Any] = []
-
-    def take(self, values: int) -> int:
-        """Return the start of memory for this number of values in all lanes."""
-        self.memory += values * self.width
-        return self.memory - values * self.width
-
-    def give(self, count: int) -> int:
-        """Return the start of ``count`` more results."""
-        self.n_out += count
-        return self.n_out - count
-
-    def constant(self, rows: Iterable[Sequence[float]]) -> ValuePlace:
-        """Constants, for each value one of each lane."""
-        start = len(self.constants)
-        for row in rows:
-            self.constants += [*row, *[0.0] * (self.width - len(row))]
-        return CONSTANTS, start
-
-    def put(self, start: int, values: Iterable[Any], apart: int = 1) -> None:
-        """Let the first program put values into memory."""
-        for k, x in enumerate(values):
-            self.places.append(start + k * apart)
-            self.values.append(x)
+    moved: int
+    pushed: int
