@@ -76,6 +76,35 @@ class Outcome(Enum):
     ENDLESS = "endless"
 
 
+class StoredTransitions(NamedTuple):
+    """Transitions of a run as native loops store them, one row each; the arrays are views of ``Store.changes``.
+
+    Attributes:
+        time: (transitions,) [s].
+        rows, found: numbers of records and of located events before each transition.
+        key_before, key_after: keys of the modes.
+        before, after: states x = [q, u] in the coordinates of each mode, (transitions, nx).
+        notes: outputs of the program "change" after its status, (transitions, notes).
+    """
+
+    time: Vector
+    rows: Vector
+    found: Vector
+    key_before: Vector
+    key_after: Vector
+    before: Array
+    after: Array
+    notes: Array
+
+    @classmethod
+    def of(cls, changes: Array, nx: int) -> StoredTransitions:
+        """Return the columns of rows of ``Store.changes``; nx is the length of a state."""
+        places = (CHANGE_TIME, CHANGE_ROWS, CHANGE_FOUND, KEY_BEFORE, KEY_AFTER)
+        time, rows, found, key_before, key_after = (changes[:, place] for place in places)
+        before, after, notes = np.split(changes[:, STATE_BEFORE:], [nx, 2 * nx], axis=1)
+        return cls(time, rows, found, key_before, key_after, before, after, notes)
+
+
 class Stretch(NamedTuple):
     """Interval of a run in one mode: key, slices of records and events, and the states [t, q, u] at both ends."""
 
@@ -197,19 +226,21 @@ class IntegratorState:
         """1 if time runs forwards, -1 if it runs backwards."""
         return math.copysign(1.0, self.course.until - self.course.start)
 
+    @property
+    def transitions(self) -> StoredTransitions:
+        """All transitions since the first record."""
+        return StoredTransitions.of(self.store.changes[: self.store.counts[CHANGED]], len(self.x))
+
     def stretches(self) -> list[Stretch]:
-        """Return the intervals between changes of the mode, since the first record."""
-        counts, n = self.store.counts, len(self.x)
-        changes = self.store.changes[: counts[CHANGED]]
-        changes = changes[changes[:, KEY_BEFORE] != changes[:, KEY_AFTER]]
-        times, before = changes[:, CHANGE_TIME], changes[:, STATE_BEFORE : STATE_BEFORE + n]
-        after = changes[:, STATE_BEFORE + n : STATE_BEFORE + 2 * n]
-        begins = [self.store.rows[0, : 1 + n], *np.column_stack([times, after])]
-        ends = [*np.column_stack([times, before]), np.array([self.time, *self.x])]
-        keys = [*changes[:, KEY_BEFORE].astype(int).tolist(), int(self.system.mode[KEY])]
+        """Return the intervals between changes of the mode's key, since the first record."""
+        counts, of = self.store.counts, self.transitions
+        of = StoredTransitions(*(column[of.key_before != of.key_after] for column in of))
+        begins = [self.store.rows[0, : 1 + len(self.x)], *np.column_stack([of.time, of.after])]
+        ends = [*np.column_stack([of.time, of.before]), np.array([self.time, *self.x])]
+        keys = [*of.key_before.astype(int).tolist(), int(self.system.mode[KEY])]
         rows, found = (
-            [slice(*pair) for pair in pairwise([0, *changes[:, k].astype(int).tolist(), counts[total]])]
-            for k, total in ((CHANGE_ROWS, ROWS), (CHANGE_FOUND, FOUND))
+            [slice(*pair) for pair in pairwise([0, *passed.astype(int).tolist(), counts[total]])]
+            for passed, total in ((of.rows, ROWS), (of.found, FOUND))
         )
         return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
 
@@ -221,7 +252,7 @@ class IntegratorState:
         """Return the projection diagnostics at recorded states, (recorded, 4), or (recorded, 0) without constraints."""
         return self.store.rows[: self.store.counts[ROWS], 1 + len(self.x) :].copy()
 
-    def occurrences(self) -> Array:
+    def located_events(self) -> Array:
         """Return the located events as rows [index of the event, t, q, u], in the order of the run."""
         found = self.store.found[: self.store.counts[FOUND]]
         return found[np.argsort(found[:, 1] * self.way, kind="stable")]

@@ -10,7 +10,7 @@ import numpy as np
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.number_arguments import list_argument, require
-from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
+from kane.native.arrays import CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event
@@ -123,10 +123,7 @@ def _lost(problem: InitialValueProblem, integration: IntegratorState, method: In
 def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> Trajectory | None:
     """Return the records of a failed run up to the last one that satisfies the constraints; may be None."""
     attributes = {"integrator": method.name, **method.settings, **problem.mode_source.attributes, "interrupted": 1}
-    counts, changes = (
-        integration.store.counts,
-        integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME],
-    )
+    counts, changes = integration.store.counts, integration.transitions.time
     found, told, lost = None, 0, int(counts[ROWS]) + 1
     records = lost - 1
     while lost - told > 1:

@@ -15,9 +15,9 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
-from kane.native.arrays import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, SETTLE, STATE_BEFORE, Vector
+from kane.native.arrays import KEY, SETTLE, Vector
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrator_state import IntegratorState, StoredTransitions
 from kane.simulation.modes.charted import ChartSwitching
 from kane.simulation.modes.contacting import ContactSwitching
 from kane.simulation.modes.posed_contacts import PosedContacts
@@ -81,14 +81,11 @@ class ChartedContactSwitching(ContactSwitching):
         own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "numerical")}
         return replace(declared, **own)
 
-    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
-        nx, times = len(integration.x), changes[:, CHANGE_TIME]
-        states = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx].copy()
-        carried = np.flatnonzero(changes[:, KEY_BEFORE] != changes[:, KEY_AFTER])
-        own = np.split(np.arange(len(changes)), carried)
+    def _in_declared(self, integration: IntegratorState, stored: StoredTransitions) -> tuple[Array, Array]:
+        both = [np.column_stack([stored.time, x]) for x in (stored.before, stored.after)]
+        own = np.split(np.arange(len(stored.time)), np.flatnonzero(stored.key_before != stored.key_after))
         own = [own[0], *(rows[1:] for rows in own[1:])]  # each stretch except the first begins with a change of charts
-        both = [np.column_stack([times, x]) for x in (states[:, :nx], states[:, nx:])]
         courses = [np.vstack([x[rows] for x in both]) for rows in own]
         for rows, course in zip(own, self._charts.beside(integration, courses), strict=True):
-            states[rows, :nx], states[rows, nx:] = course[: len(rows), 1:], course[len(rows) :, 1:]
-        return states
+            both[0][rows], both[1][rows] = course[: len(rows)], course[len(rows) :]
+        return both[0][:, 1:], both[1][:, 1:]

@@ -15,62 +15,25 @@ from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names
-from kane.native.arrays import (
-    CHANGE,
-    CHANGE_TIME,
-    GUARDS,
-    RHS,
-    SETTLE,
-    STATE_BEFORE,
-    Course,
-    StateEquation,
-    Vector,
-)
+from kane.native.arrays import CHANGE, GUARDS, RHS, SETTLE, Course, StateEquation, Vector
 from kane.native.constants import constants_of
-from kane.native.contacts.header import (
-    BOUNCED,
-    DELETED,
-    ENDLESS,
-    HALTED,
-    IMPOSED,
-    JAMMED,
-    NO_MODE,
-    NOTHING,
-    OPEN,
-    REVERSED,
-    SLIPPED,
-    STUCK,
-)
+from kane.native.contacts.header import ENDLESS, NO_MODE, OPEN
 from kane.native.contacts.impulses import TOUCHING as CLOSED
-from kane.native.contacts.passing import STEPPED
 from kane.native.memory.views import ContactState, GapTerms
 from kane.native.modes import enter
-from kane.simulation.events.event import Event, Occurrence
+from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState, Outcome, Status
+from kane.simulation.integrator_state import IntegratorState, Outcome, Status, StoredTransitions
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_history import ContactHistory, happened, noted, require_kept
-from kane.simulation.modes.passing import step_over, without_end
+from kane.simulation.modes.contact_records import ContactRecords, require_kept
+from kane.simulation.modes.moreau_jean import step_over, without_end
 from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
 from kane.simulation.projection import put_selection, selection_in
-from kane.simulation.results.contact_log import JAMS, ContactLog
+from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.record import Record
-
-KINDS = {
-    NOTHING: "nothing",
-    IMPOSED: "imposed",
-    DELETED: "deleted",
-    SLIPPED: "slips",
-    STUCK: "sticks",
-    REVERSED: "reverses",
-    BOUNCED: "bounces",
-    HALTED: "halts",
-    JAMMED: JAMS,
-    STEPPED: "is stepped over",
-}
 
 
 class ContactSwitching(ModeSource):
@@ -115,12 +78,6 @@ class ContactSwitching(ModeSource):
     @property
     def _names(self) -> list[str]:
         return [c.name for c in self._at(0).functions.equations.intermittents]
-
-    @property
-    def _first(self) -> int:
-        """Number of permanent rows."""
-        eqs = self._at(0).functions.equations
-        return len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
 
     def _stage(self, integration: IntegratorState) -> Array:
         """Return the constants of the current mode in the memory of a run."""
@@ -194,12 +151,12 @@ class ContactSwitching(ModeSource):
     def intermittents(self) -> Sequence[str]:
         return self._names
 
-    def occurrences(self, integration: IntegratorState, mode: NDArray[np.int8]) -> list[Occurrence]:
+    def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog:
         state, now = np.concatenate([[integration.time], integration.x])[None, :], self.mode(integration)[None, :]
         functions = self._at(integration.problem.key).functions
         rows = RowsAt(functions, state, integration.problem.parameters)
         require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
-        return list(self._story(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
+        return self._log(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0)))
 
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
         if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
@@ -207,22 +164,18 @@ class ContactSwitching(ModeSource):
             ENDLESS,
         ):
             return False
-        return step_over(integration, self._at(integration.problem.key).functions, self._changes(integration))
+        taken = self._records(integration).moreau_jean_times
+        return step_over(integration, self._at(integration.problem.key).functions, taken)
 
     def stepped_over(self, integration: IntegratorState) -> str:
-        return without_end(integration, self._changes(integration))
-
-    def _changes(self, integration: IntegratorState) -> tuple[Array, Array]:
-        history = self._history(integration)
-        return history.changes, history.notes
+        return without_end(integration, self._records(integration).moreau_jean_times)
 
     def told(self, integration: IntegratorState, record: Record) -> Record:
-        history = self._history(integration)
-        statuses = history.statuses(len(record.states))
+        records = self._records(integration)
+        statuses = records.statuses(len(record.states))
         fresh = constants_of(self._at(0).functions.parts.expected).state.status
-        reactions = history.reactions(record, statuses)[:, self._first :]
-        contact_log = self._story(integration, fresh, statuses, reactions)
-        worst, slips = history.kept(record, statuses)
+        contact_log = self._log(integration, fresh, statuses, records.reactions(record, statuses))
+        worst, slips = records.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
         kept = np.column_stack([np.maximum(worst, permanent), integration.notes()])
         words = self._numerical(integration, statuses)
@@ -252,66 +205,30 @@ class ContactSwitching(ModeSource):
             enter(integration.system, len(integration.system.automaton.table) - 1)
 
     def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
-        return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]
+        return [*map(tuple, np.unique([*self._records(integration).after, self.mode(integration)], axis=0).tolist())]
 
     def _numerical(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
         """Describe the modes of a run that are not compiled, if others are."""
         compiled = self._at(0).functions.parts.modes
         if not compiled.expected:
             return ()
-        met = np.unique([*statuses[:1], *self._history(integration).after], axis=0).tolist()
+        met = np.unique([*statuses[:1], *self._records(integration).after], axis=0).tolist()
         left = [statuses_in_words(row, self._names) for row in met if tuple(row) not in compiled.statuses]
         return tuple(left)
 
-    def _story(
-        self,
-        integration: IntegratorState,
-        mode: NDArray[Any],
-        statuses: NDArray[np.int8],
-        reactions: Array,
+    def _log(
+        self, integration: IntegratorState, mode: NDArray[Any], statuses: NDArray[np.int8], reactions: Array
     ) -> ContactLog:
         """Return the contact log since the first record, at which the contact mode was ``mode``."""
-        history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
-        nq, changes, notes, after = len(eqs.q), history.changes, history.notes, history.after
-        found = noted(self._at(0).functions, notes)
-        impulses = found.impulses[:, self._first :]
-        why = np.concatenate([found.cause, found.kind], axis=1).astype(np.int64)
-        told, causes, kinds = happened(why, np.vstack([mode, after]), self._struck(impulses))
-        # The loss of kinetic energy is recorded once, with the first of simultaneous events.
-        lost = np.where(np.diff(told, prepend=-1) > 0, found.energy_lost[told, 0], 0.0)
-        states = self._in_declared(integration, changes)[told]
-        return ContactLog(
-            intermittents=tuple(self._names),
-            rows=tuple(row.name for c in eqs.intermittents for row in c.rows),
-            of=np.repeat(np.arange(len(eqs.intermittents)), [len(c.rows) for c in eqs.intermittents]),
-            statuses=statuses,
-            reactions=reactions,
-            times=changes[told, CHANGE_TIME],
-            causes=causes,
-            kinds=tuple(KINDS[kind] for kind in kinds.tolist()),
-            energy_lost=lost,
-            impulses=impulses[told],
-            after=after[told],
-            q=states[:, nx : nx + nq],
-            u_before=states[:, nq:nx],
-            u=states[:, nx + nq :],
-        )
+        records = self._records(integration)
+        return records.log(mode, self._in_declared(integration, records.stored), statuses, reactions)
 
-    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
-        """Return the states before and after transitions, (transitions, 2 nx), in declared coordinates."""
-        return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(integration.x)]
+    def _in_declared(self, integration: IntegratorState, stored: StoredTransitions) -> tuple[Array, Array]:
+        """Return the states before and after each transition, (transitions, nx) each, in declared coordinates."""
+        return stored.before, stored.after
 
-    def _struck(self, impulses: Array) -> NDArray[np.bool_]:
-        """Return whether an impact pushed each constraint, (transitions, constraints), from impulses of the rows."""
-        found, row = np.zeros((len(impulses), len(self._names)), bool), 0
-        for k, c in enumerate(self._at(0).functions.equations.intermittents):
-            if c.normal is not None:
-                found[:, k] = impulses[:, row] > 0.0
-            row += len(c.rows)
-        return found
-
-    def _history(self, integration: IntegratorState) -> ContactHistory:
-        return ContactHistory(integration, lambda key: self._at(key).functions)
+    def _records(self, integration: IntegratorState) -> ContactRecords:
+        return ContactRecords(integration, lambda key: self._at(key).functions)
 
 
 def _gaps(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> GapTerms:

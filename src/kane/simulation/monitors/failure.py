@@ -19,7 +19,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.search.best_speeds import where_zero
 from kane.model.reaction import reaction_leaves
-from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
+from kane.native.arrays import CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.mode_table import stage_in_force
 
@@ -107,15 +107,9 @@ def _why(problem: InitialValueProblem, integration: IntegratorState, outcome: Ou
     )
 
 
-def _last_changes(integration: IntegratorState) -> Vector:
-    """Return the times of the last ZENO_TRANSITIONS transitions."""
-    times: Vector = integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME]
-    return times[-ZENO_TRANSITIONS:]
-
-
 def _ever_faster(integration: IntegratorState) -> str:
     """Describe transitions that accumulate in time; an empty text if they do not."""
-    times = _last_changes(integration)
+    times = integration.transitions.time[-ZENO_TRANSITIONS:]
     span = abs(integration.course.until - integration.course.start)
     if len(times) < ZENO_TRANSITIONS or not times[-1] - times[0] < ZENO_SPAN * span:
         return ""
@@ -130,7 +124,7 @@ def _accelerates(integration: IntegratorState) -> bool:
 
     They accelerate if the second half of them took less than half of the time of the first half.
     """
-    times = _last_changes(integration)
+    times = integration.transitions.time[-ZENO_TRANSITIONS:]
     if len(times) < ZENO_TRANSITIONS:
         return False
     first, middle, last = times[0], times[ZENO_TRANSITIONS // 2], times[-1]

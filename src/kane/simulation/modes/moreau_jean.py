@@ -4,49 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.native.arrays import (
-    CHANGE_FOUND,
-    CHANGE_ROWS,
-    CHANGE_TIME,
-    CHANGED,
-    CUT_STEP,
-    CUTS,
-    FOUND,
-    KEY,
-    KEY_AFTER,
-    KEY_BEFORE,
-    KNOWN,
-    MISSED,
-    ROWS,
-    SETTLE,
-    STATE_BEFORE,
-    STOP,
-    TIME,
-)
+from kane.native.arrays import CHANGED, CUT_STEP, CUTS, FOUND, KEY, KNOWN, MISSED, ROWS, SETTLE, STOP, TIME, Vector
 from kane.native.contacts.header import ADOPTED
-from kane.native.contacts.passing import STEPPED
 from kane.native.modes import enter
 from kane.native.state import normalise
-from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrator_state import IntegratorState, StoredTransitions
 from kane.simulation.mode_table import stage_in_force
 
 # Length of the first such step relative to the run, growth of consecutive steps, and their largest number. Steps are
 # consecutive if their starts are at most FARTHER times the length of the later step apart.
 SHARE, LONGER, IN_A_ROW, FARTHER = 2.0**-26, 8.0, 6, 10.0
-Changes = tuple[Array, Array]
 
 
-def step_over(integration: IntegratorState, functions: ContactFunctions, changes: Changes) -> bool:
+def step_over(integration: IntegratorState, functions: ContactFunctions, taken: Vector) -> bool:
     """Take one Moreau-Jean time step from the current state and record it; return whether that was possible.
 
     Args:
         integration: changed in place.
         functions: native functions of the model.
-        changes: transition records of the run until now, and the notes of each.
+        taken: times at which earlier Moreau-Jean time steps of the run began [s].
     """
-    tried, length = _tried(integration, changes)
+    tried, length = _tried(integration, taken)
     store, system = integration.store, integration.system
     ahead = [t - integration.time for t in integration.course.times[store.counts[ROWS] :][:1]]
     # The step ends before the next record.
@@ -61,25 +40,24 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
     normalise(found[:nx], system.quaternions)
     integration.make_room(1, 1)
     store = integration.store
-    note = store.changes[store.counts[CHANGED]]
     store.clock[TIME] += length
-    note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = integration.time, store.counts[ROWS], store.counts[FOUND]
-    note[KEY_BEFORE] = note[KEY_AFTER] = system.mode[KEY]
-    note[STATE_BEFORE : STATE_BEFORE + nx] = integration.x
+    store.counts[CHANGED] += 1
+    last = StoredTransitions(*(column[-1:] for column in integration.transitions))
+    last.time[:], last.rows[:], last.found[:] = integration.time, store.counts[ROWS], store.counts[FOUND]
+    last.key_before[:] = last.key_after[:] = system.mode[KEY]
+    last.before[:] = integration.x
     state = np.concatenate([[integration.time], found[:nx]])
     store.x[:] = functions.project(state, system.inputs, stage)[:nx]
     enter(system, int(np.flatnonzero(system.automaton.table[:, KEY] == system.mode[KEY])[-1]))
-    note[STATE_BEFORE + nx : STATE_BEFORE + 2 * nx] = store.x
-    note[STATE_BEFORE + 2 * nx :] = found[nx + 1 :]
-    store.counts[CHANGED] += 1
+    last.after[:], last.notes[:] = store.x, found[nx + 1 :]
     store.counts[STOP] = np.count_nonzero((integration.course.stops - integration.time) * integration.way <= 0.0)
     store.counts[[KNOWN, MISSED, CUTS]], store.clock[CUT_STEP] = 0, 0.0
     return True
 
 
-def without_end(integration: IntegratorState, changes: Changes) -> str:
+def without_end(integration: IntegratorState, taken: Vector) -> str:
     """Describe unsuccessful Moreau-Jean time steps; an empty text if none was tried, or if they succeeded."""
-    if _tried(integration, changes)[0] < IN_A_ROW:
+    if _tried(integration, taken)[0] < IN_A_ROW:
         return ""
     return (
         f"; {IN_A_ROW} steps of Moreau and Jean in a row did not lead past it: a dynamic jam, or chatter without end; "
@@ -87,9 +65,8 @@ def without_end(integration: IntegratorState, changes: Changes) -> str:
     )
 
 
-def _tried(integration: IntegratorState, changes: Changes) -> tuple[int, float]:
+def _tried(integration: IntegratorState, taken: Vector) -> tuple[int, float]:
     """Return the number of consecutive Moreau-Jean time steps until now, and the length of the next one [s]."""
-    taken = changes[0][changes[1][:, 1] == STEPPED, CHANGE_TIME]
     first, tried = SHARE * (integration.course.until - integration.course.start), 0
     for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):
         tried += 1
