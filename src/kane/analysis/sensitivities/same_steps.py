@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sensitivities.sliding import SlidingSlopes
+from kane.analysis.sensitivities.contact_motions import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.errors import ModelError
 from kane.simulation.integrators.explicit import Explicit, scheme
@@ -80,7 +80,7 @@ def _directed(motion: ModeSlopes, method: Explicit, times: Array, stages: Array)
     """Return a mask of the steps in which slips in space are fast enough at all stages to have directions."""
     if not isinstance(motion, SlidingSlopes):
         return np.ones(len(times), bool)
-    turning = [len(drag.tangents) == 2 for drag in motion.drags]
+    turning = [len(friction.tangents) == 2 for friction in motion.frictions]
     slips = motion.slips(times.ravel(), stages.reshape(-1, stages.shape[2]))[:, turning]
     fastest = np.abs(stages[..., motion.widths[0] :]).max(initial=0.0)
     least = max(SLOW * fastest, begun(method.settings.get("atol", 0.0)))

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sensitivities.sliding import SlidingSlopes
+from kane.analysis.sensitivities.contact_motions import SlidingSlopes
 from kane.analysis.sensitivities.variations import Array, Leg
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
@@ -45,7 +45,7 @@ def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], 
     """
     motion, h = leg.motion, leg.t[-1] - leg.t[0]
     assert isinstance(motion, SlidingSlopes)
-    slow = np.array([any(drag.tangents[0] is c.tangents[0] for c in causes) for drag in motion.drags])
+    slow = np.array([any(friction.tangents[0] is c.tangents[0] for c in causes) for friction in motion.frictions])
     sizes, end = np.linalg.norm(motion.slips(leg.t, leg.x), axis=2)[:, slow].min(axis=1), 0 if begins else -1
     w = SHORTEST * sizes.max()
     e = _directions(motion, leg, _next_to(end, sizes > DIRECTED * sizes.max(), leg))
@@ -78,7 +78,7 @@ def _next_to(end: int, fast: NDArray[np.bool_], leg: Leg) -> int:
 
 
 def _directions(motion: SlidingSlopes, leg: Leg, place: int) -> Array:
-    """Return the directions of the slips at a state, (drags, 2)."""
+    """Return the directions of the slips at a state, (frictions, 2)."""
     v = motion.slips(leg.t[place][None], leg.x[place][None])[0]
     return v / np.maximum(np.linalg.norm(v, axis=1), np.finfo(float).tiny)[:, None]
 
@@ -114,7 +114,7 @@ def _accelerating(motion: SlidingSlopes, leg: Leg, slow: Array, w: float) -> Arr
 
 
 def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Array:
-    """Return the accelerations of the slips, (drags, 2)."""
+    """Return the accelerations of the slips, (frictions, 2)."""
     f = motion.rates(t, x, inputs)
     h = APART / max(1.0, float(np.abs(f).max()))
     ends = [motion.slips(t + sign * h, x + sign * h * f)[0] for sign in (1.0, -1.0)]

@@ -241,6 +241,20 @@ class Passed(NamedTuple):
     answers: Passing
 
 
+def forward_through(
+    pieces: Sequence[Leg], jumps: Sequence[Affine], method: Explicit, S: Array, chosen: Array, out: Passed
+) -> Iterator[tuple[Leg, Array, Array]]:
+    """Yield each piece with S at its start and at its end; ``jumps`` lie between the pieces. Arguments as ``forward``.
+
+    The results of a piece are in ``out`` when it is yielded.
+    """
+    for piece, jump in zip(pieces, (*jumps, None), strict=True):
+        begin, S = S, forward(piece, method, S, chosen, out)
+        yield piece, begin, S
+        if jump is not None:
+            S = jump.by_x @ S + jump.by_p @ chosen
+
+
 def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) -> Array:
     """Return S at the end of a piece; ``out`` receives the results at recorded times.
 
