@@ -262,19 +262,17 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     for r in runs.runs:
         terms, forces = runs.forces(r.run)
         gaps = gap_terms_at(terms.values("gaps"), 0, len(runs.whole.equations.intermittents))
-        statuses, row = r.log.statuses, 0
-        first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
+        statuses, eqs, size = r.log.statuses, runs.whole.equations, np.abs(forces).max(initial=0.0)
+        parts = list(zip(eqs.intermittents, eqs.intermittent_places, strict=True))
         directed = np.arange(len(r.run)) > 0  # the first record precedes the first transition
-        ends = np.cumsum([len(c.rows) for c in runs.whole.equations.intermittents])
-        for k, (c, end) in enumerate(zip(runs.whole.equations.intermittents, ends, strict=True)):
+        for k, (c, rows) in enumerate(parts):
             if len(c.tangents) == 2:
-                slip = terms.motion[:, first + end - 2 : first + end]
+                slip = terms.motion[:, rows][:, -2:]
                 directed &= (statuses[:, k] != SLIDING) | (np.linalg.norm(slip, axis=1) > LEAST_DIRECTED_SLIP)
-        for k, c in enumerate(runs.whole.equations.intermittents):
-            end = row + len(c.rows)
-            slip = terms.motion[:, first + row : first + end]
-            off = _broken(c, statuses[:, k], (gaps.static[:, k], gaps.kinetic[:, k]), forces[:, row:end], slip)
-            worst, row = min(worst, _digits(off[directed], size)), end
+        for k, (c, rows) in enumerate(parts):
+            friction, own = (gaps.static[:, k], gaps.kinetic[:, k]), forces[:, r.log.of == k]
+            off = _broken(c, statuses[:, k], friction, own, terms.motion[:, rows])
+            worst = min(worst, _digits(off[directed], size))
             if c.normal is not None:
                 worst = min(worst, _digits(np.minimum(gaps.gap[:, k], 0.0), 1.0))
         active += int((statuses > 0).sum())

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.sensitivities.held_laws import HeldAnswers
 from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, spanned
+from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError

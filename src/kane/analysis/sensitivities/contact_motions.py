@@ -16,6 +16,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.expression.node import Expr
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
+from kane.formulation.contact_mode import active_rows
 from kane.native.contacts.header import HELD, SLIDING
 from kane.simulation.inputs.input_plan import InputPlan
 
@@ -145,14 +146,10 @@ class ContactMotions:
 
     def motion(self, statuses: NDArray[np.int8]) -> ModeSlopes:
         """Return the motion with these statuses of the intermittent constraints."""
-        rows: list[Equation] = []
-        frictions: list[Friction] = []
-        for c, status in zip(self.intermittents, statuses, strict=True):
-            if status == HELD:
-                rows += c.rows
-            elif status == SLIDING:
-                rows += [] if c.normal is None else [c.normal]
-                frictions += [Friction(c.normal, c.tangents, c.numbers.kinetic)] if c.tangents else []
+        pairs = list(zip(self.intermittents, statuses.tolist(), strict=True))
+        rows = [row for c, status in pairs for row in active_rows(c, status)]
+        slides = [c for c, status in pairs if status == SLIDING and c.tangents]
+        frictions = [Friction(c.normal, c.tangents, c.numbers.kinetic) for c in slides]
         motion = ModeSlopes(held(self.dyn, rows), self.plan, self.parameters, self.direct)
         return sliding(motion, frictions) if frictions else motion
 

@@ -13,9 +13,9 @@ from kane.analysis.sensitivities.contact_motions import ContactMotions, SlidingS
 from kane.analysis.sensitivities.impacts import STRIKES, SimultaneousImpacts, Strike
 from kane.analysis.sensitivities.row_problem import Friction
 from kane.analysis.sensitivities.saltation import BeginOfSlip, Saltation
-from kane.analysis.sensitivities.same_steps import require_same_steps
 from kane.analysis.sensitivities.slow_slip import graded
-from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
+from kane.analysis.sensitivities.step_check import require_same_steps
+from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes, steps_between
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
@@ -126,9 +126,7 @@ def pieces_of(
 
 def _piece(motion: ModeSlopes, states: Array, begin: Array, end: Array) -> Leg:
     """Return the steps from one state [t, x] to another."""
-    low, high = sorted((begin[0], end[0]))
-    inside = states[(states[:, 0] > low) & (states[:, 0] < high)]
-    whole = np.concatenate([begin[None], inside, end[None]] if low < high else [begin[None]])
+    whole = steps_between(states, begin, end) if begin[0] != end[0] else begin[None]
     t, x = whole[:, 0], whole[:, 1:]
     return Leg(motion.directed(t, x) if isinstance(motion, SlidingSlopes) else motion, t, x)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kane.analysis.sensitivities.changed_charts import ChartChange, ChartedLeg, charted_pieces, charts_of
+from kane.analysis.sensitivities.chart_changes import ChartChange, charted_pieces, charts_of
 from kane.analysis.sensitivities.contact_motions import ContactMotions
-from kane.analysis.sensitivities.held_laws import HeldAnswers, answers_of, require_derivatives, with_answers
+from kane.analysis.sensitivities.force_jumps import require_smooth
 from kane.analysis.sensitivities.mode_changes import Jump, pieces_of
-from kane.analysis.sensitivities.same_steps import require_same_steps
-from kane.analysis.sensitivities.switches import require_smooth
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
+from kane.analysis.sensitivities.zero_order_hold import HeldAnswers, answers_of, require_derivatives, with_answers
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.run_interface import recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
@@ -27,7 +26,7 @@ from kane.simulation.integrators import RK8
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.mode_source import ONE_MODE
-from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.chart_switching import ChartSwitching
 from kane.simulation.modes.charted_contacts import ChartedContactSwitching
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.results.contact_log import JAMS, STEPPED_OVER
@@ -73,6 +72,33 @@ def replayed(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
     require_no_step_over(dyn.equations.name, (e.time for e in run.events), (e.cause for e in run.events))
     values = recorded_parameters(run, dyn.equations)
     problem = set_up(dyn, _inputs(run, inputs), values, (), charts_of(run))
+    _require_derivable(problem)
+    method = _method(run, integrator)
+    integration = _integrated(run, problem, method)
+    said = integration.sampler.answers() if integration.sampler is not None else []
+    laws, plan = problem.plan.expressions, with_answers(problem.plan, said, float(run.time[0]))
+
+    def slopes(of: Dynamics) -> ModeSlopes:
+        return ModeSlopes(with_laws(of, laws) if laws else of, plan, values, tuple(direct))
+
+    states, whole, source = integration.states(), slopes(dyn), problem.mode_source
+    pieces: Sequence[Leg]
+    jumps: Sequence[Jump | ChartChange]
+    if isinstance(source, ChartSwitching):
+        pieces, jumps = charted_pieces(run, integration, method, lambda key: slopes(source.problem(key).dyn))
+    else:
+        log = None if source is ONE_MODE else problem.record(integration).contact_log
+        if log is not None:
+            require_no_step_over(dyn.equations.name, log.times, log.kinds)
+        pieces, jumps = pieces_of(ContactMotions(whole.dyn, plan, values, tuple(direct)), method, states, log)
+    for piece in pieces:
+        require_smooth(piece)
+    answers = HeldAnswers.of(answers_of(whole, said, states))
+    return Replay(problem, method, pieces, jumps, answers, np.array(run.time))
+
+
+def _require_derivable(problem: InitialValueProblem) -> None:
+    """Raise if inputs, or their combination with contacts and charts, have no derivatives."""
     if problem.plan.needs_python:
         raise ModelError(
             "inputs that are functions of Python have no derivatives; give expressions, kane.Interpolated, kane.Held, "
@@ -80,53 +106,15 @@ def replayed(run: Trajectory, inputs: Any, integrator: Integrator | None, direct
         )
     if isinstance(problem.mode_source, ChartedContactSwitching):
         raise ModelError(
-            f"{problem.layout.model!r} ran in charts with constraints that come and go, of which both together are not "
-            "derived; let kane.Spherical take the place of the gimbal"
+            f"{problem.layout.model!r} ran in charts with intermittent constraints; derivatives of both together are "
+            "not available: use kane.Spherical in place of the gimbal"
+        )
+    if isinstance(problem.mode_source, ChartSwitching) and problem.laws:
+        raise ModelError(
+            f"{problem.layout.model!r} ran in charts under sampled laws; derivatives of both together are not "
+            "available: use kane.Spherical in place of the gimbal"
         )
     require_derivatives(problem.laws)
-    method = _method(run, integrator)
-    integration = _integrated(run, problem, method)
-    laws, plan = problem.plan.expressions, problem.plan
-
-    def slopes(of: Dynamics) -> ModeSlopes:
-        return ModeSlopes(with_laws(of, laws) if laws else of, plan, values, tuple(direct))
-
-    if isinstance(problem.mode_source, ChartSwitching):
-        return _in_charts(run, integration, problem, method, slopes)
-    states = integration.states()
-    log = None if problem.mode_source is ONE_MODE else problem.record(integration).contact_log
-    if log is not None:
-        require_no_step_over(dyn.equations.name, log.times, log.kinds)
-    said = integration.sampler.answers() if integration.sampler is not None else []
-    plan = with_answers(problem.plan, said, float(run.time[0]))
-    whole = slopes(dyn)
-    pieces, changes = pieces_of(ContactMotions(whole.dyn, plan, values, tuple(direct)), method, states, log)
-    for piece in pieces:
-        require_smooth(piece)
-    answers = HeldAnswers.of(answers_of(whole, said, states))
-    return Replay(problem, method, pieces, changes, answers, np.array(run.time))
-
-
-def _in_charts(
-    run: Trajectory,
-    integration: IntegratorState,
-    problem: InitialValueProblem,
-    method: Explicit,
-    slopes: Callable[[Dynamics], ModeSlopes],
-) -> Replay:
-    """Return a run that changed charts, as pieces in the charts of each stretch."""
-    mode_source = problem.mode_source
-    assert isinstance(mode_source, ChartSwitching)
-    if problem.laws:
-        raise ModelError(
-            f"{problem.layout.model!r} ran in charts under sampled laws, of which both together are not derived; let "
-            "kane.Spherical take the place of the gimbal"
-        )
-    pieces, jumps = charted_pieces(run, integration, mode_source, lambda key: slopes(mode_source.problem(key).dyn))
-    for piece in pieces:
-        require_same_steps(piece, method, ", in another chart" if isinstance(piece, ChartedLeg) and piece.key else "")
-        require_smooth(piece)
-    return Replay(problem, method, pieces, jumps, HeldAnswers.of(()), np.array(run.time))
 
 
 def _integrated(run: Trajectory, problem: InitialValueProblem, method: Explicit) -> IntegratorState:

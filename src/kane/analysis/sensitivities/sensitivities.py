@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.sensitivities.changed_charts import ChartedLeg
+from kane.analysis.sensitivities.chart_changes import ChartedLeg
 from kane.analysis.sensitivities.replay import Replay, replayed
 from kane.analysis.sensitivities.variations import (
     Affine,

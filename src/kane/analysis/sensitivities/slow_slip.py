@@ -13,16 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.contact_motions import SlidingSlopes
-from kane.analysis.sensitivities.variations import Array, Leg
+from kane.analysis.sensitivities.variations import Array, Leg, integrated
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
-from kane.native.arrays import Scheme
 from kane.simulation.integrators.explicit import Explicit, scheme
 
 # Shortest step relative to the piece, which is also w relative to the largest slip. Largest step relative to its
@@ -53,9 +51,10 @@ def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], 
         e = _accelerating(replace(motion, offsets=w * e), leg, slow, w)
     near = h * (1.0 + GROWTH) ** -np.arange(1.0, -np.log(SHORTEST) / np.log1p(GROWTH))
     times = np.union1d(leg.t, leg.t[0] + near if begins else leg.t[-1] - near)[:: 1 if h > 0.0 else -1]
+    known = dict(zip(leg.t.tolist(), leg.x, strict=True))
     for _ in range(TURNS):
         motion = replace(motion, offsets=np.where(slow[:, None], w * e, 0.0))
-        found = _integrated(Leg(motion, leg.t, leg.x), times, scheme(method))
+        found = integrated(motion, times, leg.x[0], scheme(method), known)
         speeds = np.linalg.norm(motion.slips(found.t, found.x), axis=2)[:, slow].min(axis=1)
         there = _directions(motion, found, _next_to(end, speeds > FAST * w, leg))
         if ((there * e).sum(axis=1)[slow] > ALONG).all():
@@ -119,15 +118,3 @@ def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Arr
     h = APART / max(1.0, float(np.abs(f).max()))
     ends = [motion.slips(t + sign * h, x + sign * h * f)[0] for sign in (1.0, -1.0)]
     return (ends[0] - ends[1]) / (2.0 * h)
-
-
-def _integrated(leg: Leg, times: Array, table: Scheme) -> Leg:
-    """Return the piece with more steps; states of the run do not change."""
-    known, states = dict(zip(leg.t.tolist(), leg.x, strict=True)), [leg.x[0]]
-    for t, end in pairwise(times.tolist()):
-        if end in known:
-            states.append(known[end])
-        else:
-            slopes = Leg(leg.motion, np.array([t, end]), np.array([states[-1]] * 2)).values(table)[1][0]
-            states.append(states[-1] + (end - t) * table.coefficients[table.last] @ slopes)
-    return Leg(leg.motion, times, np.array(states))

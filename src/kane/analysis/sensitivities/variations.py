@@ -6,7 +6,7 @@ variables are the inputs and parameters that enter the slopes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -175,6 +175,11 @@ class Leg:
             value[:, i] = self.motion.rates(times[:, i], stages[:, i], inputs)
         return times, value, stages
 
+    def ends(self, table: Scheme, slopes: Array) -> Array:
+        """Return the states at the ends of the steps before projection, (steps, nx), from the slopes of all stages."""
+        weights = table.coefficients[table.last][: table.last]
+        return self.x[:-1] + np.diff(self.t)[:, None] * np.einsum("j,kjx->kx", weights, slopes[:, : table.last])
+
     def slopes(self, table: Scheme) -> Slopes:
         """Return the slopes of all stages with their derivatives."""
         t, h = self.t[:-1], np.diff(self.t)
@@ -221,6 +226,24 @@ class Leg:
                 count += 1
         starts, ends, at = (np.array(numbers, np.int64) for numbers in (first, end, places))
         return Looks(starts, np.concatenate(weights), ends, at, np.empty((count, self.x.shape[1], columns)))
+
+
+def steps_between(states: Array, begin: Array, end: Array) -> Array:
+    """Return the states [t, x] of a run from one state to another, (times, 1 + nx), both included."""
+    inside = states[(states[:, 0] - begin[0]) * (end[0] - states[:, 0]) > 0.0]
+    return np.concatenate([begin[None], inside, end[None]])
+
+
+def integrated(motion: ModeSlopes, times: Array, x: Array, table: Scheme, known: Mapping[float, Array]) -> Leg:
+    """Return the motion of a mode from the state x, one step from each time to the next, without guards.
+
+    Known states at some of the times are kept.
+    """
+    states = [x]
+    for t, end in pairwise(times.tolist()):
+        step = Leg(motion, np.array([t, end]), np.array([states[-1]] * 2))
+        states.append(known[end] if end in known else step.ends(table, step.values(table)[1])[0])
+    return Leg(motion, times, np.array(states))
 
 
 class Passing(Protocol):

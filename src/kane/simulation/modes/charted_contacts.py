@@ -15,12 +15,13 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
+from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.native.arrays import KEY, SETTLE, Vector
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, StoredTransitions
-from kane.simulation.modes.charted import ChartSwitching
-from kane.simulation.modes.contacting import ContactSwitching
-from kane.simulation.modes.posed_contacts import PosedContacts
+from kane.simulation.modes.chart_switching import ChartSwitching
+from kane.simulation.modes.contact_switching import ContactSwitching, functions_of
+from kane.simulation.modes.growing_problem import GrowingProblem
 from kane.simulation.results.record import Record
 
 # Rows of other charts have the key ASIDE - key, which is negative and belongs to no mode.
@@ -33,24 +34,25 @@ class ChartedContactSwitching(ContactSwitching):
     def __init__(self, charts: ChartSwitching) -> None:
         """Take the mode source of the charts."""
         self._charts = charts
-        self._each: dict[int, PosedContacts] = {}
+        self._each = {}
 
     @property
     def attributes(self) -> Mapping[str, Any]:
         return self._charts.attributes
 
-    def _at(self, key: int) -> PosedContacts:
+    def _at(self, key: int) -> GrowingProblem[ContactFunctions]:
         if key not in self._each:
             posed = self._charts.posed(key)
             near, carry = map(posed.dyn.compile, self._charts.programs(posed.dyn, key))
-            self._each[key] = PosedContacts(posed, ChartPrograms(near, carry, key))
+            charts = ChartPrograms(near, carry, key)
+            self._each[key] = GrowingProblem(posed, functions_of, lambda f: f.in_charts(charts))
         return self._each[key]
 
     def start(self, problem: InitialValueProblem, t: float, q: Any, u: Any) -> tuple[InitialValueProblem, Vector]:
         return self._charts.start(problem, t, q, u)
 
     def admit(self, integration: IntegratorState, key: int) -> None:
-        """See ``ModeSource``: constraints in force stay in force, and the dependent speeds are selected anew."""
+        """See ``ModeSource``: active constraints remain active, and the dependent speeds are selected anew."""
         before, problem, automaton = integration.problem, self.problem(key), integration.system.automaton
         parts = self._at(before.key).functions.parts
         kept = self._stage(integration)[parts.moving].copy()

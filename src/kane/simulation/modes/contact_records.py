@@ -79,11 +79,6 @@ class ContactRecords:
         self.after: NDArray[np.int8] = self.notes.statuses.astype(np.int8)
 
     @property
-    def _permanent(self) -> int:
-        """Number of permanent rows."""
-        return len(self._equations.constraints) - sum(len(c.rows) for c in self._intermittents)
-
-    @property
     def moreau_jean_times(self) -> Array:
         """Times at which the Moreau-Jean time steps of the run began [s]."""
         return self.stored.time[self.notes.kind[:, 0] == STEPPED]
@@ -101,7 +96,7 @@ class ContactRecords:
         """
         of, causes, kinds = self._changes(np.vstack([mode, self.after]))
         before, after = (x[of] for x in states)
-        nq, first = len(self._equations.q), self._permanent
+        nq, first = len(self._equations.q), len(self._equations.permanent)
         return ContactLog(
             intermittents=tuple(c.name for c in self._intermittents),
             rows=tuple(row.name for c in self._intermittents for row in c.rows),
@@ -131,11 +126,9 @@ class ContactRecords:
         kinds[(before != OPEN) & (after == OPEN)] = DELETED
         kinds[(before == HELD) & (after == SLIDING)] = SLIPPED
         kinds[(before == SLIDING) & (after == HELD)] = STUCK
-        row = self._permanent
-        for k, c in enumerate(self._intermittents):
+        for k, (c, rows) in enumerate(zip(self._intermittents, self._equations.intermittent_places, strict=True)):
             if c.normal is not None:
-                kinds[(after[:, k] == OPEN) & (self.notes.impulses[:, row] > 0.0), k] = BOUNCED
-            row += len(c.rows)
+                kinds[(after[:, k] == OPEN) & (self.notes.impulses[:, rows.start] > 0.0), k] = BOUNCED
         noted = np.concatenate([self.notes.cause, self.notes.kind], axis=1).astype(np.int64)
         caused = np.flatnonzero(noted[:, 0] >= 0)
         kinds[caused, noted[caused, 0]] = noted[caused, 1]
@@ -245,8 +238,8 @@ def require_kept(functions: ContactFunctions, states: Array, off: Array) -> None
     if len(lost):
         t, k, equations = states[lost[0], 0], int(np.argmax(off[lost[0]])), functions.equations
         raise SimulationError(
-            f"a constraint of {equations.name!r} that comes and goes is lost at t = {t:.9g} s, "
+            f"an intermittent constraint of {equations.name!r} is lost at t = {t:.9g} s, "
             f"{Layout.of(equations).describe(states[lost[0], 1:])}: {equations.intermittents[k].name!r} is off by "
-            f"{off[lost[0], k]:.6g}, as where what is in force contradicts itself as "
-            "time goes on; delete one before the other is imposed"
+            f"{off[lost[0], k]:.6g}, because active constraints contradict each other; delete one before the other is "
+            "imposed"
         )

@@ -40,8 +40,7 @@ def require_same_steps(leg: Leg, method: Explicit, mode: str) -> None:
     table, (nq, _, _) = scheme(method), leg.motion.widths
     for part in leg.chunks():
         times, slopes, stages = part.values(table)
-        h, value, weights = np.diff(part.t), slopes[:, : table.last], table.coefficients[table.last][: table.last]
-        ends = part.x[:-1] + h[:, None] * np.einsum("j,kjx->kx", weights, value)
+        h, value, ends = np.diff(part.t), slopes[:, : table.last], part.ends(table, slopes)
         missed, rounding = part.x[1:] - ends, _rounding(part)
         along = part.motion.projected(part.t[1:], part.x[1:])
         if along is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
-from kane.dynamics.contacts.contact_functions import ContactFunctions
+from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names
@@ -20,18 +20,16 @@ from kane.native.constants import constants_of
 from kane.native.contacts.header import ENDLESS, NO_MODE, OPEN
 from kane.native.contacts.impulses import TOUCHING as CLOSED
 from kane.native.memory.views import ContactState, GapTerms
-from kane.native.modes import enter
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status, StoredTransitions
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_records import ContactRecords, require_kept
+from kane.simulation.modes.growing_problem import GrowingProblem, continue_with
 from kane.simulation.modes.moreau_jean import step_over, without_end
-from kane.simulation.modes.posed_contacts import PosedContacts
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
-from kane.simulation.projection import put_selection, selection_in
 from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.record import Record
 
@@ -44,9 +42,9 @@ class ContactSwitching(ModeSource):
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
         """Take Dynamics with inputs, parameters and events, as ``simulate`` does."""
-        self._each = {0: PosedContacts(InitialValueProblem.of(dyn, inputs, parameters, events))}
+        self._each = {0: GrowingProblem(InitialValueProblem.of(dyn, inputs, parameters, events), functions_of)}
 
-    def _at(self, key: int) -> PosedContacts:
+    def _at(self, key: int) -> GrowingProblem[ContactFunctions]:
         """Return the problem in the charts of a key."""
         return self._each[key]
 
@@ -57,10 +55,16 @@ class ContactSwitching(ModeSource):
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
         """See ``ModeSource``; constraints that stick at rest do not change velocities here."""
-        return self._at(problem.key).begun(state, system.inputs, problem.parameters)
+        return self._projected(problem.key, state, system.inputs, problem.parameters)
 
     def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
-        return self._at(0).begun(states, inputs, parameters)
+        return self._projected(0, states, inputs, parameters)
+
+    def _projected(self, key: int, states: Array, inputs: Array, parameters: Array) -> Array:
+        """Project states [t, q, u] onto the permanent constraints; return x = [q, u]."""
+        permanent = self._at(key).posed.project
+        assert permanent is not None
+        return np.array(permanent(states, inputs, permanent.stage(parameters))[..., : states.shape[-1] - 1])
 
     def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
         mode_source = before.problem.mode_source
@@ -106,8 +110,8 @@ class ContactSwitching(ModeSource):
         model = problem.layout.model
         if course.until < course.start:
             raise ModelError(
-                f"constraints of {model!r} come and go, and the run goes back in time from {course.start:.9g} s to "
-                f"{course.until:.9g} s; what an impact has lost cannot be found again"
+                f"{model!r} has intermittent constraints, and the run goes back in time from {course.start:.9g} s to "
+                f"{course.until:.9g} s; the energy lost in impacts is unknown then: run forwards"
             )
         functions = self._at(problem.key).functions
         gaps = _gaps(functions, course.start, x[None, :], problem.parameters).gap[0]
@@ -133,7 +137,7 @@ class ContactSwitching(ModeSource):
             return f"within the next step {what} is no number"
         if outcome is Outcome.ENDLESS:
             names = list_names([repr(name) for name in self._active(integration)])
-            return f"{super().refusal(integration, outcome)}: in force, or touching, is {names or 'nothing'}"
+            return f"{super().refusal(integration, outcome)}: active, or touching: {names or 'nothing'}"
         return refusal(functions.equations, automaton.changed, self._active(integration))
 
     def _active(self, integration: IntegratorState) -> list[str]:
@@ -192,17 +196,10 @@ class ContactSwitching(ModeSource):
         if not here.posed.dyn.compiled_modes.met or integration.slow is not None:
             return
         here.meet(self._met_by(integration))
-        before = here.functions
+        before = self._stage(integration).copy()
         if here.renewed():
-            kept = stage_in_force(integration.system, SETTLE, before.project).copy()
-            self.problem(integration.problem.key).join(integration)
-            enter(integration.system, len(integration.system.automaton.table) - 1)
-            # Contact mode, kept residuals and speed selection have the same places as before.
-            stage = stage_in_force(integration.system, SETTLE, here.functions.project)
-            moving = here.functions.parts.moving
-            stage[moving] = kept[moving]
-            put_selection(stage, selection_in(kept))
-            enter(integration.system, len(integration.system.automaton.table) - 1)
+            moving = here.functions.parts.moving  # contact mode and kept residuals have the same places as before
+            continue_with(integration, self.problem(integration.problem.key), before, (moving, moving))
 
     def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
         return [*map(tuple, np.unique([*self._records(integration).after, self.mode(integration)], axis=0).tolist())]
@@ -229,6 +226,13 @@ class ContactSwitching(ModeSource):
 
     def _records(self, integration: IntegratorState) -> ContactRecords:
         return ContactRecords(integration, lambda key: self._at(key).functions)
+
+
+def functions_of(dyn: Dynamics) -> ContactFunctions:
+    """Return the native functions of Dynamics that have intermittent constraints."""
+    found = contact_functions(dyn)
+    assert found is not None
+    return found
 
 
 def _gaps(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> GapTerms:

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from kane.analysis.identification.variational import Instead, Stretches, Variational, tangents
 from kane.analysis.sensitivities.contact_motions import ContactMotions, held
-from kane.analysis.sensitivities.held_laws import HeldAnswers
+from kane.analysis.sensitivities.force_jumps import require_smooth
 from kane.analysis.sensitivities.mode_changes import mode_changes, pieces_of
 from kane.analysis.sensitivities.replay import require_no_step_over
 from kane.analysis.sensitivities.saltation import AT_ONCE
-from kane.analysis.sensitivities.switches import require_smooth
-from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward, forward_through
+from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward, forward_through, integrated
+from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, SimulationError
@@ -169,12 +169,7 @@ def _beyond(
 
     It takes one step from each time to the next.
     """
-    table, (start, x, S) = scheme(method), begin
-    t, states = np.array([start, *times]), [x]
-    weights = table.coefficients[table.last]
-    for ends in pairwise(t):
-        step = Leg(motion, np.array(ends), np.array([states[-1]] * 2))
-        states.append(states[-1] + (ends[1] - ends[0]) * (weights @ step.values(table)[1][0]))
-    out = Passed(t[1:], [], [], HeldAnswers.of(()))
-    forward(Leg(motion, t, np.array(states)), method, S, chosen, out)
+    start, x, S = begin
+    out = Passed(times, [], [], HeldAnswers.of(()))
+    forward(integrated(motion, np.array([start, *times]), x, scheme(method), {}), method, S, chosen, out)
     return out.x, out.S
