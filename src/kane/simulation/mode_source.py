@@ -109,9 +109,9 @@ class ModeSource:
         return np.zeros(0, np.int8)
 
     def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
-        """Return the transitions since the first record, at which the contact mode was ``mode``; None without contacts.
+        """Return the transitions of contacts since the first record; None if there are none.
 
-        The log has no statuses and reactions at recorded times.
+        The log has no statuses and reactions at recorded times. ``mode`` is the contact mode at the first record.
         """
         return None
 

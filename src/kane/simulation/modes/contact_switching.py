@@ -155,11 +155,18 @@ class ContactSwitching(ModeSource):
     def intermittents(self) -> Sequence[str]:
         return self._names
 
-    def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog:
+    def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
+        """See ``ModeSource``.
+
+        Raises:
+            SimulationError: the current state violates an active constraint.
+        """
         state, now = np.concatenate([[integration.time], integration.x])[None, :], self.mode(integration)[None, :]
         functions = self._at(integration.problem.key).functions
         rows = RowsAt(functions, state, integration.problem.parameters)
         require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
+        if not len(integration.transitions.time):
+            return None
         return self._log(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0)))
 
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
