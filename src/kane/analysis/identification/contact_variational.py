@@ -21,9 +21,9 @@ from kane.analysis.identification.variational import Instead, Stretches, Variati
 from kane.analysis.sensitivities.contact_motions import ContactMotions, held
 from kane.analysis.sensitivities.force_jumps import require_smooth
 from kane.analysis.sensitivities.mode_changes import mode_changes, pieces_of
-from kane.analysis.sensitivities.replay import require_no_step_over
+from kane.analysis.sensitivities.run_replay import require_no_step_over
 from kane.analysis.sensitivities.saltation import AT_ONCE
-from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward, forward_through, integrated
+from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, integrated, through_piece, through_pieces
 from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
@@ -104,8 +104,8 @@ class ContactVariational(Variational):
         chosen = self._chosen(motion, T.shape[1])
         S = self._starts(T[None])[0]
         out = Passed(times[1:], [pieces[0].x[0]], [S], HeldAnswers.of(()))
-        along = [jump.derived() for jump in jumps]
-        ends = [_End(*found) for found in forward_through(pieces, along, method, S, chosen, out)]
+        along = zip(pieces, (*(jump.derived() for jump in jumps), None), strict=True)
+        ends = [_End(*found) for found in through_pieces(along, method, S, chosen, out)]
         instead = list(_beyond_impacts(ends, times, chosen, method))
         return _Stretch(np.array(out.x), np.array(out.S), T.shape[1], instead)
 
@@ -171,5 +171,5 @@ def _beyond(
     """
     start, x, S = begin
     out = Passed(times, [], [], HeldAnswers.of(()))
-    forward(integrated(motion, np.array([start, *times]), x, scheme(method), {}), method, S, chosen, out)
+    through_piece(integrated(motion, np.array([start, *times]), x, scheme(method), {}), method, S, chosen, out)
     return out.x, out.S

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sensitivities.row_problem import CompiledRowProblem, Derivatives, Friction, RowProblem, RowProblemAt
+from kane.analysis.sensitivities.row_problem import (
+    CompiledRowProblem,
+    Friction,
+    RowDerivatives,
+    RowProblem,
+    RowProblemAt,
+)
 from kane.analysis.sensitivities.variations import Array, ModeSlopes
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.node import Expr
@@ -68,7 +74,7 @@ class SlidingSlopes(ModeSlopes):
         by = np.concatenate([found.outputs[:, :nq], found.z[:, : at.code.n]], axis=1)
         return by[..., :nx], by[..., nx + 1 :]
 
-    def friction_and_bound(self, t: Array, x: Array) -> tuple[Array, Derivatives]:
+    def friction_and_bound(self, t: Array, x: Array) -> tuple[Array, RowDerivatives]:
         """Return the squares of the friction of ``bounds`` and of its bound, (times, 2), and derivatives.
 
         Both are last among the outputs of the derivatives.

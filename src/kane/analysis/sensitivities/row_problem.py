@@ -151,8 +151,8 @@ class CompiledRowProblem:
         return RowProblemAt(self, states, inputs, directions.ravel(), self.function.stage(parameters))
 
 
-class Derivatives(NamedTuple):
-    """Derivatives of z and of further expressions by q, u, t, inputs and direct parameters, (times, ..., varied)."""
+class RowDerivatives(NamedTuple):
+    """RowDerivatives of z and of further expressions by q, u, t, inputs and direct parameters, (times, ..., varied)."""
 
     z: Array
     outputs: Array
@@ -222,14 +222,14 @@ class RowProblemAt:
         z[:, n:] = solve_minimum_norm(entries[:, :n, entries.shape[2] - self.code.m :], -values[:, :n, None])[..., 0]
         return z
 
-    def derivatives(self, z: Array) -> Derivatives:
+    def derivatives(self, z: Array) -> RowDerivatives:
         """Return the derivatives at a solution z."""
         entries, size = self.values(z)[1], self._size
         free = entries.shape[2] - size
         given = np.concatenate([entries[:, :size, :free], self._by_shared_forces(z, free)], axis=1)
         dz = -least_of_motion(self._K, given, self.code.n)
         rest = entries[:, size:]
-        return Derivatives(dz, rest[..., :free] + rest[..., free:] @ dz)
+        return RowDerivatives(dz, rest[..., :free] + rest[..., free:] @ dz)
 
     def _by_shared_forces(self, z: Array, free: int) -> Array:
         """Return -P dA x, (times, m, varied): the effect of dA on the minimum-norm forces of redundant rows."""

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.analysis.sensitivities.chart_changes import ChartedLeg
-from kane.analysis.sensitivities.replay import Replay, replayed
+from kane.analysis.sensitivities.run_replay import Replay, replayed
 from kane.analysis.sensitivities.variations import (
     Affine,
     ModeSlopes,
     Passed,
     Weights,
-    backward,
+    back_through_piece,
     direct_columns,
-    forward_through,
+    through_pieces,
 )
 from kane.array_types import Array
 from kane.errors import ModelError, shown
@@ -171,7 +171,7 @@ class Sensitivities:
         last = found.pieces[-1].t[-1:]
         out.add(last, np.nextafter(last[0], -np.inf), direct[None, :])
         for piece, along in zip(reversed(found.pieces), (*reversed(self._jumps), None), strict=True):
-            weight = backward(piece, found.method, weight, out)
+            weight = back_through_piece(piece, found.method, weight, out)
             if along is not None:
                 share = along.by_p.T @ weight
                 out.add(piece.t[:1], np.nextafter(piece.t[0], -np.inf), share[None, :])
@@ -196,7 +196,8 @@ class Sensitivities:
         S = self._start.by_x + self._start.by_p @ chosen
         out = Passed(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
         first = 1
-        for piece, _, _ in forward_through(found.pieces, self._jumps, found.method, S, chosen, out):
+        pieces = zip(found.pieces, (*self._jumps, None), strict=True)
+        for piece, _, _ in through_pieces(pieces, found.method, S, chosen, out):
             if isinstance(piece, ChartedLeg) and len(out.x) > first:
                 own = np.array(out.x[first:]), np.array(out.S[first:])
                 times = found.times[first : len(out.x)]

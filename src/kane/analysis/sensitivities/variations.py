@@ -6,7 +6,7 @@ variables are the inputs and parameters that enter the slopes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -264,21 +264,23 @@ class Passed(NamedTuple):
     answers: Passing
 
 
-def forward_through(
-    pieces: Sequence[Leg], jumps: Sequence[Affine], method: Explicit, S: Array, chosen: Array, out: Passed
+def through_pieces(
+    pieces: Iterable[tuple[Leg, Affine | None]], method: Explicit, S: Array, chosen: Array, out: Passed
 ) -> Iterator[tuple[Leg, Array, Array]]:
-    """Yield each piece with S at its start and at its end; ``jumps`` lie between the pieces. Arguments as ``forward``.
+    """Yield each piece with S at its start and at its end, when the results of the piece are in ``out``.
 
-    The results of a piece are in ``out`` when it is yielded.
+    Args:
+        pieces: steps of one mode, and the transition after them; None after the last piece.
+        method, S, chosen, out: as in ``through_piece``.
     """
-    for piece, jump in zip(pieces, (*jumps, None), strict=True):
-        begin, S = S, forward(piece, method, S, chosen, out)
+    for piece, jump in pieces:
+        begin, S = S, through_piece(piece, method, S, chosen, out)
         yield piece, begin, S
         if jump is not None:
             S = jump.by_x @ S + jump.by_p @ chosen
 
 
-def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) -> Array:
+def through_piece(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) -> Array:
     """Return S at the end of a piece; ``out`` receives the results at recorded times.
 
     Args:
@@ -330,7 +332,7 @@ class Weights(NamedTuple):
         self.inputs.append(shares)
 
 
-def backward(piece: Leg, method: Explicit, weight: Array, out: Weights) -> Array:
+def back_through_piece(piece: Leg, method: Explicit, weight: Array, out: Weights) -> Array:
     """Return the weight of the state at the start of a piece from the weight at its end; ``out`` collects the rest."""
     table, weight = scheme(method), np.array(weight)
     n, m = np.empty((table.last, len(weight))), np.empty((1, len(weight)))

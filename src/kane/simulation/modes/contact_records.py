@@ -55,7 +55,7 @@ KINDS = {
 # Number of records whose forces one call computes; each record has its own constants.
 RECORDS_AT_ONCE = 64
 # Relative change of the state below which a transition only projects the state onto the active rows.
-ROUNDING = 1e-12
+UNCHANGED_STATE = 1e-12
 
 
 class ContactRecords:
@@ -151,7 +151,7 @@ class ContactRecords:
         stored, recorded = self.stored, self._integration.store.rows[:, 0]
         rows = stored.rows.astype(np.int64)
         at_record = recorded[np.maximum(rows - 1, 0)] == stored.time
-        kept = (np.abs(stored.after - stored.before) <= ROUNDING * (1.0 + np.abs(stored.before))).all(axis=1)
+        kept = (np.abs(stored.after - stored.before) <= UNCHANGED_STATE * (1.0 + np.abs(stored.before))).all(axis=1)
         shown = np.where(at_record & kept, rows - 1, rows)
         # Transitions at the start of a run show at the first record.
         shown[stored.time == recorded[0]] = 0

@@ -13,8 +13,8 @@ from kane.simulation.integrator_state import IntegratorState, StoredTransitions
 from kane.simulation.mode_table import stage_in_force
 
 # Length of the first such step relative to the run, growth of consecutive steps, and their largest number. Steps are
-# consecutive if their starts are at most FARTHER times the length of the later step apart.
-SHARE, LONGER, IN_A_ROW, FARTHER = 2.0**-26, 8.0, 6, 10.0
+# consecutive if their starts are at most LARGEST_GAP times the length of the later step apart.
+FIRST_LENGTH, LENGTH_GROWTH, IN_A_ROW, LARGEST_GAP = 2.0**-26, 8.0, 6, 10.0
 
 
 def step_over(integration: IntegratorState, functions: ContactFunctions, taken: Vector) -> bool:
@@ -67,9 +67,9 @@ def without_end(integration: IntegratorState, taken: Vector) -> str:
 
 def _tried(integration: IntegratorState, taken: Vector) -> tuple[int, float]:
     """Return the number of consecutive Moreau-Jean time steps until now, and the length of the next one [s]."""
-    first, tried = SHARE * (integration.course.until - integration.course.start), 0
+    first, tried = FIRST_LENGTH * (integration.course.until - integration.course.start), 0
     for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):
         tried += 1
-        if after - begin > FARTHER * first * LONGER**tried:
+        if after - begin > LARGEST_GAP * first * LENGTH_GROWTH**tried:
             tried = 0
-    return min(tried, IN_A_ROW), first * LONGER**tried
+    return min(tried, IN_A_ROW), first * LENGTH_GROWTH**tried

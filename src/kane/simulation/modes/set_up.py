@@ -9,7 +9,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.modes.chart_switching import ChartSwitching
-from kane.simulation.modes.charted_contacts import ChartedContactSwitching
+from kane.simulation.modes.charted_contact_switching import ChartedContactSwitching
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.contact_switching import ContactSwitching
 from kane.simulation.modes.selection_switching import SelectionSwitching

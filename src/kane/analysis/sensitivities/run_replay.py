@@ -27,7 +27,7 @@ from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.chart_switching import ChartSwitching
-from kane.simulation.modes.charted_contacts import ChartedContactSwitching
+from kane.simulation.modes.charted_contact_switching import ChartedContactSwitching
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.results.contact_log import JAMS, STEPPED_OVER
 from kane.simulation.results.trajectory import Trajectory
@@ -148,8 +148,8 @@ def require_no_step_over(name: str, times: Iterable[float], kinds: Iterable[str]
             )
         if kind == STEPPED_OVER:
             raise ModelError(
-                f"the run of {name!r} is stepped over at t = {t:.9g} s, by a step of Moreau and Jean, which is not "
-                "derived; derive a run that ends before"
+                f"the run of {name!r} takes a Moreau-Jean time step at t = {t:.9g} s, whose derivatives are not "
+                "available; derive a run that ends before"
             )
 
 
