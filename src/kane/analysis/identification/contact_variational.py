@@ -23,7 +23,14 @@ from kane.analysis.sensitivities.force_jumps import require_smooth
 from kane.analysis.sensitivities.mode_changes import mode_changes, pieces_of
 from kane.analysis.sensitivities.run_replay import require_no_step_over
 from kane.analysis.sensitivities.saltation import AT_ONCE
-from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, integrated, through_piece, through_pieces
+from kane.analysis.sensitivities.variations import (
+    ForwardResults,
+    Leg,
+    ModeSlopes,
+    integrated,
+    through_piece,
+    through_pieces,
+)
 from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
@@ -103,7 +110,7 @@ class ContactVariational(Variational):
         T = self._begins(motion, first, times[0], x0)
         chosen = self._chosen(motion, T.shape[1])
         S = self._starts(T[None])[0]
-        out = Passed(times[1:], [pieces[0].x[0]], [S], HeldAnswers.of(()))
+        out = ForwardResults(times[1:], [pieces[0].x[0]], [S], HeldAnswers.of(()))
         along = zip(pieces, (*(jump.derived() for jump in jumps), None), strict=True)
         ends = [_End(*found) for found in through_pieces(along, method, S, chosen, out)]
         instead = list(_beyond_impacts(ends, times, chosen, method))
@@ -170,6 +177,6 @@ def _beyond(
     It takes one step from each time to the next.
     """
     start, x, S = begin
-    out = Passed(times, [], [], HeldAnswers.of(()))
+    out = ForwardResults(times, [], [], HeldAnswers.of(()))
     through_piece(integrated(motion, np.array([start, *times]), x, scheme(method), {}), method, S, chosen, out)
     return out.x, out.S

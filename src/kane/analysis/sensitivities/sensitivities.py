@@ -19,9 +19,9 @@ from kane.analysis.sensitivities.chart_changes import ChartedLeg
 from kane.analysis.sensitivities.run_replay import Replay, replayed
 from kane.analysis.sensitivities.variations import (
     Affine,
+    ForwardResults,
     ModeSlopes,
-    Passed,
-    Weights,
+    ReverseResults,
     back_through_piece,
     direct_columns,
     through_pieces,
@@ -167,7 +167,7 @@ class Sensitivities:
         """
         weight, direct = self._cost(cost)
         found = self._replay
-        out = Weights(np.zeros_like(direct), [], [], [], found.answers.anew())
+        out = ReverseResults(np.zeros_like(direct), [], [], [], found.answers.anew())
         last = found.pieces[-1].t[-1:]
         out.add(last, np.nextafter(last[0], -np.inf), direct[None, :])
         for piece, along in zip(reversed(found.pieces), (*reversed(self._jumps), None), strict=True):
@@ -194,7 +194,7 @@ class Sensitivities:
         """States and S, (times, nx, ...), and the derivatives of the direct variables at the last time."""
         found, chosen = self._replay, self._chosen.copy()
         S = self._start.by_x + self._start.by_p @ chosen
-        out = Passed(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
+        out = ForwardResults(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
         first = 1
         pieces = zip(found.pieces, (*self._jumps, None), strict=True)
         for piece, _, _ in through_pieces(pieces, found.method, S, chosen, out):
@@ -262,7 +262,7 @@ class Sensitivities:
         return f"<Sensitivities of {self._replay.problem.layout.model!r} by {', '.join(self.names)}>"
 
 
-def _profile(out: Weights, inputs: int) -> Profile:
+def _profile(out: ReverseResults, inputs: int) -> Profile:
     """Return the derivatives by inputs, in the order of time."""
     shares = np.concatenate([np.zeros((0, out.direct.size)), *out.inputs[::-1]])
     times, middles = (np.concatenate([np.zeros(0), *rows[::-1]]) for rows in (out.times, out.middles))

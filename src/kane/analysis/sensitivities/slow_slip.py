@@ -28,7 +28,7 @@ from kane.simulation.integrators.explicit import Explicit, scheme
 SHORTEST_STEP, STEP_GROWTH = 1e-9, 1.0 / 16.0
 # Slip whose direction counts as the direction at the end: relative to the largest slip in the steps of the run, and
 # relative to w in the short steps. Least cosine of the angle between both directions, and largest number of iterations.
-DIRECTED_SLIP, FAST_SLIP, LEAST_COSINE, MOST_TURNS = 1e-3, 10.0, 0.5, 4
+DIRECTED_SLIP, FAST_SLIP, LEAST_COSINE, MOST_ITERATIONS = 1e-3, 10.0, 0.5, 4
 # Newton iterations for directions: largest number, difference of angles for slopes [rad], and tolerance [rad].
 NEWTON_STEPS, ANGLE_STEP, ANGLE_TOLERANCE = 30, 1e-6, 1e-11
 # Acceleration, relative to the effect of friction, below which a slip starts too slowly.
@@ -52,7 +52,7 @@ def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], 
     near = h * (1.0 + STEP_GROWTH) ** -np.arange(1.0, -np.log(SHORTEST_STEP) / np.log1p(STEP_GROWTH))
     times = np.union1d(leg.t, leg.t[0] + near if begins else leg.t[-1] - near)[:: 1 if h > 0.0 else -1]
     known = dict(zip(leg.t.tolist(), leg.x, strict=True))
-    for _ in range(MOST_TURNS):
+    for _ in range(MOST_ITERATIONS):
         motion = replace(motion, offsets=np.where(slow[:, None], w * e, 0.0))
         found = integrated(motion, times, leg.x[0], scheme(method), known)
         speeds = np.linalg.norm(motion.slips(found.t, found.x), axis=2)[:, slow].min(axis=1)

@@ -93,8 +93,7 @@ _COLUMNS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "u_before": ("change_u_before", ("speed",), {"long_name": "speeds before the transition"}),
     "u": ("change_u", ("speed",), {"long_name": "speeds after the transition"}),
 }
-
-
+# Columns of integers.
 _INDICES = ("causes", "after")
 
 
@@ -144,8 +143,8 @@ class ContactLog:
     @cached_property
     def records(self) -> tuple[TransitionRecord, ...]:
         """All records, in order."""
-        sizes = self.times.tolist(), self.causes.tolist(), self.kinds, self.impulses, self.energy_lost.tolist()
-        return tuple(map(TransitionRecord, *sizes, self.after, self.q, self.u_before, self.u))
+        first = self.times.tolist(), self.causes.tolist(), self.kinds, self.impulses, self.energy_lost.tolist()
+        return tuple(map(TransitionRecord, *first, self.after, self.q, self.u_before, self.u))
 
     def selected(self, chosen: NDArray[Any]) -> ContactLog:
         """Return the log with some of its records, given by a mask or by indices."""
