@@ -364,7 +364,7 @@ def test_choices_that_runs_meet_are_compiled_as_they_go():
             wait_for_met(fast)
     assert np.abs(steppers[1].q - steppers[0].q).max() < 1e-12
     stage = stage_in_force(
-        steppers[1]._integration.system, PROJECT, steppers[1]._problem.mode_source._functions.pair[1]
+        steppers[1]._integration.system, PROJECT, steppers[1]._problem.mode_source._own.functions.pair[1]
     )
     assert selection_header_at(stage, 0).chosen[0] != NONE
     runs = [kane.simulate(d, dt=1e-3, **how) for d in (dyn, fast)]

@@ -14,7 +14,7 @@ from kane.dynamics.contacts.contact_refusals import refusal
 from kane.engine.memory.contact_codes import NO_MODE, STICKING
 from kane.engine.memory.views import transition_at, transition_size
 from kane.haptics import Coupler, Session, Simulated
-from kane.simulation.modes import posed_contacts
+from kane.simulation.modes import contact_switching
 
 SIDE, DEEP = 0.1, 0.02
 REACH = SIDE * (math.cos(0.3) + math.sin(0.3))
@@ -37,7 +37,7 @@ def nothing_compiled(monkeypatch):
     def refused(dyn):
         raise AssertionError("compiled before the start was looked at")
 
-    monkeypatch.setattr(posed_contacts, "contact_functions", refused)
+    monkeypatch.setattr(contact_switching, "contact_functions", refused)
     return crate()
 
 

@@ -131,7 +131,7 @@ def test_events_and_changes_of_one_step_are_both_found(dyn):
     (v,) = dyn.equations.u
     integration, _ = ended(problem(dyn, events=[kane.Event(v, name="turns")]), kane.RK8())
     tops = (bounces()[1:] + bounces()[:-1]) / 2.0
-    found = integration.occurrences()[:, 1]
+    found = integration.located_events()[:, 1]
     # The speed changes its sign at each bounce, and at the top of each flight.
     assert found[0::2] == pytest.approx(bounces(), abs=1e-12)
     assert found[1::2][: len(tops)] == pytest.approx(tops, abs=1e-12)

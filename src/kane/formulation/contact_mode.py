@@ -90,8 +90,10 @@ class ContactMode:
     @property
     def rows(self) -> tuple[Equation, ...]:
         """The active rows."""
-        first = len(self.open.constraints) - sum(len(c.rows) for c in self.open.intermittents)
-        return (*self.open.constraints[:first], *(row for c, status in self._intermittent for row in _rows(c, status)))
+        return (
+            *self.open.permanent,
+            *(row for c, status in self._intermittent for row in active_rows(c, status)),
+        )
 
     @property
     def _intermittent(self) -> list[tuple[IntermittentEquations, int]]:
@@ -220,13 +222,13 @@ class ContactMode:
         for c, status in self._intermittent:
             if status == STICKING:
                 held[place] = c
-            place += len(_rows(c, status))
+            place += len(active_rows(c, status))
         return SolvedRows.of(self.rows, held, self.open.system)
 
     @property
     def _counted(self) -> list[str]:
         """Names of the active rows of intermittent constraints."""
-        return [row.name for c, status in self._intermittent for row in _rows(c, status)]
+        return [row.name for c, status in self._intermittent for row in active_rows(c, status)]
 
     def _reactions(self, at: dict[str, Any]) -> list[Any]:
         """Return the forces of the rows of all intermittent constraints, with friction of sliding contacts."""
@@ -310,7 +312,7 @@ class ContactMode:
         place = len(Y) - len(self._counted)
         X, slides = list(Y[:place]), False
         for c, status in self._intermittent:
-            count = len(_rows(c, status))
+            count = len(active_rows(c, status))
             own = list(Y[place : place + count])
             if status == SLIDING and c.tangents:
                 friction = self._friction(c)
@@ -354,7 +356,7 @@ class ContactMode:
         return Quantity([f"{word} {k + 1}" for k in range(len(found))], outputs, self.rest)
 
 
-def _rows(c: IntermittentEquations, status: int) -> tuple[Equation, ...]:
+def active_rows(c: IntermittentEquations, status: int) -> tuple[Equation, ...]:
     """Return the active rows of an intermittent constraint."""
     if status == SLIDING:
         return () if c.normal is None else (c.normal,)

@@ -250,7 +250,7 @@ class InitialValueProblem:
         states, notes, stretches = integration.states(), integration.notes(), integration.stretches()
         looks = [integration.problems[s.key]._look(integration, states[s.rows], notes[s.rows]) for s in stretches]
         given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
-        found = (event_names(self.events), integration.occurrences())
+        found = (event_names(self.events), integration.located_events())
         each = [integration.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
         modes = dict.fromkeys(itertools.chain(*each))
         compiled = self.dyn.modes

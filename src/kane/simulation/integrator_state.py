@@ -71,6 +71,34 @@ class Outcome(Enum):
     ENDLESS = "endless"
 
 
+class StoredTransitions(NamedTuple):
+    """Transitions of a run as native loops store them, one row each; the arrays are views of ``Store.changes``.
+
+    Attributes:
+        time: (transitions,) [s].
+        rows, found: numbers of records and of located events before each transition.
+        key_before, key_after: keys of the modes.
+        before, after: states x = [q, u] in the coordinates of each mode, (transitions, nx).
+        notes: outputs of the program "change" after its status, (transitions, notes).
+    """
+
+    time: Vector
+    rows: Vector
+    found: Vector
+    key_before: Vector
+    key_after: Vector
+    before: Array
+    after: Array
+    notes: Array
+
+    @classmethod
+    def of(cls, changes: Array, nx: int) -> StoredTransitions:
+        """Return the columns of rows of ``Store.changes``; nx is the length of a state."""
+        of = mode_change_at(changes, 0, nx)
+        time, rows, events = of.time[:, 0], of.rows[:, 0], of.events[:, 0]
+        return cls(time, rows, events, of.key_before[:, 0], of.key_after[:, 0], of.before, of.after, of.notes)
+
+
 class Stretch(NamedTuple):
     """Interval of a run in one mode: key, slices of records and events, and the states [t, q, u] at both ends."""
 
@@ -205,17 +233,21 @@ class IntegratorState:
         """1 if time runs forwards, -1 if it runs backwards."""
         return math.copysign(1.0, self.course.until - self.course.start)
 
+    @property
+    def transitions(self) -> StoredTransitions:
+        """All transitions since the first record."""
+        return StoredTransitions.of(self.store.changes[: self.counts.changes[0]], len(self.x))
+
     def stretches(self) -> list[Stretch]:
-        """Return the intervals between changes of the mode, since the first record."""
-        n, changes = len(self.x), self.changes
-        changed = changes.key_before[:, 0] != changes.key_after[:, 0]
-        times, before, after = changes.time[changed], changes.before[changed], changes.after[changed]
-        begins = [self.store.rows[0, : 1 + n], *np.column_stack([times, after])]
-        ends = [*np.column_stack([times, before]), np.array([self.time, *self.x])]
-        keys = [*changes.key_before[changed, 0].astype(int).tolist(), int(self.mode.key[0])]
+        """Return the intervals between changes of the mode's key, since the first record."""
+        counts, of = self.counts, self.transitions
+        of = StoredTransitions(*(column[of.key_before != of.key_after] for column in of))
+        begins = [self.store.rows[0, : 1 + len(self.x)], *np.column_stack([of.time, of.after])]
+        ends = [*np.column_stack([of.time, of.before]), np.array([self.time, *self.x])]
+        keys = [*of.key_before.astype(int).tolist(), int(self.mode.key[0])]
         rows, found = (
-            [slice(*pair) for pair in pairwise([0, *earlier[changed, 0].astype(int).tolist(), total[0]])]
-            for earlier, total in ((changes.rows, self.counts.rows), (changes.events, self.counts.events))
+            [slice(*pair) for pair in pairwise([0, *passed.astype(int).tolist(), total[0]])]
+            for passed, total in ((of.rows, counts.rows), (of.found, counts.events))
         )
         return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
 
@@ -227,7 +259,7 @@ class IntegratorState:
         """Return the projection diagnostics at recorded states, (recorded, 4), or (recorded, 0) without constraints."""
         return self.store.rows[: self.counts.rows[0], 1 + len(self.x) :].copy()
 
-    def occurrences(self) -> Array:
+    def located_events(self) -> Array:
         """Return the located events as rows [index of the event, t, q, u], in the order of the run."""
         found = self.store.found[: self.counts.events[0]]
         return found[np.argsort(found[:, 1] * self.way, kind="stable")]

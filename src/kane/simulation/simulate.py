@@ -123,7 +123,7 @@ def _lost(problem: InitialValueProblem, integration: IntegratorState, method: In
 def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> Trajectory | None:
     """Return the records of a failed run up to the last one that satisfies the constraints; may be None."""
     attributes = {"integrator": method.name, **method.settings, **problem.mode_source.attributes, "interrupted": 1}
-    counts, changes = integration.counts, integration.changes.time[:, 0]
+    counts, changes = integration.counts, integration.transitions.time
     found, told, lost = None, 0, int(counts.rows[0]) + 1
     records = lost - 1
     while lost - told > 1:

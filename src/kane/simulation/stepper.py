@@ -260,7 +260,7 @@ class Stepper:
                 self._revisions.adopted(due)
             raise
         self._revisions.adopted(due)
-        return *(event for revision in due for event in revision.occurrences(t, q, u)), *found
+        return *(event for revision in due for event in revision.deletions(t, q, u)), *found
 
     def _step(self, dt: float) -> tuple[Occurrence, ...]:
         integration = self._integration
@@ -287,12 +287,12 @@ class Stepper:
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
             for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
         ]
-        changes = self._problem.mode_source.occurrences(integration, mode)
-        return tuple(sorted([*found, *changes], key=lambda event: event.time) if changes else found)
+        log = self._problem.mode_source.contact_log(integration, mode)
+        return tuple(found if log is None else sorted([*found, *log.occurrences()], key=lambda event: event.time))
 
     def _tell(self) -> None:
         """Store the current state and the located events, in declared coordinates."""
-        integration, found = self._integration, self._integration.occurrences()
+        integration, found = self._integration, self._integration.located_events()
         _, found[:, 1:], self._x = self._problem.mode_source.declared(integration, integration.states(), found[:, 1:])
         self._found = found
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.sensitivities.held_laws import HeldAnswers
-from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, spanned
+from kane.analysis.sensitivities.variations import ForwardResults, Leg, ModeSlopes, spanned
+from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.step.variations import vary_forwards
@@ -164,7 +164,7 @@ class Variational:
         joined = np.concatenate(states)
         whole = Leg(motion, joined[:, 0], joined[:, 1:])
         starts, chosen = self._starts(moves), spanned(self._chosen(motion, moves.shape[2]))
-        out = Passed(np.unique(np.concatenate(times)), [begins[0]], [], HeldAnswers.of(()))
+        out = ForwardResults(np.unique(np.concatenate(times)), [begins[0]], [], HeldAnswers.of(()))
         slopes = whole.slopes(table)
         looks, steps = whole.looks(slopes, method, out, starts.shape[2]), whole.steps(slopes, table)
         dK, moved = np.zeros((len(table.nodes), *starts.shape[1:])), np.empty(starts.shape[1:])

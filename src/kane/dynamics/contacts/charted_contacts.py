@@ -1,4 +1,4 @@
-"""Programs that native code of intermittent constraints needs besides, if gimbals change their angles."""
+"""Further programs for intermittent constraints in models whose gimbals change charts."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class ChartPrograms:
 
     @property
     def called(self) -> tuple[CompiledFunction, ...]:
-        """In the order in which their stages lie."""
+        """The programs in the order of their constants."""
         return self.near, self.carry
 
     def block(self, starts: Sequence[int], compiled: bool) -> np.ndarray:
         """Return the ChartBlock, int64.
 
         Args:
-            starts: the places of the stages.
-            compiled: whether candidates may have modes with equations of their own.
+            starts: places of their constants.
+            compiled: whether contact modes may be compiled.
         """
         return filled(
             CHART_BLOCK,

@@ -1,4 +1,4 @@
-"""The native functions of systems whose constraints come and go, over the programs of one model."""
+"""Native functions of models with intermittent constraints, which call the programs of one model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ from kane.engine.memory.views import (
 )
 from kane.engine.rows.tree_response import LEAST_BEGUN
 from kane.errors import ModelError
-from kane.formulation.constraints.rows import Equation
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.responses import Responses
@@ -61,18 +60,17 @@ from kane.formulation.quantities.responses import Responses
 
 @dataclass(frozen=True)
 class ContactParts(Parts):
-    """The same programs with the rows of all candidates, and what native code knows of these.
+    """Programs of the equations with the rows of all intermittent constraints, and the sizes that native code reads.
 
     Attributes:
         gaps: the program "gaps".
-        quick: programs that ``kane.engine.rows.tree_response`` calls besides, by their numbers in the block; none if
-            only coordinates are projected.
-        own_programs: the programs of each candidate, by the name of the array of their addresses and its number.
-        shared: how many numbers rows share with the factor of M.
-        entries: how many entries L of that factor has below its diagonal.
-        widths: how many columns the records of the rows of each candidate have, and last those of the permanent rows.
-        modes: those with equations of their own.
-        charts: what changes charts; None where nothing does.
+        quick: programs of the tree response, by their numbers in the block; empty if only coordinates are projected.
+        own_programs: programs of each intermittent constraint, by the array of their addresses and its number.
+        shared: number of values that rows share with the factor of M.
+        entries: number of entries of the factor L below its diagonal.
+        widths: number of columns in the records of the rows of each constraint, and last of the permanent rows.
+        modes: compiled modes.
+        charts: programs that change charts; None without charts.
     """
 
     gaps: CompiledFunction
@@ -106,11 +104,11 @@ class ContactParts(Parts):
         """Return the regions that follow the lists of the header, int64.
 
         Args:
-            starts: where the constants of the programs called begin.
-            scratch: where in the scratch memory ResponseScratch begins.
+            starts: places at which the constants of the called programs begin.
+            scratch: place of ResponseScratch in the scratch memory.
         """
         eqs, places = self.equations, iter(starts[len(self.listed) :])
-        intermittents, nc = eqs.intermittents, len(eqs.intermittents)
+        nc = len(eqs.intermittents)
         addresses, found = np.zeros(SOLUTIONS + 2 * len(CAPACITIES), np.int64), np.zeros((2, nc), np.int64)
         stages = addresses.copy()
         for which, program in {GAPS: self.gaps, **self.quick}.items():
@@ -124,7 +122,7 @@ class ContactParts(Parts):
             addresses=addresses,
             places=stages,
             constraints=nc,
-            permanent=len(eqs.constraints) - sum(len(c.rows) for c in intermittents),
+            permanent=len(eqs.permanent),
             closings=len(eqs.closing) + len(eqs.held),
             in_turn=eqs.model.impacts == "in turn",
             shared=self.shared,
@@ -155,12 +153,11 @@ class ContactParts(Parts):
 
     @property
     def room(self) -> int:
-        """How many numbers the records of all rows take, and those of the largest solution."""
-        n, intermittents = len(self.equations.u), self.equations.intermittents
+        """Number of doubles in the records of all rows, or of the rows of the largest solution program."""
+        n = len(self.equations.u)
         if n <= MANY_SPEEDS:
             return int(max(MOST, len(self.equations.constraints)) * row_record_size(n))
-        rows = [len(c.rows) for c in intermittents]
-        rows.append(len(self.equations.constraints) - sum(rows))
+        rows = [*(len(c.rows) for c in self.equations.intermittents), len(self.equations.permanent)]
         return int(sum(width + count * row_record_size(width) for width, count in zip(self.widths, rows, strict=True)))
 
     @cached_property
@@ -181,17 +178,17 @@ class ContactParts(Parts):
 
     @property
     def in_lanes(self) -> LaneModes:
-        """What trajectories side by side call of the compiled modes."""
+        """Programs of the compiled modes for SIMD lanes."""
         return self.modes.in_lanes(self.expected, self.state_places)
 
     @property
     def moving(self) -> slice:
-        """The places in a stage of all that belongs to a mode of the candidates."""
+        """Slice of the constants that depends on the contact mode: ContactState and HeldResiduals."""
         c = contact_constants_of(self.expected)
         return slice(c.table.end, c.held.end)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
-        """See ``Parts``: what is held as it was found is a residual too, behind those of the configuration."""
+        """See ``Parts``; rows that keep a configuration residual follow the rows of the configuration."""
         order, rows, quaternions = super()._lists()
         held = [] if self.own else [i for i, row in enumerate(self.equations.constraints) if row.integral is not None]
         return order, [*rows, *held], quaternions
@@ -199,22 +196,22 @@ class ContactParts(Parts):
 
 @dataclass(frozen=True)
 class ContactFunctions:
-    """Native functions of one model whose constraints come and go, over one stage.
+    """Native functions of one model with intermittent constraints.
 
-    The stage that any of them makes serves all: the mode is in it, where ``transition`` writes it.
+    All functions share the same constants. These contain the contact mode, which ``transition`` writes.
 
     Attributes:
-        equations: with the rows of all candidates.
-        parts: the programs called.
-        rhs: [qdot, udot] in the mode of the stage.
-        project: the state on the rows in force, as ``Dynamics.project``.
-        project_step_end: the same for the end of a step of a run, whose last slope it may make use of.
-        guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
-            gives.
-        transition: the state and the mode after the present mode ends, see the region Transition.
-        tree: how the equations respond to forces.
-        modes: which are to be compiled.
-        code_of: makes code.
+        equations: equations with the rows of all intermittent constraints.
+        parts: the programs that the functions call.
+        rhs: [qdot, udot] in the active mode.
+        project: projection of a state onto the active rows, as ``Dynamics.project``.
+        project_step_end: projection at the end of a step of a run; it may read the last slope of the step.
+        guards: guards of the charts, then two for each constraint, negative where the mode ends; then the outputs of
+            ``rhs``.
+        transition: transition to the next mode, with the outputs of the region Transition.
+        tree: tree response of the equations.
+        modes: modes to be compiled.
+        code_of: compiles a program.
     """
 
     equations: Equations
@@ -230,7 +227,7 @@ class ContactFunctions:
 
     @classmethod
     def of(cls, programs: NamedPrograms, modes: CompiledModes = NO_COMPILED_MODES) -> ContactFunctions:
-        """The functions of equations that have candidates; of the modes those are compiled that have expressions."""
+        """Return the functions of equations with intermittent constraints; modes with expressions are compiled."""
         touching = programs.of("with_intermittent_rows")
         eqs = touching.equations
         made = cls._over(_parts(touching, ContactModes.of(eqs, modes)), Responses(eqs), modes, programs.compile)
@@ -264,10 +261,10 @@ class ContactFunctions:
         )
 
     def with_mode(self, statuses: tuple[int, ...]) -> ContactFunctions:
-        """The same with one more mode compiled, which has these statuses of the candidates.
+        """Return the functions with one more compiled mode, given by the statuses of the constraints.
 
         Raises:
-            ModelError: it has no expressions.
+            ModelError: the mode has no expressions.
         """
         mode = ContactMode(self.equations, self.tree, statuses)
         mode.require_independent()
@@ -276,21 +273,21 @@ class ContactFunctions:
         return self._over(replace(self.parts, modes=modes), self.tree, self.modes, self.code_of)
 
     def in_charts(self, charts: ChartPrograms) -> ContactFunctions:
-        """The same where charts change besides."""
+        """Return the functions for runs that change charts."""
         return self._over(replace(self.parts, charts=charts), self.tree, self.modes, self.code_of)
 
     @property
     def known(self) -> tuple[tuple[int, ...], ...]:
-        """The modes that are compiled, by the statuses of the candidates."""
+        """Statuses of the constraints in each compiled mode."""
         return self.parts.modes.statuses
 
     def words(self, statuses: tuple[int, ...]) -> str:
-        """A mode as users read it."""
+        """Return the name of a mode, as in ``Trajectory.modes``."""
         return statuses_in_words(statuses, [c.name for c in self.equations.intermittents])
 
     @cached_property
     def reactions(self) -> ConstrainedFunction:
-        """The force of each row in the mode of the stage, in the order of ``equations.constraints``."""
+        """Force of each row in the active mode, in the order of ``equations.constraints``."""
         programs = compiled_mode_programs if self.parts.modes.expected else mode_programs
         return _function("reactions", programs.reactions, self.parts, len(self.equations.constraints))
 
@@ -304,7 +301,7 @@ class ContactFunctions:
 
 
 class ContactFunction(ConstrainedFunction):
-    """A function over the stage of candidates."""
+    """Native function that reads the constants of intermittent constraints."""
 
     parts: ContactParts
 
@@ -325,7 +322,7 @@ def _function(name: str, code: Callable[[], int], parts: ContactParts, length: i
 
 
 def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
-    """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
+    """Return the native functions of intermittent constraints, made once; None without such constraints."""
     if not dyn.equations.intermittents:
         return None
     return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.named, dyn.compiled_modes))
@@ -354,18 +351,13 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, projected_only: bool
 
 def _sizes(eqs: Equations, responses: Responses) -> tuple[int, int, list[int]]:
     """``ContactParts.shared``, ``entries`` and ``widths``."""
-    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.intermittents), _permanent(eqs))]
+    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.intermittents), eqs.permanent)]
     return len(responses.shared), len(responses.entries), widths
-
-
-def _permanent(eqs: Equations) -> Sequence[Equation]:
-    """The rows that are always in force."""
-    return eqs.constraints[: len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)]
 
 
 def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str, Callable[[], Program]]]:
     """Return the programs of ``ContactParts.quick`` besides the factor: their names, and functions that derive them."""
-    m, permanent = len(eqs.constraints), _permanent(eqs)
+    m, permanent = len(eqs.constraints), eqs.permanent
     found: dict[int, tuple[str, Callable[[], Program]]] = {SUBSTITUTION: ("substitution", responses.substitution)}
     if permanent:
         found[ALWAYS] = _derived(responses.held, "permanent rows", permanent)

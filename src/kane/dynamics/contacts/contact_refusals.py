@@ -1,4 +1,4 @@
-"""Error messages for transitions without a consistent contact mode."""
+"""Messages for transitions that find no consistent mode."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from kane.formulation.equations import Equations
 
 
 def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str:
-    """Return the message for a transition that found no consistent contact mode.
+    """Describe why a transition found no consistent mode.
 
     Args:
-        equations: with the rows of all candidates.
-        out: outputs of "transition".
-        active: names of the candidates that touch or are in force.
+        equations: equations with the rows of all intermittent constraints.
+        out: outputs of the program "transition".
+        active: names of the constraints that touch or are active.
     """
     rows = equations.constraints
     found = transition_at(out, 0, len(equations.intermittents), len(rows), len(equations.u), len(equations.q))
@@ -46,7 +46,7 @@ def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str
     return REFUSALS[status].format(who=who, touching=touching, holding=f", {holding}" if holding else "")
 
 
-# Rows that are off by less than this share of the worst are not named beside it.
+# Rows with residuals below this fraction of the largest residual are not named.
 OPPOSING = 0.1
 REFUSALS = {
     NO_MODE: (
@@ -67,7 +67,7 @@ REFUSALS = {
         "them out"
     ),
     OPPOSED: (
-        "constraints that are in force at once there contradict each other: no speeds keep all of {who}; delete one "
+        "constraints that are active together there contradict each other: no speeds keep all of {who}; delete one "
         "before the other is imposed"
     ),
     NO_ROWS: (

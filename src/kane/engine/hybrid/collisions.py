@@ -22,13 +22,7 @@ from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.least_reactions import shorten
 from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
 from kane.engine.memory.constraint_memory import contact_scratch_of
-from kane.engine.memory.contact_codes import (
-    ADOPTED,
-    COULOMB,
-    ENDLESS_IMPACTS,
-    NEWTON,
-    NONE,
-)
+from kane.engine.memory.contact_codes import ADOPTED, COULOMB, ENDLESS_IMPACTS, NEWTON, NONE
 from kane.engine.memory.views import ReactionProblem, Struck, reaction_problem_at, struck_at
 from kane.engine.rows.embedding import Arrays
 from kane.engine.rows.impulses import Impulses, hit, rows_of, touches

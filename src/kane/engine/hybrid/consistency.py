@@ -19,15 +19,7 @@ from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.factorizations import factor, solve_columns
 from kane.engine.linear.vectors import length
 from kane.engine.memory.constraint_codes import UNCHOSEN
-from kane.engine.memory.contact_codes import (
-    COULOMB,
-    NONE,
-    OPEN,
-    SLIDING,
-    STICKING,
-    THRESHOLDS,
-    UNBOUNDED,
-)
+from kane.engine.memory.contact_codes import COULOMB, NONE, OPEN, SLIDING, STICKING, THRESHOLDS, UNBOUNDED
 from kane.engine.rows.embedding import Arrays, gather_rows, load_columns
 from kane.engine.rows.impulses import Impulses, rows_of, touches
 from kane.engine.rows.mode_dynamics import (

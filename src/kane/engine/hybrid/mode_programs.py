@@ -20,14 +20,7 @@ from kane.engine.hybrid.consistency import (
 )
 from kane.engine.memory.constraint_codes import OWN
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.contact_codes import (
-    FREE,
-    GAPS,
-    NONE,
-    OPEN,
-    SLIDING,
-    STICKING,
-)
+from kane.engine.memory.contact_codes import FREE, GAPS, NONE, OPEN, SLIDING, STICKING
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.project.contact_projection import project_by_last_response, project_by_response
 from kane.engine.project.projection import project_among

@@ -39,13 +39,7 @@ from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
 from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, length
 from kane.engine.memory.constraint_memory import contact_scratch_of
-from kane.engine.memory.contact_codes import (
-    NONE,
-    OPEN,
-    SLIDING,
-    STICKING,
-    THRESHOLDS,
-)
+from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING, STICKING, THRESHOLDS
 from kane.engine.memory.views import ReactionProblem, reaction_problem_at
 from kane.engine.rows.embedding import Arrays
 from kane.engine.rows.impulses import Impulses

@@ -18,13 +18,7 @@ from typing import Any
 from kane.engine.call import native_inline, native_kernel, vector_at
 from kane.engine.linear.factorizations import solve_cholesky
 from kane.engine.memory.constraint_codes import UNCHOSEN, UNCONSTRAINED
-from kane.engine.memory.contact_codes import (
-    ADOPTED,
-    FACTOR,
-    NONE,
-    OPPOSED,
-    SUBSTITUTION,
-)
+from kane.engine.memory.contact_codes import ADOPTED, FACTOR, NONE, OPPOSED, SUBSTITUTION
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.project.contact_projection import are_kept, load_row_velocities, load_rows, slow_down
 from kane.engine.rows.contact_arrays import Contacts

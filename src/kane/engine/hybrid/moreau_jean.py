@@ -25,15 +25,7 @@ from kane.engine.hybrid.momentum import add_impulses, load_impulses, project_mom
 from kane.engine.hybrid.transition import begin, report_mode, report_state, restore_mode
 from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.constraint_codes import UNCONSTRAINED
-from kane.engine.memory.contact_codes import (
-    ADOPTED,
-    MOREAU_JEAN_STEP,
-    NO_MODE,
-    NONE,
-    OPEN,
-    SLIDING,
-    STICKING,
-)
+from kane.engine.memory.contact_codes import ADOPTED, MOREAU_JEAN_STEP, NO_MODE, NONE, OPEN, SLIDING, STICKING
 from kane.engine.memory.views import transition_at
 from kane.engine.project.projection import select_speeds
 from kane.engine.rows.contact_arrays import contacts_of

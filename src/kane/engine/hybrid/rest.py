@@ -25,12 +25,7 @@ from kane.engine.hybrid.momentum import energy_lost, opposed, project_momentum, 
 from kane.engine.linear.redundant_rows import eliminate
 from kane.engine.memory.constraint_codes import CONSTRAINTS
 from kane.engine.memory.constraint_memory import contact_scratch_of
-from kane.engine.memory.contact_codes import (
-    NONE,
-    OPEN,
-    SLIDING,
-    STICKING,
-)
+from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING, STICKING
 from kane.engine.memory.views import ReactionProblem, Transition, reaction_problem_at
 from kane.engine.project.projection import select_speeds
 from kane.engine.rows.embedding import Arrays, call, find_rows

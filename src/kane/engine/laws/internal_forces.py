@@ -19,13 +19,7 @@ from typing import Any
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.factorizations import factor, factor_cholesky, solve_cholesky, solve_columns
 from kane.engine.memory.constraint_codes import UNCHOSEN
-from kane.engine.memory.contact_codes import (
-    COULOMB,
-    NONE,
-    SLIDING,
-    STICKING,
-    UNBOUNDED,
-)
+from kane.engine.memory.contact_codes import COULOMB, NONE, SLIDING, STICKING, UNBOUNDED
 
 # No greater margin is looked for than this share of the largest force. Of such forces those of least norm are taken:
 # the weight of the norm is small beside that of the margin, whose exactness on circles it limits to its square.

@@ -20,14 +20,7 @@ from kane.engine.call import call_program, native_inline, native_kernel, vector_
 from kane.engine.linear.vectors import normalise
 from kane.engine.memory.constraint_codes import CONFIGURATION, KINEMATICS, OWN
 from kane.engine.memory.constraint_memory import scratch_of
-from kane.engine.memory.contact_codes import (
-    FACTOR,
-    MOVING,
-    NONE,
-    OPEN,
-    SLIDING,
-    SUBSTITUTION,
-)
+from kane.engine.memory.contact_codes import FACTOR, MOVING, NONE, OPEN, SLIDING, SUBSTITUTION
 from kane.engine.memory.views import (
     projected_state_at,
     record_tail_at,

@@ -27,12 +27,7 @@ from kane.engine.linear.factorizations import (
     to_q,
 )
 from kane.engine.memory.constraint_codes import UNCONSTRAINED
-from kane.engine.memory.contact_codes import (
-    COULOMB,
-    GAPS,
-    SLIDING,
-    THRESHOLDS,
-)
+from kane.engine.memory.contact_codes import COULOMB, GAPS, SLIDING, THRESHOLDS
 from kane.engine.memory.loop_arguments import Indices
 from kane.engine.rows.contact_arrays import Contacts
 from kane.engine.rows.embedding import (

@@ -16,11 +16,7 @@ from kane.engine.laws.internal_forces import share_within_bounds
 from kane.engine.linear.factorizations import factor, from_q, solve_lower
 from kane.engine.linear.redundant_rows import eliminate
 from kane.engine.memory.constraint_codes import UNCHOSEN
-from kane.engine.memory.contact_codes import (
-    COULOMB,
-    SLIDING,
-    STICKING,
-)
+from kane.engine.memory.contact_codes import COULOMB, SLIDING, STICKING
 from kane.engine.memory.views import FactorScratch
 from kane.engine.rows.contact_arrays import Contacts
 from kane.engine.rows.embedding import Arrays, find_multipliers

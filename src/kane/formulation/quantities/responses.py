@@ -85,8 +85,7 @@ class Responses:
             [x for row in c.rows for x in _entries(row)] + [c.numbers.kinetic, *(row.motion for row in c.tangents)]
             for c in eqs.intermittents
         ]
-        first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
-        own.append([x for row in eqs.constraints[:first] for x in _entries(row)])
+        own.append([x for row in eqs.permanent for x in _entries(row)])
         with collector_paused():
             read = [self._free.baked_in(group) for group in own if group]
             common = set.intersection(*(set(reachable(group)) for group in read))

@@ -193,8 +193,12 @@ class Loop:
                 "kane.haptics.Coupler"
             )
         if status < 0:
-            found = self.problem.mode_source.occurrences(self.integration, mode)
-            last = dict.fromkeys(event.name for event in found if event.time > self.integration.time - self.period)
+            log, since = (
+                self.problem.mode_source.contact_log(self.integration, mode),
+                self.integration.time - self.period,
+            )
+            records = () if log is None else log.records
+            last = dict.fromkeys(log.intermittents[record.cause] for record in records if log and record.time > since)
             return SimulationError(
                 f"{explain(self.integration, Outcome.ENDLESS)}: more than {PARTS} transitions within one "
                 f"tick, of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"

@@ -12,7 +12,7 @@ from kane.engine.realtime import loop_arrays as at
 from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.coupling.passive_midpoint import PassiveSteps, require_ledger
 from kane.haptics.loop.loop import Loop
-from kane.simulation.modes.contacting import KINDS, MOREAU_JEAN_STEP
+from kane.simulation.results.contact_log import STEPPED_OVER
 
 FAULTS = {
     at.SOUND: "",
@@ -158,7 +158,8 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         missing: real-time features that the system refused, in words.
     """
     log, period, made = loop.log, loop.period, energy_made(loop.log, loop.circuit.rules)
-    found = loop.problem.mode_source.occurrences(loop.integration, mode)
+    contact_log = loop.problem.mode_source.contact_log(loop.integration, mode)
+    names, records = ((), ()) if contact_log is None else (contact_log.intermittents, contact_log.records)
     late, work = log[:, at.LATE], log[:, at.WORKED]
     energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
     armed = log[:, at.OF_STATUS] == at.ARMED
@@ -183,8 +184,8 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         faults=_faults(log),
         released=_released(log),
         predicted=(int(loop.circuit.counts[at.AGREED]), int(loop.circuit.counts[at.ADOPTED])),
-        passed=_passed([event.time for event in found if event.cause == KINDS[MOREAU_JEAN_STEP]], period),
-        events=tuple((event.time, event.name, event.cause) for event in found),
+        passed=_passed([record.time for record in records if record.kind == STEPPED_OVER], period),
+        events=tuple((record.time, names[record.cause], record.kind) for record in records),
         missing=missing,
     )
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from kane.engine.memory.contact_codes import OPEN
 from kane.engine.memory.loop_arguments import Matrix, Vector
-from kane.engine.memory.views import mode_change_at
 from kane.errors import SimulationError, list_names
-from kane.simulation.integrator_state import IntegratorState, Status
+from kane.simulation.integrator_state import IntegratorState, Status, StoredTransitions
 
 # This many consecutive events of one name, or transitions, within this fraction of the run count as endless.
 ENDLESS_EVENTS, EVENTS_SPAN = 100, 1e-9
@@ -63,7 +62,7 @@ def _of_events(integration: IntegratorState, names: Sequence[str], before: int) 
 
 def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
     """Yield the run time at which transitions accumulate, and the message."""
-    rows, nx = integration.store.changes[: integration.counts.changes[0]], len(integration.x)
+    transitions = integration.transitions
     cure = (
         f": {ENDLESS_TRANSITIONS:,} times within {TRANSITIONS_SPAN:g} of the run; give less restitution or friction, "
     )
@@ -72,31 +71,33 @@ def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status:
         [(ENDLESS_EVENTS - 1, EVENTS_SPAN, "")] if fixed else []
     )
     for many, ratio, more in limits:
-        new = mode_change_at(rows[max(before - many, 0) :], 0, nx)
-        earlier = new.time[:, 0] != integration.time if status is Status.ENDLESS and more == "" else slice(None)
-        k = first_of_many(new.time[earlier, 0], many, ratio * _span(integration))
+        first = max(before - many, 0)
+        new = first + np.arange(len(transitions.time) - first)
+        if status is Status.ENDLESS and more == "":
+            new = new[transitions.time[new] != integration.time]
+        k = first_of_many(transitions.time[new], many, ratio * _span(integration))
         if k is not None:
-            t, x = new.time[earlier, 0][k], new.after[earlier][k]
+            t, x = transitions.time[new[k]], transitions.after[new[k]]
             message = f"the mode of {integration.problem.layout.model!r} changes again and again "
             message += f"{_where(integration, t, x)}{more}"
-            yield integration.way * t, message + _main_causes(integration, new.notes[earlier][k - many : k + 1])
+            yield integration.way * t, message + _main_causes(integration, transitions.notes[new[k - many : k + 1]])
 
 
 def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time from which a constraint changes its status too often for the run to end, and the message."""
     first = max(before - FLIPS_WINDOW, 0)
-    changes = mode_change_at(integration.store.changes[first : integration.counts.changes[0]], 0, len(integration.x))
-    if len(changes.time) <= ENDLESS_FLIPS:
+    transitions = StoredTransitions(*(column[first:] for column in integration.transitions))
+    if len(transitions.time) <= ENDLESS_FLIPS:
         return
     names = integration.problem.mode_source.intermittents
-    for name, own in zip(names, changes.notes[:, changes.notes.shape[1] - len(names) :].T, strict=True):
+    for name, own in zip(names, transitions.notes[:, transitions.notes.shape[1] - len(names) :].T, strict=True):
         places = 1 + np.flatnonzero(np.diff(own))
-        times = changes.time[places, 0]
+        times = transitions.time[places]
         left = abs(integration.course.until - times[ENDLESS_FLIPS:])
         among = places[ENDLESS_FLIPS:] - places[: len(left)] <= FLIPS_WINDOW
         k = first_of_many(times, ENDLESS_FLIPS, np.where(among, ENDLESS_FLIPS / IMPLIED_CHANGES * left, 0.0))
         if k is not None:
-            t, x = times[k], changes.after[places[k]]
+            t, x = times[k], transitions.after[places[k]]
             took = abs(t - times[k - ENDLESS_FLIPS])
             message = f"{name!r} of {integration.problem.layout.model!r} changes again and again "
             message += f"{_where(integration, t, x)}: "
@@ -106,7 +107,10 @@ def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple
 
 
 def _main_causes(integration: IntegratorState, notes: Matrix) -> str:
-    """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them."""
+    """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them.
+
+    The notes of a transition begin with its cause, and end with the statuses (region Transition).
+    """
     names = integration.problem.mode_source.intermittents
     if not names:
         return ""

@@ -91,7 +91,7 @@ class Revision:
         gone = {c.name for c in self.deletes}
         return [*(c for c in intermittents if c.name not in gone), *self.adds]
 
-    def occurrences(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
+    def deletions(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
         """Return the deletions as events at time t."""
         return [Occurrence(c.name, t, q, u, "deleted", np.zeros(len(c.rows))) for c in self.deletes]
 

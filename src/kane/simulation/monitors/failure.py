@@ -109,14 +109,9 @@ def _why(problem: InitialValueProblem, integration: IntegratorState, outcome: Ou
     )
 
 
-def _last_changes(integration: IntegratorState) -> Vector:
-    """Return the times of the last ZENO_TRANSITIONS transitions."""
-    return integration.changes.time[-ZENO_TRANSITIONS:, 0]
-
-
 def _ever_faster(integration: IntegratorState) -> str:
     """Describe transitions that accumulate in time; an empty text if they do not."""
-    times = _last_changes(integration)
+    times = integration.transitions.time[-ZENO_TRANSITIONS:]
     span = abs(integration.course.until - integration.course.start)
     if len(times) < ZENO_TRANSITIONS or not times[-1] - times[0] < ZENO_SPAN * span:
         return ""
@@ -131,7 +126,7 @@ def _accelerates(integration: IntegratorState) -> bool:
 
     They accelerate if the second half of them took less than half of the time of the first half.
     """
-    times = _last_changes(integration)
+    times = integration.transitions.time[-ZENO_TRANSITIONS:]
     if len(times) < ZENO_TRANSITIONS:
         return False
     first, middle, last = times[0], times[ZENO_TRANSITIONS // 2], times[-1]

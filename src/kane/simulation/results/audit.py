@@ -129,18 +129,17 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
                 found.append(
                     Constant(MOTION_CONSTANT_NAMES[k], MOTION_CONSTANT_UNITS[k], float(along[0, k]), drift, size)
                 )
-    return Audit(found if stretches else (), apart="status" in run.to_xarray())
+    return Audit(found if stretches else (), apart=run.contact_log is not None)
 
 
 def _stretches(run: Trajectory) -> list[np.ndarray]:
     """Return the indices of the records in each interval between transitions without active constraints."""
-    data = run.to_xarray()
-    if "status" not in data:
+    log = run.contact_log
+    if log is None:
         return [np.arange(len(run))]
-    changes = data["change_time"].to_numpy() if "change_time" in data else np.zeros(0)
     # A record at the time of a transition may be before or after it.
-    free = ~data["status"].to_numpy().any(axis=1) & ~np.isin(run.time, changes)
-    before = np.searchsorted(changes, run.time)
+    free = ~log.statuses.any(axis=1) & ~np.isin(run.time, log.times)
+    before = np.searchsorted(log.times, run.time)
     return [np.flatnonzero(free & (before == count)) for count in np.unique(before[free])]
 
 

@@ -15,13 +15,23 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.analysis.identification.variational import Instead, Stretches, Variational, tangents
-from kane.analysis.sensitivities.held_laws import HeldAnswers
-from kane.analysis.sensitivities.retrace import Cutter, first_statuses, require_no_step_over
-from kane.analysis.sensitivities.saltation import AT_ONCE, held
-from kane.analysis.sensitivities.switches import require_smooth
-from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, forward
+from kane.analysis.sensitivities.contact_motions import ContactMotions, held
+from kane.analysis.sensitivities.force_jumps import require_smooth
+from kane.analysis.sensitivities.mode_changes import mode_changes, pieces_of
+from kane.analysis.sensitivities.run_replay import require_no_step_over
+from kane.analysis.sensitivities.saltation import AT_ONCE
+from kane.analysis.sensitivities.variations import (
+    ForwardResults,
+    Leg,
+    ModeSlopes,
+    integrated,
+    through_piece,
+    through_pieces,
+)
+from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.contact_codes import STICKING
@@ -92,26 +102,21 @@ class ContactVariational(Variational):
         assert contact_log is not None
         require_no_step_over(integration.problem.layout.model, contact_log.times, contact_log.kinds)
         motion = self._motion(parameters)
-        pieces, jumps = Cutter(motion.dyn, motion.plan, parameters, self.names, method).cut(
-            integration.states(), contact_log
-        )
+        motions = ContactMotions(motion.dyn, motion.plan, parameters, self.names)
+        pieces, jumps = pieces_of(motions, method, integration.states(), contact_log)
         for piece in pieces:
             require_smooth(piece)
-        first = first_statuses(contact_log, times[0])
+        first, _ = mode_changes(contact_log, times[0])
         T = self._begins(motion, first, times[0], x0)
         chosen = self._chosen(motion, T.shape[1])
-        S, ends = self._starts(T[None])[0], list[_End]()
-        out = Passed(times[1:], [pieces[0].x[0]], [S], HeldAnswers.of(()))
-        for piece, jump in zip(pieces, (*jumps, None), strict=True):
-            begin, S = S, forward(piece, method, S, chosen, out)
-            ends.append(_End(piece, begin, S))
-            if jump is not None:
-                along = jump.derived()
-                S = along.by_x @ S + along.by_p @ chosen
+        S = self._starts(T[None])[0]
+        out = ForwardResults(times[1:], [pieces[0].x[0]], [S], HeldAnswers.of(()))
+        along = zip(pieces, (*(jump.derived() for jump in jumps), None), strict=True)
+        ends = [_End(*found) for found in through_pieces(along, method, S, chosen, out)]
         instead = list(_beyond_impacts(ends, times, chosen, method))
         return _Stretch(np.array(out.x), np.array(out.S), T.shape[1], instead)
 
-    def _begins(self, motion: ModeSlopes, statuses: Array, t: float, x: Array) -> Array:
+    def _begins(self, motion: ModeSlopes, statuses: NDArray[np.int8], t: float, x: Array) -> Array:
         """Return a basis, (nx, freedoms), of the changes of x that keep closed gaps closed and contacts sticking."""
         closed = {row.name for row in self.closed[t]}
         intermittents = motion.dyn.equations.intermittents
@@ -171,12 +176,7 @@ def _beyond(
 
     It takes one step from each time to the next.
     """
-    table, (start, x, S) = scheme(method), begin
-    t, states = np.array([start, *times]), [x]
-    weights = table.coefficients[table.last]
-    for ends in pairwise(t):
-        step = Leg(motion, np.array(ends), np.array([states[-1]] * 2))
-        states.append(states[-1] + (ends[1] - ends[0]) * (weights @ step.values(table)[1][0]))
-    out = Passed(t[1:], [], [], HeldAnswers.of(()))
-    forward(Leg(motion, t, np.array(states)), method, S, chosen, out)
+    start, x, S = begin
+    out = ForwardResults(times, [], [], HeldAnswers.of(()))
+    through_piece(integrated(motion, np.array([start, *times]), x, scheme(method), {}), method, S, chosen, out)
     return out.x, out.S

@@ -5,29 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.engine.linear.vectors import normalise
-from kane.engine.memory.contact_codes import ADOPTED, MOREAU_JEAN_STEP
+from kane.engine.memory.contact_codes import ADOPTED
+from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT
 from kane.engine.memory.run_memory import mode_of
-from kane.engine.memory.views import ModeChange, mode_change_at, mode_programs_at
+from kane.engine.memory.views import mode_programs_at
 from kane.engine.step.mode_changes import enter
-from kane.simulation.integrator_state import IntegratorState
+from kane.engine.step.state_equation import normalise
+from kane.simulation.integrator_state import IntegratorState, StoredTransitions
 from kane.simulation.mode_table import stage_in_force
 
 # Length of the first such step relative to the run, growth of consecutive steps, and their largest number. Steps are
-# consecutive if their starts are at most FARTHER times the length of the later step apart.
-SHARE, LONGER, IN_A_ROW, FARTHER = 2.0**-26, 8.0, 6, 10.0
+# consecutive if their starts are at most LARGEST_GAP times the length of the later step apart.
+FIRST_LENGTH, LENGTH_GROWTH, IN_A_ROW, LARGEST_GAP = 2.0**-26, 8.0, 6, 10.0
 
 
-def step_over(integration: IntegratorState, functions: ContactFunctions, changes: ModeChange) -> bool:
+def step_over(integration: IntegratorState, functions: ContactFunctions, taken: Vector) -> bool:
     """Take one Moreau-Jean time step from the current state and record it; return whether that was possible.
 
     Args:
         integration: changed in place.
         functions: native functions of the model.
-        changes: transitions of the run until now.
+        taken: times at which earlier Moreau-Jean time steps of the run began [s].
     """
-    tried, length = _tried(integration, changes)
+    tried, length = _tried(integration, taken)
     store, system = integration.store, integration.system
     ahead = [t - integration.time for t in integration.course.times[integration.counts.rows[0] :][:1]]
     # The step ends before the next record.
@@ -43,28 +44,25 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
     integration.make_room(1, 1)
     store = integration.store
     clock, counts = integration.clock, integration.counts
-    note = mode_change_at(store.changes[counts.changes[0]], 0, nx)
     clock.time[0] += length
-    note.time[0], note.rows[0], note.events[0] = integration.time, counts.rows[0], counts.events[0]
-    note.key_before[0] = note.key_after[0] = mode_of(system).key[0]
-    note.before[:] = integration.x
+    counts.changes[0] += 1
+    last = StoredTransitions(*(column[-1:] for column in integration.transitions))
+    last.time[:], last.rows[:], last.found[:] = integration.time, counts.rows[0], counts.events[0]
+    last.key_before[:] = last.key_after[:] = key = mode_of(system).key[0]
+    last.before[:] = integration.x
     state = np.concatenate([[integration.time], found[:nx]])
     store.x[:] = functions.project(state, system.inputs, stage)[:nx]
-    enter(
-        system, int(np.flatnonzero(mode_programs_at(system.automaton.table, 0).key[:, 0] == mode_of(system).key[0])[-1])
-    )
-    note.after[:] = store.x
-    note.notes[:] = found[nx + 1 :]
-    counts.changes[0] += 1
+    enter(system, int(np.flatnonzero(mode_programs_at(system.automaton.table, 0).key[:, 0] == key)[-1]))
+    last.after[:], last.notes[:] = store.x, found[nx + 1 :]
     counts.stop[0] = np.count_nonzero((integration.course.stops - integration.time) * integration.way <= 0.0)
     counts.slope_known[0] = counts.missed[0] = counts.cuts[0] = 0
     clock.cut_step[0] = 0.0
     return True
 
 
-def without_end(integration: IntegratorState, changes: ModeChange) -> str:
+def without_end(integration: IntegratorState, taken: Vector) -> str:
     """Describe unsuccessful Moreau-Jean time steps; an empty text if none was tried, or if they succeeded."""
-    if _tried(integration, changes)[0] < IN_A_ROW:
+    if _tried(integration, taken)[0] < IN_A_ROW:
         return ""
     return (
         f"; {IN_A_ROW} steps of Moreau and Jean in a row did not lead past it: a dynamic jam, or chatter without end; "
@@ -72,12 +70,11 @@ def without_end(integration: IntegratorState, changes: ModeChange) -> str:
     )
 
 
-def _tried(integration: IntegratorState, changes: ModeChange) -> tuple[int, float]:
+def _tried(integration: IntegratorState, taken: Vector) -> tuple[int, float]:
     """Return the number of consecutive Moreau-Jean time steps until now, and the length of the next one [s]."""
-    taken = changes.time[changes.notes[:, 1] == MOREAU_JEAN_STEP, 0]
-    first, tried = SHARE * (integration.course.until - integration.course.start), 0
+    first, tried = FIRST_LENGTH * (integration.course.until - integration.course.start), 0
     for begin, after in zip(taken, [*taken, integration.time][1:], strict=True):
         tried += 1
-        if after - begin > FARTHER * first * LONGER**tried:
+        if after - begin > LARGEST_GAP * first * LENGTH_GROWTH**tried:
             tried = 0
-    return min(tried, IN_A_ROW), first * LONGER**tried
+    return min(tried, IN_A_ROW), first * LENGTH_GROWTH**tried

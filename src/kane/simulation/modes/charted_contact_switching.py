@@ -15,14 +15,15 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
+from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT
-from kane.engine.memory.views import ModeChange, mode_programs_at
+from kane.engine.memory.views import mode_programs_at
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState
-from kane.simulation.modes.charted import ChartSwitching
-from kane.simulation.modes.contacting import ContactSwitching
-from kane.simulation.modes.posed_contacts import PosedContacts
+from kane.simulation.integrator_state import IntegratorState, StoredTransitions
+from kane.simulation.modes.chart_switching import ChartSwitching
+from kane.simulation.modes.contact_switching import ContactSwitching, functions_of
+from kane.simulation.modes.growing_problem import GrowingProblem
 from kane.simulation.results.record import Record
 
 # Rows of other charts have the key ASIDE - key, which is negative and belongs to no mode.
@@ -35,24 +36,25 @@ class ChartedContactSwitching(ContactSwitching):
     def __init__(self, charts: ChartSwitching) -> None:
         """Take the mode source of the charts."""
         self._charts = charts
-        self._each: dict[int, PosedContacts] = {}
+        self._each = {}
 
     @property
     def attributes(self) -> Mapping[str, Any]:
         return self._charts.attributes
 
-    def _at(self, key: int) -> PosedContacts:
+    def _at(self, key: int) -> GrowingProblem[ContactFunctions]:
         if key not in self._each:
             posed = self._charts.posed(key)
             near, carry = map(posed.dyn.compile, self._charts.programs(posed.dyn, key))
-            self._each[key] = PosedContacts(posed, ChartPrograms(near, carry, key))
+            charts = ChartPrograms(near, carry, key)
+            self._each[key] = GrowingProblem(posed, functions_of, lambda f: f.in_charts(charts))
         return self._each[key]
 
     def start(self, problem: InitialValueProblem, t: float, q: Any, u: Any) -> tuple[InitialValueProblem, Vector]:
         return self._charts.start(problem, t, q, u)
 
     def admit(self, integration: IntegratorState, key: int) -> None:
-        """See ``ModeSource``: constraints in force stay in force, and the dependent speeds are selected anew."""
+        """See ``ModeSource``: active constraints remain active, and the dependent speeds are selected anew."""
         before, problem, automaton = integration.problem, self.problem(key), integration.system.automaton
         parts = self._at(before.key).functions.parts
         kept = self._stage(integration)[parts.moving].copy()
@@ -85,13 +87,11 @@ class ChartedContactSwitching(ContactSwitching):
         own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "numerical")}
         return replace(declared, **own)
 
-    def _in_declared(self, integration: IntegratorState, changes: ModeChange) -> Array:
-        nx, states = len(integration.x), super()._in_declared(integration, changes)
-        carried = np.flatnonzero(changes.key_before[:, 0] != changes.key_after[:, 0])
-        own = np.split(np.arange(len(states)), carried)
+    def _in_declared(self, integration: IntegratorState, stored: StoredTransitions) -> tuple[Array, Array]:
+        both = [np.column_stack([stored.time, x]) for x in (stored.before, stored.after)]
+        own = np.split(np.arange(len(stored.time)), np.flatnonzero(stored.key_before != stored.key_after))
         own = [own[0], *(rows[1:] for rows in own[1:])]  # each stretch except the first begins with a change of charts
-        both = [np.column_stack([changes.time, x]) for x in (states[:, :nx], states[:, nx:])]
         courses = [np.vstack([x[rows] for x in both]) for rows in own]
         for rows, course in zip(own, self._charts.beside(integration, courses), strict=True):
-            states[rows, :nx], states[rows, nx:] = course[: len(rows), 1:], course[len(rows) :, 1:]
-        return states
+            both[0][rows], both[1][rows] = course[: len(rows)], course[len(rows) :]
+        return both[0][:, 1:], both[1][:, 1:]

@@ -13,10 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from kane.analysis.sensitivities.variations import Affine, Array, Leg, ModeSlopes
+from kane.analysis.sensitivities.step_check import require_same_steps
+from kane.analysis.sensitivities.variations import Affine, Array, Leg, ModeSlopes, steps_between
 from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.modes.atlas import Atlas
-from kane.simulation.modes.charted import ChartSwitching
+from kane.simulation.modes.chart_switching import ChartSwitching
 from kane.simulation.modes.charts import Charts
 from kane.simulation.results.trajectory import Trajectory
 
@@ -105,7 +107,7 @@ def charts_of(run: Trajectory) -> Charts | None:
 
 
 def charted_pieces(
-    run: Trajectory, integration: IntegratorState, mode_source: ChartSwitching, motion: Callable[[int], ModeSlopes]
+    run: Trajectory, integration: IntegratorState, method: Explicit, motion: Callable[[int], ModeSlopes]
 ) -> tuple[list[Leg], list[ChartChange]]:
     """Return the steps of a run in the charts of each stretch, and the changes of charts between them.
 
@@ -114,27 +116,21 @@ def charted_pieces(
     Args:
         run: the recorded run.
         integration: the repeated run with all steps.
-        mode_source: mode source of the charts.
+        method: integrator of the steps.
         motion: function that returns the motion in the charts of a key.
     """
-    atlas, states, stretches = mode_source.atlas, integration.states(), integration.stretches()
-    pieces, keys = list[Leg](), list[int]()
-
-    def declared(k: int) -> None:
-        """The state alone, as it was recorded."""
-        x = np.concatenate([run.q[k], run.u[k]])
-        pieces.append(Leg(motion(0), np.array([float(run.time[k])]), x[None]))
-        keys.append(0)
-
-    if stretches[0].key:
-        declared(0)
+    source, states, stretches = integration.problem.mode_source, integration.states(), integration.stretches()
+    assert isinstance(source, ChartSwitching)
+    first, last = (
+        Leg(motion(0), np.array([float(run.time[k])]), np.concatenate([run.q[k], run.u[k]])[None]) for k in (0, -1)
+    )
+    pieces, keys = [first] if stretches[0].key else [], [0] if stretches[0].key else []
     for stretch in stretches:
-        inside = states[stretch.rows]
-        within = (inside[:, 0] - stretch.begin[0]) * (stretch.end[0] - inside[:, 0]) > 0.0
-        whole = np.concatenate([stretch.begin[None], inside[within], stretch.end[None]])
-        steps = motion(stretch.key), whole[:, 0], whole[:, 1:]
-        pieces.append(ChartedLeg(*steps, atlas, stretch.key))
+        steps = steps_between(states[stretch.rows], stretch.begin, stretch.end)
+        pieces.append(ChartedLeg(motion(stretch.key), steps[:, 0], steps[:, 1:], source.atlas, stretch.key))
         keys.append(stretch.key)
-    declared(-1)
+    for piece, key in zip(pieces, keys, strict=True):
+        require_same_steps(piece, method, ", in another chart" if key else "")
+    pieces, keys = [*pieces, last], [*keys, 0]
     pairs = zip(pairwise(pieces), pairwise(keys), strict=True)
-    return pieces, [ChartChange(a.motion, atlas, *of, float(a.t[-1]), a.x[-1], b.x[0]) for (a, b), of in pairs]
+    return pieces, [ChartChange(a.motion, source.atlas, *of, float(a.t[-1]), a.x[-1], b.x[0]) for (a, b), of in pairs]

@@ -11,57 +11,28 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
-from kane.dynamics.contacts.contact_functions import ContactFunctions
+from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
 from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.contact_codes import (
-    BOUNCED,
-    DELETED,
-    ENDLESS_IMPACTS,
-    HALTED,
-    IMPOSED,
-    JAMMED,
-    MOREAU_JEAN_STEP,
-    NO_MODE,
-    NOTHING,
-    OPEN,
-    REVERSED,
-    SLIDING_ENDED,
-    SLIPPED,
-)
+from kane.engine.memory.contact_codes import ENDLESS_IMPACTS, NO_MODE, OPEN
 from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
 from kane.engine.memory.run_codes import CHANGE, GUARDS, PROJECT, RHS
-from kane.engine.memory.views import ContactState, GapTerms, ModeChange
+from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
-from kane.engine.step.mode_changes import enter
 from kane.errors import ModelError, list_names
-from kane.simulation.events.event import Event, Occurrence
+from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.integrator_state import IntegratorState, Outcome, Status
+from kane.simulation.integrator_state import IntegratorState, Outcome, Status, StoredTransitions
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_history import ContactHistory, happened, noted, require_kept
-from kane.simulation.modes.passing import step_over, without_end
-from kane.simulation.modes.posed_contacts import PosedContacts
+from kane.simulation.modes.contact_records import ContactRecords, require_kept
+from kane.simulation.modes.growing_problem import GrowingProblem, continue_with
+from kane.simulation.modes.moreau_jean import step_over, without_end
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
-from kane.simulation.projection import put_selection, selection_in
-from kane.simulation.results.contact_log import JAMS, ContactLog
+from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.record import Record
-
-KINDS = {
-    NOTHING: "nothing",
-    IMPOSED: "imposed",
-    DELETED: "deleted",
-    SLIPPED: "slips",
-    SLIDING_ENDED: "sticks",
-    REVERSED: "reverses",
-    BOUNCED: "bounces",
-    HALTED: "halts",
-    JAMMED: JAMS,
-    MOREAU_JEAN_STEP: "is stepped over",
-}
 
 
 class ContactSwitching(ModeSource):
@@ -72,9 +43,9 @@ class ContactSwitching(ModeSource):
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
         """Take Dynamics with inputs, parameters and events, as ``simulate`` does."""
-        self._each = {0: PosedContacts(InitialValueProblem.of(dyn, inputs, parameters, events))}
+        self._each = {0: GrowingProblem(InitialValueProblem.of(dyn, inputs, parameters, events), functions_of)}
 
-    def _at(self, key: int) -> PosedContacts:
+    def _at(self, key: int) -> GrowingProblem[ContactFunctions]:
         """Return the problem in the charts of a key."""
         return self._each[key]
 
@@ -85,10 +56,16 @@ class ContactSwitching(ModeSource):
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
         """See ``ModeSource``; constraints that stick at rest do not change velocities here."""
-        return self._at(problem.key).begun(state, system.inputs, problem.parameters)
+        return self._projected(problem.key, state, system.inputs, problem.parameters)
 
     def begun(self, states: Array, inputs: Array, parameters: Array) -> Array:
-        return self._at(0).begun(states, inputs, parameters)
+        return self._projected(0, states, inputs, parameters)
+
+    def _projected(self, key: int, states: Array, inputs: Array, parameters: Array) -> Array:
+        """Project states [t, q, u] onto the permanent constraints; return x = [q, u]."""
+        permanent = self._at(key).posed.project
+        assert permanent is not None
+        return np.array(permanent(states, inputs, permanent.stage(parameters))[..., : states.shape[-1] - 1])
 
     def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
         mode_source = before.problem.mode_source
@@ -106,12 +83,6 @@ class ContactSwitching(ModeSource):
     @property
     def _names(self) -> list[str]:
         return [c.name for c in self._at(0).functions.equations.intermittents]
-
-    @property
-    def _first(self) -> int:
-        """Number of permanent rows."""
-        eqs = self._at(0).functions.equations
-        return len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
 
     def _stage(self, integration: IntegratorState) -> Array:
         """Return the constants of the current mode in the memory of a run."""
@@ -140,8 +111,8 @@ class ContactSwitching(ModeSource):
         model = problem.layout.model
         if course.until < course.start:
             raise ModelError(
-                f"constraints of {model!r} come and go, and the run goes back in time from {course.start:.9g} s to "
-                f"{course.until:.9g} s; what an impact has lost cannot be found again"
+                f"{model!r} has intermittent constraints, and the run goes back in time from {course.start:.9g} s to "
+                f"{course.until:.9g} s; the energy lost in impacts is unknown then: run forwards"
             )
         functions = self._at(problem.key).functions
         gaps = _gaps(functions, course.start, x[None, :], problem.parameters).gap[0]
@@ -167,7 +138,7 @@ class ContactSwitching(ModeSource):
             return f"within the next step {what} is no number"
         if outcome is Outcome.ENDLESS:
             names = list_names([repr(name) for name in self._active(integration)])
-            return f"{super().refusal(integration, outcome)}: in force, or touching, is {names or 'nothing'}"
+            return f"{super().refusal(integration, outcome)}: active, or touching: {names or 'nothing'}"
         return refusal(functions.equations, automaton.changed, self._active(integration))
 
     def _active(self, integration: IntegratorState) -> list[str]:
@@ -185,12 +156,19 @@ class ContactSwitching(ModeSource):
     def intermittents(self) -> Sequence[str]:
         return self._names
 
-    def occurrences(self, integration: IntegratorState, mode: NDArray[np.int8]) -> list[Occurrence]:
+    def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
+        """See ``ModeSource``.
+
+        Raises:
+            SimulationError: the current state violates an active constraint.
+        """
         state, now = np.concatenate([[integration.time], integration.x])[None, :], self.mode(integration)[None, :]
         functions = self._at(integration.problem.key).functions
         rows = RowsAt(functions, state, integration.problem.parameters)
         require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
-        return list(self._story(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0))).occurrences())
+        if not len(integration.transitions.time):
+            return None
+        return self._log(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0)))
 
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
         if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
@@ -198,18 +176,18 @@ class ContactSwitching(ModeSource):
             ENDLESS_IMPACTS,
         ):
             return False
-        return step_over(integration, self._at(integration.problem.key).functions, integration.changes)
+        taken = self._records(integration).moreau_jean_times
+        return step_over(integration, self._at(integration.problem.key).functions, taken)
 
     def stepped_over(self, integration: IntegratorState) -> str:
-        return without_end(integration, integration.changes)
+        return without_end(integration, self._records(integration).moreau_jean_times)
 
     def told(self, integration: IntegratorState, record: Record) -> Record:
-        history = self._history(integration)
-        statuses = history.statuses(len(record.states))
+        records = self._records(integration)
+        statuses = records.statuses(len(record.states))
         fresh = contact_constants_of(self._at(0).functions.parts.expected).state.status
-        reactions = history.reactions(record, statuses)[:, self._first :]
-        contact_log = self._story(integration, fresh, statuses, reactions)
-        worst, slips = history.kept(record, statuses)
+        contact_log = self._log(integration, fresh, statuses, records.reactions(record, statuses))
+        worst, slips = records.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
         kept = np.column_stack([np.maximum(worst, permanent), integration.notes()])
         words = self._numerical(integration, statuses)
@@ -226,79 +204,43 @@ class ContactSwitching(ModeSource):
         if not here.posed.dyn.compiled_modes.met or integration.slow is not None:
             return
         here.meet(self._met_by(integration))
-        before = here.functions
+        before = self._stage(integration).copy()
         if here.renewed():
-            kept = stage_in_force(integration.system, PROJECT, before.project).copy()
-            self.problem(integration.problem.key).join(integration)
-            enter(integration.system, len(integration.system.automaton.table) - 1)
-            # Contact mode, kept residuals and speed selection have the same places as before.
-            stage = stage_in_force(integration.system, PROJECT, here.functions.project)
-            moving = here.functions.parts.moving
-            stage[moving] = kept[moving]
-            put_selection(stage, selection_in(kept))
-            enter(integration.system, len(integration.system.automaton.table) - 1)
+            moving = here.functions.parts.moving  # contact mode and kept residuals have the same places as before
+            continue_with(integration, self.problem(integration.problem.key), before, (moving, moving))
 
     def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
-        return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]
+        return [*map(tuple, np.unique([*self._records(integration).after, self.mode(integration)], axis=0).tolist())]
 
     def _numerical(self, integration: IntegratorState, statuses: NDArray[np.int8]) -> tuple[str, ...]:
         """Describe the modes of a run that are not compiled, if others are."""
         compiled = self._at(0).functions.parts.modes
         if not compiled.expected:
             return ()
-        met = np.unique([*statuses[:1], *self._history(integration).after], axis=0).tolist()
+        met = np.unique([*statuses[:1], *self._records(integration).after], axis=0).tolist()
         left = [statuses_in_words(row, self._names) for row in met if tuple(row) not in compiled.statuses]
         return tuple(left)
 
-    def _story(
-        self,
-        integration: IntegratorState,
-        mode: NDArray[Any],
-        statuses: NDArray[np.int8],
-        reactions: Array,
+    def _log(
+        self, integration: IntegratorState, mode: NDArray[Any], statuses: NDArray[np.int8], reactions: Array
     ) -> ContactLog:
         """Return the contact log since the first record, at which the contact mode was ``mode``."""
-        history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
-        nq, changes, after = len(eqs.q), history.changes, history.after
-        found = noted(self._at(0).functions, changes.notes)
-        impulses = found.impulses[:, self._first :]
-        why = np.concatenate([found.cause, found.kind], axis=1).astype(np.int64)
-        told, causes, kinds = happened(why, np.vstack([mode, after]), self._struck(impulses))
-        # The loss of kinetic energy is recorded once, with the first of simultaneous events.
-        lost = np.where(np.diff(told, prepend=-1) > 0, found.energy_lost[told, 0], 0.0)
-        states = self._in_declared(integration, changes)[told]
-        return ContactLog(
-            intermittents=tuple(self._names),
-            rows=tuple(row.name for c in eqs.intermittents for row in c.rows),
-            of=np.repeat(np.arange(len(eqs.intermittents)), [len(c.rows) for c in eqs.intermittents]),
-            statuses=statuses,
-            reactions=reactions,
-            times=changes.time[told, 0],
-            causes=causes,
-            kinds=tuple(KINDS[kind] for kind in kinds.tolist()),
-            energy_lost=lost,
-            impulses=impulses[told],
-            after=after[told],
-            q=states[:, nx : nx + nq],
-            u_before=states[:, nq:nx],
-            u=states[:, nx + nq :],
-        )
+        records = self._records(integration)
+        return records.log(mode, self._in_declared(integration, records.stored), statuses, reactions)
 
-    def _in_declared(self, integration: IntegratorState, changes: ModeChange) -> Array:
-        """Return the states before and after transitions, (transitions, 2 nx), in declared coordinates."""
-        return np.concatenate([changes.before, changes.after], axis=1)
+    def _in_declared(self, integration: IntegratorState, stored: StoredTransitions) -> tuple[Array, Array]:
+        """Return the states before and after each transition, (transitions, nx) each, in declared coordinates."""
+        return stored.before, stored.after
 
-    def _struck(self, impulses: Array) -> NDArray[np.bool_]:
-        """Return whether an impact pushed each constraint, (transitions, constraints), from impulses of the rows."""
-        found, row = np.zeros((len(impulses), len(self._names)), bool), 0
-        for k, c in enumerate(self._at(0).functions.equations.intermittents):
-            if c.normal is not None:
-                found[:, k] = impulses[:, row] > 0.0
-            row += len(c.rows)
-        return found
+    def _records(self, integration: IntegratorState) -> ContactRecords:
+        return ContactRecords(integration, lambda key: self._at(key).functions)
 
-    def _history(self, integration: IntegratorState) -> ContactHistory:
-        return ContactHistory(integration, lambda key: self._at(key).functions)
+
+def functions_of(dyn: Dynamics) -> ContactFunctions:
+    """Return the native functions of Dynamics that have intermittent constraints."""
+    found = contact_functions(dyn)
+    assert found is not None
+    return found
 
 
 def _gaps(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> GapTerms:
