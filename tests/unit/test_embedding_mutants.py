@@ -63,7 +63,6 @@ def noticed():
 
 DONE = "columns that are done are not looked at again"
 EQUIVALENT = {
-    "solve_semidefinite: 0.0 -> 1.0 (2)": "of a row that repeats others nothing but rounding is left to take away",
     "factor: k + 1 -> k": "one more entry of scratch is zeroed",
     "factor: k + 1 -> k - 1": "two more entries of scratch are zeroed",
     "factor: k + 1 -> k (2)": "one more entry of scratch is summed, and not used",

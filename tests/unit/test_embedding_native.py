@@ -77,16 +77,16 @@ def test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_
     """Beside a row, one that is by 1e-9 another is no other; one of a billionth of its length is."""
     for other, pivots in (([1.0, 1e-9], 1), ([1.0, 1e-5], 2), ([0.0, 1e-9], 2), ([0.0, 0.0], 1)):
         A = np.array([[1.0, 0.0], other])
-        G = np.triu(A @ A.T)
-        algebra.factor_semidefinite(G, np.full(2, 3.0))
-        assert np.count_nonzero(np.diag(G)) == pivots
+        G = np.tril(A @ A.T)
+        assert algebra.factor_cholesky(G, 2, algebra.REPEATED) == pivots
+        assert np.count_nonzero(np.isfinite(np.diag(G))) == pivots
         x = np.array([2.0, 0.0])
-        algebra.solve_semidefinite(G, x)
+        algebra.solve_cholesky(G, 2, x)
         assert np.allclose(A @ A.T @ x, [2.0, 0.0], atol=1e-5) or pivots == 1
         assert x[1] == 0.0 or pivots == 2
-    G, x = np.array([[1.0, 0.5], [0.0, 1.25]]), np.ones(2)  # numbers that double precision holds, one of them 1
-    algebra.factor_semidefinite(G, np.zeros(2))
-    algebra.solve_semidefinite(G, x)
+    G, x = np.array([[1.0, 0.0], [0.5, 1.25]]), np.ones(2)  # numbers that double precision holds, one of them 1
+    assert algebra.factor_cholesky(G, 2, algebra.REPEATED) == 2
+    algebra.solve_cholesky(G, 2, x)
     assert x.tolist() == [0.75, 0.5]
 
 
@@ -94,10 +94,9 @@ def test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_
 def test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_whatever_rows_repeat_others(m, rank):
     A = rows_of_rank(m, 7, rank, seed=m + rank)
     b = A @ np.random.default_rng(2).normal(size=7)
-    G, y = np.triu(A @ A.T), b.copy()
-    algebra.factor_semidefinite(G, np.zeros(m))
-    assert np.count_nonzero(np.diag(G)) == rank
-    algebra.solve_semidefinite(G, y)
+    G, y = np.tril(A @ A.T), b.copy()
+    assert algebra.factor_cholesky(G, m, algebra.REPEATED) == rank
+    algebra.solve_cholesky(G, m, y)
     # Random rows are conditioned better than 30, of which the square is lost, and their pivots better than that.
     np.testing.assert_allclose(A.T @ y, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-9, atol=1e-9)
 
@@ -168,7 +167,7 @@ def test_a_choice_in_force_stays_where_it_serves_or_its_pivots_do_and_else_that_
     seen = set()
     for A, true, best, mode, rank, order in drawn_choices(400):
         a, random = choosing(A, mode, rank, order), np.random.default_rng(1)
-        found, longest = projection.choose(a)
+        found, longest = projection.select_speeds(a)
         assert longest == pytest.approx(np.linalg.norm(A, axis=0).max(initial=0.0), rel=1e-14)
         assert found == true
         usual = mode == header.KEPT and rank == true
@@ -306,14 +305,18 @@ def test_cholesky_solves_and_a_singular_matrix_gives_nan():
     M, b = B @ B.T + np.eye(6), np.arange(6.0)
     for size in (1e-10, 1.0, 1e10):
         x = b.copy()
-        algebra.solve_positive(size * M, 6, x)
+        L = size * M
+        assert algebra.factor_positive(L, 6)
+        algebra.solve_cholesky(L, 6, x)
         assert np.allclose(x, np.linalg.solve(M, b) / size, rtol=1e-12, atol=0.0)
     nearly = 1e10 * np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])
     for singular in (np.zeros((2, 2)), np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]]), nearly):
         x = np.ones(2)
         # The square root of zero divides in native code too, where it gives no warning.
         with np.errstate(all="ignore"):
-            algebra.solve_positive(singular.copy(), 2, x)
+            L = singular.copy()
+            assert not algebra.factor_positive(L, 2)
+            algebra.solve_cholesky(L, 2, x)
         assert np.isnan(x).all()
 
 
@@ -765,7 +768,7 @@ def correction(rows, counted, held, entries):
         residual=np.zeros(n),
         s=np.zeros(np.shape(entries)[1]),
         rows=np.array(rows),
-        counted=np.array(counted, dtype=np.int64),
+        row_mask=np.array(counted, dtype=np.int64),
         held=np.array(held),
     )
 

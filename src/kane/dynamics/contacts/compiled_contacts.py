@@ -24,7 +24,7 @@ from kane.engine.memory.views import (
     compiled_mode_row_size,
     mode_scratch_at,
 )
-from kane.engine.rows.tree_response import response_scratch_of
+from kane.engine.rows.row_problem import response_scratch_of
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import scheduled

@@ -25,7 +25,7 @@ from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import (
     ADOPTED,
     COULOMB,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     NEWTON,
     NONE,
 )
@@ -93,7 +93,7 @@ def collide(a: Arrays, c: Contacts, i: Impulses, work: Any) -> int:
             if attempt >= PASSES:
                 i.halted[0] = 1
                 if not strike_together(a, c, i, k, False, work):
-                    return ENDLESS
+                    return ENDLESS_IMPACTS
                 continue
             alone = c.block.in_turn == 1 or count_members(c, i, i.group[k]) == 1
             if alone or not strike_together(a, c, i, k, True, work):
@@ -102,7 +102,7 @@ def collide(a: Arrays, c: Contacts, i: Impulses, work: Any) -> int:
                     return ended
         if not struck:
             return ADOPTED
-    return ENDLESS
+    return ENDLESS_IMPACTS
 
 
 @native_inline

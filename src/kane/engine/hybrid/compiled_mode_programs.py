@@ -41,7 +41,8 @@ from kane.engine.project.contact_projection import ROUNDING, TURNS
 from kane.engine.project.projection import SMALL
 from kane.engine.project.speed_selections import normalise
 from kane.engine.rows.impulses import TOUCHING
-from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, response_scratch_of, slip_direction
+from kane.engine.rows.row_problem import response_scratch_of
+from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, slip_direction
 
 # Numeric programs, in the order of their addresses in CompiledModeBlock.
 NUMERIC_RHS, NUMERIC_PROJECT, NUMERIC_GUARDS, NUMERIC_REACTIONS = range(4)

@@ -33,13 +33,14 @@ from kane.engine.rows.impulses import Impulses, rows_of, touches
 from kane.engine.rows.mode_dynamics import (
     Contacts,
     accelerate,
+    active_arrays,
     count_rows,
-    in_force,
     move_by_response,
     take_motion,
 )
 from kane.engine.rows.row_forces import UNBOUNDED_FORCE
-from kane.engine.rows.tree_response import LEAST_BEGUN, response_of, rows_in_force, slip_left
+from kane.engine.rows.row_problem import row_problem_of
+from kane.engine.rows.tree_response import LEAST_BEGUN, find_active_rows, slip_left
 
 # Relative violation of a guard that counts as rounding; half of it in the search, so that each violation that a guard
 # has seen counts there.
@@ -154,8 +155,8 @@ def _has_slip_reversed(c: Contacts, i: Impulses, k: int) -> bool:
 def try_tree_response(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) -> bool:
     """Compute accelerations and forces in the mode of the statuses by the tree response; return whether it applies."""
     count_rows(c, False)  # force_scale reads the row mask
-    k = response_of(constants, work)
-    found = move_by_response(c, k, rows_in_force(k), a.state, inputs, constants, work)
+    k = row_problem_of(constants, work)
+    found = move_by_response(c, k, find_active_rows(k), a.state, inputs, constants, work)
     take_motion(c, k)
     return bool(found)
 
@@ -165,7 +166,7 @@ def try_mode(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) -> 
     """Compute accelerations and forces in the mode of the statuses."""
     if try_tree_response(c, a, inputs, constants, work):
         return
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     accelerate(c, b, factor_active_rows(c, b))
 
 

@@ -1,4 +1,7 @@
-"""The native programs of systems whose constraints come and go, all of the one convention and over one stage.
+"""Native programs of models with intermittent constraints: right-hand side, reactions, projection, and guards.
+
+In: the state, the inputs, and the contact mode in the constants. Out: [qdot, udot] [1/s^2], the force of each row
+[N, N m], the projected state, or the guards, which become negative where the contact mode ends.
 
 Source: Gillespie 2003, section 4 and Fig. 2.
 """
@@ -8,15 +11,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.engine.call import native_inline, native_kernel, native_program, vector_at
+from kane.engine.call import native_inline, native_program, vector_at
 from kane.engine.hybrid.consistency import (
     EXACT,
     SINGULAR,
     force_scale,
     friction_margin,
 )
-from kane.engine.linear.factorizations import factor, longest_column, smallest_pivot, solve_columns
-from kane.engine.memory.constraint_codes import OWN, UNCHOSEN, UNCONSTRAINED
+from kane.engine.memory.constraint_codes import OWN
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import (
     FREE,
@@ -26,64 +28,37 @@ from kane.engine.memory.contact_codes import (
     SLIDING,
     STICKING,
 )
+from kane.engine.memory.loop_arguments import Vector
 from kane.engine.project.contact_projection import project_by_last_response, project_by_response
 from kane.engine.project.projection import project_among
-from kane.engine.rows.embedding import arrays_among, call, correct_speeds, find_rows, load_columns
+from kane.engine.rows.contact_arrays import Contacts, contacts_of
+from kane.engine.rows.embedding import Arrays, arrays_among, find_rows
 from kane.engine.rows.impulses import (
     TOUCHING,
     rounding_of,
 )
 from kane.engine.rows.mode_dynamics import (
-    accelerate,
-    contacts_of,
+    active_arrays,
     copy_state,
     direction,
     find_gaps,
-    in_force,
+    move_by_embedding,
     move_by_response,
     take_motion,
 )
+from kane.engine.rows.row_problem import RowProblem, row_problem_of
 from kane.engine.rows.tree_response import (
     INDEPENDENT,
     accelerate_by_response,
     call_block,
-    response_of,
-    rows_in_force,
+    find_active_rows,
     slip_left,
 )
 
-# A choice of dependent speeds whose smallest pivot is less than this share of the longest column of A is not used.
-STALE = 1e-2
-
-
-@native_kernel
-def _move_densely(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """Accelerations and forces by the embedding, whatever the rows are to each other."""
-    rank = _embed(a, inputs, constants, work)
-    call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
-    accelerate(c, a, rank)
-
 
 @native_inline
-def _embed(a: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """Embed as ``embedding.embed``, with a new selection of speeds if the present one has become worse.
-
-    Projection by the tree response does not update the selection.
-    """
-    find_rows(a, inputs, constants, work)
-    load_columns(a.rows.A, a.f, a.lists.order, a.head.rank[0])
-    rank = factor(a.f, a.head.rank[0])
-    if not smallest_pivot(a.f, rank) > STALE * longest_column(a.rows.A, a.f.w):
-        load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
-        rank = factor(a.f, UNCHOSEN)
-    correct_speeds(a, rank, inputs, constants, work)
-    solve_columns(a.f, rank)
-    return rank
-
-
-@native_inline
-def _put(rates: Any, udot: Any, out: Any, place: int) -> None:
-    """dq/dt and udot, from a place of the outputs on."""
+def _put(rates: Vector, udot: Vector, out: Any, place: int) -> None:
+    """Write qdot and udot to the outputs, from a place on."""
     first, behind = vector_at(out, place, rates.size), vector_at(out, place + rates.size, udot.size)
     for i in range(rates.size):
         first[i] = rates[i]
@@ -91,47 +66,35 @@ def _put(rates: Any, udot: Any, out: Any, place: int) -> None:
         behind[j] = udot[j]
 
 
-@native_inline
-def _put_response(k: Any, out: Any, place: int) -> None:
-    """The same as accelerations found quickly have left it."""
-    _put(k.given.rates, k.udot, out, place)
-
-
-@native_inline
-def _put_embedded(c: Any, a: Any, out: Any, place: int) -> None:
-    """The same as the embedding has left it."""
-    _put(a.unconstrained.rates, c.udot, out, place)
-
-
 @native_program
 def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """qdot and udot in the mode of the stage."""
-    k, x = response_of(constants, work), vector_at(state, 0, 0)
-    counted = rows_in_force(k)
-    if counted[0] == 0 and not counted[2]:
+    """Compute qdot and udot in the contact mode."""
+    k, x = row_problem_of(constants, work), vector_at(state, 0, 0)
+    active = find_active_rows(k)
+    if active.rows == 0 and not active.rubs:
         call_block(k, FREE, x, vector_at(inputs, 0, 0), vector_at(out, 0, 0), constants, work)
         return
-    if accelerate_by_response(k, counted, x, inputs, constants, work, False):
-        _put_response(k, out, 0)
+    if accelerate_by_response(k, active, x, inputs, constants, work, False):
+        _put(k.given.rates, k.udot, out, 0)
         return
     c = contacts_of(constants, work)
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     find_gaps(c, a, inputs, constants, work)
-    _move_densely(c, a, inputs, constants, work)
-    _put_embedded(c, a, out, 0)
+    move_by_embedding(c, a, inputs, constants, work)
+    _put(a.unconstrained.rates, c.udot, out, 0)
 
 
 @native_program
 def reactions(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """The force of every row in the mode of the stage, zero where it is not in force; friction of what slides."""
+    """Compute the force of each row in the contact mode, with the friction of sliding contacts."""
     c = contacts_of(constants, work)
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     find_gaps(c, a, inputs, constants, work)
-    k = response_of(constants, work)
-    if not move_by_response(c, k, rows_in_force(k), a.state, inputs, constants, work):
-        _move_densely(c, a, inputs, constants, work)
+    k = row_problem_of(constants, work)
+    if not move_by_response(c, k, find_active_rows(k), a.state, inputs, constants, work):
+        move_by_embedding(c, a, inputs, constants, work)
     result = vector_at(out, 0, c.forces.size)
     for row in range(c.forces.size):
         result[row] = c.forces[row]
@@ -139,25 +102,26 @@ def reactions(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> N
 
 @native_program
 def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """As ``kane.engine.project.projection``, onto the rows in force; directions of slip go along."""
+    """Project the state onto the active rows, as ``kane.engine.project.projection`` does; update directions of slip."""
     c = contacts_of(constants, work)
-    _project(c, in_force(c, constants, work, False), state, inputs, constants, out, work)
+    _project(c, active_arrays(c, constants, work, False), state, inputs, constants, out, work)
 
 
 @native_program
 def project_step_end(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """As ``settle``, in a run whose calls have one scratch: what the last slope has left there serves where it can."""
+    """Project the end of a step as ``project``, with the records of the last slope of the run if possible."""
     c = contacts_of(constants, work)
-    if response_of(constants, work).mode[0] != 0:
+    if row_problem_of(constants, work).mode[0] != 0:
         a = arrays_among(constants, work, c.all_rows, c.active[:0], 0)
         copy_state(a, state)
         if project_by_last_response(c, a, inputs, constants, out, work):
             return
-    _project(c, in_force(c, constants, work, False), state, inputs, constants, out, work)
+    _project(c, active_arrays(c, constants, work, False), state, inputs, constants, out, work)
 
 
 @native_inline
-def _project(c: Any, a: Any, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+def _project(c: Contacts, a: Arrays, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """Project by the tree response, or else by the embedding."""
     copy_state(a, state)
     if project_by_response(c, a, inputs, constants, out, work):
         return
@@ -172,8 +136,8 @@ def _project(c: Any, a: Any, state: Any, inputs: Any, constants: Any, out: Any, 
 
 
 @native_inline
-def _hand_down(c: Any, inner: Any) -> None:
-    """The mode, and what it holds, into the stage that settles coordinates by the joints' own speeds."""
+def _hand_down(c: Contacts, inner: Any) -> None:
+    """Copy the contact mode and the held residuals to the constants of the program in the joints' own speeds."""
     to = contact_constants_of(inner)
     for i in range(c.state.whole.size):
         to.state.whole[i] = c.state.whole[i]
@@ -183,40 +147,40 @@ def _hand_down(c: Any, inner: Any) -> None:
 
 @native_program
 def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Two numbers for each candidate, of its normal row and of its tangents, negative where the mode ends; then what
-    ``rhs`` gives, which is made of the same forces.
+    """Compute two guards for each constraint, of its normal row and of its tangents; then the outputs of ``rhs``.
 
-    Where a mode ends by more than rounding, a number that has just been adopted is not negative by rounding. What that
-    is compared with is found only where a number would not be positive without it.
+    A guard is negative if the mode ends by more than rounding error, so that a mode that was just adopted does not end.
+    The scale of the rounding error is computed only if a guard would not be positive without it.
     """
-    c, k, x = contacts_of(constants, work), response_of(constants, work), vector_at(state, 0, 0)
+    c, k, x = contacts_of(constants, work), row_problem_of(constants, work), vector_at(state, 0, 0)
     call_block(k, GAPS, x, vector_at(inputs, 0, 0), c.gaps.whole, constants, work)
-    first, counted = 2 * c.block.constraints, rows_in_force(k)
-    moves, quick = counted[0] > 0 or counted[2], True
+    first, active = 2 * c.block.constraints, find_active_rows(k)
+    moves, by_response = active.rows > 0 or active.rubs, True
     if not moves:
         call_block(k, FREE, x, vector_at(inputs, 0, 0), vector_at(out, first, 0), constants, work)
-    elif move_by_response(c, k, counted, x, inputs, constants, work):
-        _put_response(k, out, first)
+    elif move_by_response(c, k, active, x, inputs, constants, work):
+        _put(k.given.rates, k.udot, out, first)
     else:
-        quick = False
-    if quick and _fill_guards_by_response(c, k, out) > 0.0:
+        by_response = False
+    if by_response and _fill_guards_by_response(c, k, out) > 0.0:
         return
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
-    if quick:
+    if by_response:
         find_rows(a, inputs, constants, work)
         if moves:
             take_motion(c, k)
     else:
-        _move_densely(c, a, inputs, constants, work)
-        _put_embedded(c, a, out, first)
+        move_by_embedding(c, a, inputs, constants, work)
+        _put(a.unconstrained.rates, c.udot, out, first)
     _fill_guards(c, a, out)
 
 
 @native_inline
-def _fill_guards_by_response(c: Any, k: Any, out: Any) -> float:
-    """The guards without what rounding is compared with, and without velocities of rows; the least of them, which is
-    not positive where these count.
+def _fill_guards_by_response(c: Contacts, k: RowProblem, out: Any) -> float:
+    """Compute the guards without rounding errors and velocities of rows; return the least guard.
+
+    If it is positive, neither counts.
     """
     least = math.inf
     for i in range(c.block.constraints):
@@ -229,7 +193,8 @@ def _fill_guards_by_response(c: Any, k: Any, out: Any) -> float:
 
 
 @native_inline
-def _fill_guards(c: Any, a: Any, out: Any) -> None:
+def _fill_guards(c: Contacts, a: Arrays, out: Any) -> None:
+    """Compute the guards with rounding errors."""
     scale = EXACT * force_scale(c, a)
     u = a.state[a.state.size - c.udot.size :]
     for i in range(c.block.constraints):
@@ -240,9 +205,10 @@ def _fill_guards(c: Any, a: Any, out: Any) -> None:
 
 @native_inline
 def _sign_guard(x: float, armed: bool) -> float:
-    """Negative where x has become positive; what does not count yet ends the step where x is positive no longer.
+    """Return a guard that is negative where x has become positive.
 
-    That it counts again is a change like others, made at the end of a step: a step that is tried and cut forgets it.
+    An unarmed guard ends the step where x is no longer positive. It is armed at the end of a step, because a step that
+    is tried and cut must not change it.
     """
     if armed:
         return float(-x)
@@ -250,7 +216,8 @@ def _sign_guard(x: float, armed: bool) -> float:
 
 
 @native_inline
-def _normal_guard(c: Any, k: int, rounding: float, u: Any) -> float:
+def _normal_guard(c: Contacts, k: int, rounding: float, u: Vector) -> float:
+    """Return the guard of the normal row: gap, switching sign, normal force, or response."""
     status, normal, armed = c.state.status[k], c.table.normal[k], c.state.armed[k] == 1
     if status == OPEN and c.table.timed[k] == 1:
         return _sign_guard(c.gaps.on[k], armed)
@@ -273,7 +240,8 @@ def _normal_guard(c: Any, k: int, rounding: float, u: Any) -> float:
 
 
 @native_inline
-def _tangent_guard(c: Any, k: int, rounding: float, u: Any) -> float:
+def _tangent_guard(c: Contacts, k: int, rounding: float, u: Vector) -> float:
+    """Return the guard of the tangents: remaining static friction, or remaining slip."""
     status, tangents, t = c.state.status[k], c.table.tangents[k], c.table.tangent[k]
     if status == OPEN or tangents == 0 or c.table.bilateral[k] == 1:
         return 1.0

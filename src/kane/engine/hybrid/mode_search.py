@@ -36,6 +36,7 @@ from kane.engine.hybrid.consistency import (
 )
 from kane.engine.laws.least_reactions import shorten
 from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, length
 from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import (
@@ -48,8 +49,9 @@ from kane.engine.memory.contact_codes import (
 from kane.engine.memory.views import ReactionProblem, reaction_problem_at
 from kane.engine.rows.embedding import Arrays
 from kane.engine.rows.impulses import Impulses
-from kane.engine.rows.mode_dynamics import Contacts, accelerate_reduced, in_force, reduce_rows, solve_square
+from kane.engine.rows.mode_dynamics import Contacts, accelerate_reduced, active_arrays, reduce_rows
 from kane.engine.rows.row_forces import find_forces
+from kane.engine.rows.row_problem import ACCELERATION
 
 # Largest number of flips in an island from the present mode. From the mode of the reactions it is FLIPS for each
 # member, because the accelerations of redundant rows allow other reactions.
@@ -282,9 +284,9 @@ def _find_accelerations(a: Arrays, c: Contacts, i: Impulses, inputs: Any, consta
         _aim_slips(a, c, i, aimed, (False, 0, True), inputs, constants, work)
         return
     # Redundant rows are factored once, because they do not depend on the directions. Their forces are found at the end.
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     rank = factor_active_rows(c, b)
-    positive = reduce_rows(c, b, rank)
+    positive = reduce_rows(c, b, rank, ACCELERATION)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
     accelerate_reduced(c, b, rank, positive)
@@ -328,7 +330,9 @@ def _aim_slips(
                 i.turns[r, s] = (turning_angle(a, c, i.aimed[r]) - i.turn[r]) / AIM_STEP
             _set_direction(c, i.aimed[s], i.angle[s])
         before = i.turn[0]
-        solve_square(i.turns, aimed, i.turn, i.step)
+        for r in range(aimed):
+            i.step[r] = i.turn[r]
+        solve_square(i.turns, aimed, c.pivots, i.step)
         for r in range(aimed):
             i.angle[r] -= min(max(i.step[r], -LONGEST), LONGEST)
             _set_direction(c, i.aimed[r], i.angle[r])

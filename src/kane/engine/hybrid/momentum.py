@@ -1,11 +1,12 @@
-"""What impulses do to speeds: by the factor of M, island by island, or embedded where something holds both ways.
+"""Impulses and speeds: the row problem at the level of velocities, and the responses of rows to impulses.
 
-An impulse P of a row a changes the speeds by M^-1 a P = L^-1 w P, and the velocities of rows by y^T w P. The records of
-``rows.tree_response`` hold y and w, which are zero where the row moves nothing. So rows that move no column in common
-are islands, of which one knows nothing of the others.
+In: the state with speeds u-, the active rows, and impulses P of impacts. Out: speeds u+ with A u+ + b = 0, and the
+total impulses of all rows [N s, N m s]. An impulse P of a row a changes the speeds by M^-1 a P = L^-1 w P, and the
+velocities of rows by y^T w P. The records of ``rows.tree_response`` hold y and w. Rows without a common column are on
+different islands, which do not feel each other.
 
-With rows that hold both ways embedded, u = R u_i + e, impulses P of rows J change the independent speeds by
-M~^-1 R^T J^T P, and momentum is projected by M~ w = R^T M (u- - u), where u keeps the rows and u- is given.
+Active bilateral rows are embedded, u = R u_i + e. Impulses of rows J then change the independent speeds by
+M~^-1 R^T J^T P, and the projection of the momentum is M~ w = R^T M (u- - u), where u satisfies the rows.
 
 Source: Gillespie 2003, section 4 and Eqs. 44-45.
 """
@@ -14,15 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kane.engine.call import call_program, native_inline, native_kernel, vector_at
-from kane.engine.linear.factorizations import (
-    factor,
-    factor_positive,
-    from_q,
-    solve_columns,
-    solve_factored,
-    solve_lower,
-)
+from kane.engine.call import native_inline, native_kernel, vector_at
+from kane.engine.linear.factorizations import solve_cholesky
 from kane.engine.memory.constraint_codes import UNCHOSEN, UNCONSTRAINED
 from kane.engine.memory.contact_codes import (
     ADOPTED,
@@ -31,33 +25,40 @@ from kane.engine.memory.contact_codes import (
     OPPOSED,
     SUBSTITUTION,
 )
+from kane.engine.memory.loop_arguments import Vector
 from kane.engine.project.contact_projection import are_kept, load_row_velocities, load_rows, slow_down
-from kane.engine.rows.embedding import call, correct_speeds, find_rows, load_columns, reduce_mass
-from kane.engine.rows.impulses import load_velocities, responds, rows_of, touches
+from kane.engine.rows.contact_arrays import Contacts
+from kane.engine.rows.embedding import Arrays, call, embed, find_dependent, find_multipliers, project_loads
+from kane.engine.rows.impulses import Impulses, load_velocities, responds, rows_of, touches
 from kane.engine.rows.islands import answer_islands, column_of, note_group, record_of
+from kane.engine.rows.mode_dynamics import reduce_rows
 from kane.engine.rows.row_forces import name_rows
+from kane.engine.rows.row_problem import VELOCITY, RowProblem, row_problem_of
 from kane.engine.rows.tree_response import (
     INDEPENDENT,
     call_block,
     clear,
-    response_of,
-    rows_in_force,
+    find_active_rows,
+    load_record,
     solution_for,
 )
 
-# Rows that are off by more than this share of what they are made of contradict each other.
+# Remaining velocity of a row, relative to its terms, above which rows contradict each other.
 OPPOSED_BY = 1e-8
-# Of what impulses change a velocity by this share is rounding: a few products and sums.
-LOST = 8 * 2.0**-52
+# Rounding error of a change of velocity by impulses, relative to the change: a few products and sums.
+IMPULSE_ROUNDING = 8 * 2.0**-52
 
 
 @native_kernel
-def respond_by_tree(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
-    """Velocities of all rows, and G of those of what responds, island by island; whether nothing holds both ways.
+def respond_by_tree(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> bool:
+    """Compute the velocities of all rows, and G of the rows that respond, island by island.
 
-    The rows have been found at this state.
+    The rows were computed at this state.
+
+    Returns:
+        False if a bilateral row is active, or the model has no tree response.
     """
-    k = response_of(constants, work)
+    k = row_problem_of(constants, work)
     if a.f.A.shape[0] > 0 or a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     _begin(c, i)
@@ -67,9 +68,7 @@ def respond_by_tree(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: A
     for candidate in range(c.block.constraints):
         if responds(c, candidate):
             first, last = rows_of(c, candidate)
-            part = vector_at(constants, k.table.answer_place[candidate], 0)
-            out = vector_at(k.given.records, place, 0)
-            call_program(k.table.answer[candidate], a.state, k.given.whole, part, out, vector_at(work, 0, 0))
+            load_record(k, candidate, place, a.state, constants, work)
             place = note_group(k, groups, candidate, place, last - first, k.table.width[candidate])
             groups += 1
     answer_islands(k, groups, i.G, i.island)
@@ -77,9 +76,9 @@ def respond_by_tree(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: A
 
 
 @native_kernel
-def push(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """The speeds after the impulses of the impacts, which are added to the total, by what has answered quickly."""
-    k, group, struck = response_of(constants, work), 0, False
+def push(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> None:
+    """Add the changes of the speeds by the impulses of impacts, and the impulses to the total, by the tree response."""
+    k, group, struck = row_problem_of(constants, work), 0, False
     clear(k.given.scaled)
     for candidate in range(c.block.constraints):
         if not responds(c, candidate):
@@ -100,16 +99,16 @@ def push(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> None
 
 
 @native_inline
-def _add(a: Any, k: Any) -> None:
-    """What has been found to the speeds."""
+def _add(a: Arrays, k: RowProblem) -> None:
+    """Add the solution to the speeds."""
     first = a.state.size - k.n
     for j in range(k.n):
         a.state[first + j] += k.udot[j]
 
 
 @native_inline
-def _begin(c: Any, i: Any) -> None:
-    """Velocities of all rows, no impulses, and no islands."""
+def _begin(c: Contacts, i: Impulses) -> None:
+    """Load the velocities of all rows; clear impulses and islands."""
     load_velocities(c, i)
     for row in range(i.v.size):
         i.impulse[row] = i.left[row] = 0.0
@@ -118,8 +117,8 @@ def _begin(c: Any, i: Any) -> None:
 
 
 @native_kernel
-def _load_left(c: Any, i: Any) -> None:
-    """How much of the velocities of rows may be rounding of impulses: 1e-16 of them moves a light foot by more."""
+def _load_left(c: Contacts, i: Impulses) -> None:
+    """Add the rounding errors of impulses to ``left``; those of a light foot exceed all other rounding errors."""
     for k in range(c.block.constraints):
         first, last = rows_of(c, k)
         for row in range(first, last):
@@ -129,14 +128,19 @@ def _load_left(c: Any, i: Any) -> None:
                 if i.island[l] == i.island[k]:
                     begin, end = rows_of(c, l)
                     for s in range(begin, end):
-                        i.left[s] += LOST * abs(i.G[s, row] * i.impulse[row])
+                        i.left[s] += IMPULSE_ROUNDING * abs(i.G[s, row] * i.impulse[row])
 
 
 @native_kernel
-def project_speeds_by_response(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> bool:
-    """The speeds on the rows in force, by impulses that are added to the total; whether rows allow it."""
-    k = response_of(constants, work)
-    m, slides, _, _ = rows_in_force(k)
+def project_speeds_by_response(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> bool:
+    """Project the speeds onto the active rows by the tree response, and add the impulses to the total.
+
+    Returns:
+        False if rows are nearly dependent or contradict each other; the speeds are then unchanged.
+    """
+    k = row_problem_of(constants, work)
+    active = find_active_rows(k)
+    m = active.rows
     if a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     load_row_velocities(k, a.state, inputs, constants, work)
@@ -144,7 +148,7 @@ def project_speeds_by_response(a: Any, c: Any, i: Any, inputs: Any, constants: A
         return True
     which, capacity = solution_for(k, m, False)
     rows = m, which if m < k.n else NONE, capacity
-    load_rows(k, a, rows, slides, inputs, constants, work)
+    load_rows(k, a, rows, active.slides, inputs, constants, work)
     if not slow_down(k, rows, True, a.state, constants, work) > INDEPENDENT:
         return False
     u = a.state[a.state.size - k.n :]
@@ -163,8 +167,8 @@ def project_speeds_by_response(a: Any, c: Any, i: Any, inputs: Any, constants: A
 
 
 @native_inline
-def _agree(k: Any, m: int) -> bool:
-    """Whether speeds keep the rows in force: those that contradict others have been left out."""
+def _agree(k: RowProblem, m: int) -> bool:
+    """Check whether the speeds satisfy the active rows; the solution omits rows that contradict others."""
     agree = True
     for r in range(m):
         agree = agree and abs(k.velocity[r, 0]) <= OPPOSED_BY * (1.0 + k.velocity[r, 1])
@@ -172,75 +176,49 @@ def _agree(k: Any, m: int) -> bool:
 
 
 @native_kernel
-def project_momentum(a: Any, c: Any, i: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """Momentum projected on the rows in force, whose impulses are added up; the rank.
+def project_momentum(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> int:
+    """Project the momentum onto the active rows by the embedding, and add their impulses; return the rank.
 
-    The Factors hold D afterwards, ``reduced`` the factor of M~; ``free`` is what "unconstrained" gives.
+    Afterwards the factors hold D, ``a.reduced`` the Cholesky factor of M~, and ``a.unconstrained`` its terms.
     """
-    n = a.f.order.size
-    u = a.state[a.state.size - n :]
-    for j in range(n):
+    u = a.state[a.state.size - a.f.order.size :]
+    for j in range(u.size):
         i.before[j] = u[j]
-    find_rows(a, inputs, constants, work)
-    load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
-    rank = factor(a.f, UNCHOSEN)
-    correct_speeds(a, rank, inputs, constants, work)
-    solve_columns(a.f, rank)
+    rank = embed(a, UNCHOSEN, 0.0, inputs, constants, work)
     call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
-    reduce_mass(a.f, rank, a.unconstrained.M, a.M, a.W, a.reduced)
-    factor_positive(a.reduced, n - rank)
-    _add_momentum(a, c, i, rank, u)
+    reduce_rows(c, a, rank, VELOCITY)
+    if rank > 0:
+        _solve_momentum(a, c, i, rank, u)
     return int(rank)
 
 
 @native_kernel
-def _add_momentum(a: Any, c: Any, i: Any, rank: int, u: Any) -> None:
-    D, order, n = a.f.A, a.f.order, a.f.order.size
-    if rank == 0:
-        return
-    for k in range(n):
-        a.z[k] = 0.0
-        for l in range(n):
-            a.z[k] += a.M[k, l] * (i.before[order[l]] - u[order[l]])
-    for j in range(rank, n):
-        a.udot[j] = a.z[j]
-        for k in range(rank):
-            a.udot[j] += D[k, j] * a.z[k]
-    solve_factored(a.reduced, n - rank, a.udot[rank:])
-    for k in range(rank):
-        a.udot[k] = 0.0
-        for j in range(rank, n):
-            a.udot[k] += D[k, j] * a.udot[j]
-    for k in range(n):
-        u[order[k]] += a.udot[k]
-    for l in range(n):
-        a.udot[l] = u[order[l]] - i.before[order[l]]
-    _add_transmitted(a, c, i, rank, 0)
-
-
-@native_kernel
-def _add_transmitted(a: Any, c: Any, i: Any, rank: int, struck: int) -> None:
-    """Impulses P of the rows in force: A^T P = M (u+ - u-), less those of impacts where something was struck.
-
-    The change of the speeds is in ``udot``, in the order of the choice; the dependent ones say P of least norm.
-    """
+def _solve_momentum(a: Arrays, c: Contacts, i: Impulses, rank: int, u: Vector) -> None:
+    """Solve M (u+ - u-) = A^T P and A u+ + b = 0 from speeds u that satisfy the rows: the load is M (u - u-)."""
     order, n = a.f.order, a.f.order.size
-    for k in range(a.x.size):
-        a.x[k] = 0.0
-    for k in range(rank):
+    for k in range(n):
+        c.h[order[k]] = 0.0
         for l in range(n):
-            a.x[k] += a.M[k, l] * a.udot[l]
-        for row in range(struck * i.impulse.size):
-            a.x[k] -= c.all_rows.A[row, order[k]] * i.impulse[row]
-    solve_lower(a.f, rank, a.x)
-    from_q(a.f, rank, a.x)
+            c.h[order[k]] += a.M[k, l] * (u[order[l]] - i.before[order[l]])
+    project_loads(a.f, rank, c.h, a.M, a.e, a.z, a.udot)
+    solve_cholesky(a.reduced, n - rank, a.udot[rank:])
+    _add_change(a, c, i, rank, u)
+
+
+@native_inline
+def _add_change(a: Arrays, c: Contacts, i: Impulses, rank: int, u: Vector) -> None:
+    """Add R udot_i to the speeds, and the impulses of the active rows, of least norm, to the total."""
+    find_dependent(a.f, rank, a.e, a.udot)
+    for k in range(u.size):
+        u[a.f.order[k]] += a.udot[k]
+    find_multipliers(a, rank)
     for k in range(a.x.size):
         i.total[c.active[k]] += a.x[k]
 
 
 @native_kernel
-def opposed(a: Any, c: Any, i: Any) -> int:
-    """Whether no speeds keep all rows in force: ADOPTED or OPPOSED; what is left of every row is in ``i.v``."""
+def opposed(a: Arrays, c: Contacts, i: Impulses) -> int:
+    """Return OPPOSED if no speeds satisfy all active rows, else ADOPTED; ``i.v`` holds the remaining velocities."""
     n, nc, ended = c.udot.size, c.block.constraints, ADOPTED
     u = a.state[a.state.size - n :]
     for k in range(-1, nc):
@@ -256,8 +234,8 @@ def opposed(a: Any, c: Any, i: Any) -> int:
 
 
 @native_kernel
-def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
-    """Velocities of all rows, and J, Z and G of those of what responds, which is one island."""
+def load_impulses(a: Arrays, c: Contacts, i: Impulses, rank: int) -> None:
+    """Compute the velocities of all rows, and J, Z and G of the rows that respond, which are one island."""
     D, order, n = a.f.A, a.f.order, a.f.order.size
     _begin(c, i)
     for k in range(c.block.constraints):
@@ -270,7 +248,7 @@ def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
                     for d in range(rank):
                         i.J[row, j] += c.all_rows.A[row, order[d]] * D[d, j]
                     i.Z[row, j] = i.J[row, j]
-                _respond(a.reduced, i.Z[row, rank:])
+                solve_cholesky(a.reduced, n - rank, i.Z[row, rank:])
     for k in range(c.block.constraints):
         if responds(c, k):
             first, last = rows_of(c, k)
@@ -278,25 +256,9 @@ def load_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
                 _load_row(c, i, row, rank)
 
 
-@native_kernel
-def _respond(L: Any, x: Any) -> None:
-    """L L^T y = x, in place, without what is zero: of many bodies a row moves few."""
-    n = x.size
-    for k in range(n):
-        if x[k] != 0.0:
-            x[k] /= L[k, k]
-            for j in range(k + 1, n):
-                x[j] -= L[j, k] * x[k]
-    for k in range(n - 1, -1, -1):
-        if x[k] != 0.0:
-            x[k] /= L[k, k]
-            for j in range(k):
-                x[j] -= L[k, j] * x[k]
-
-
 @native_inline
-def _load_row(c: Any, i: Any, row: int, rank: int) -> None:
-    """What impulses of all rows that respond do to one of them, into G; of many bodies it moves few, side by side."""
+def _load_row(c: Contacts, i: Impulses, row: int, rank: int) -> None:
+    """Compute the velocities of one row per unit impulse of each row that responds, in G, over its nonzero columns."""
     begin, end = rank, i.J.shape[1]
     while begin < end and i.J[row, begin] == 0.0:
         begin += 1
@@ -313,12 +275,14 @@ def _load_row(c: Any, i: Any, row: int, rank: int) -> None:
 
 
 @native_kernel
-def add_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
-    """The speeds after the impulses of the impacts, which are added to the total."""
-    D, order, n = a.f.A, a.f.order, a.f.order.size
-    u = a.state[a.state.size - n :]
+def add_impulses(a: Arrays, c: Contacts, i: Impulses, rank: int) -> None:
+    """Add the changes of the speeds by the impulses of impacts, and all impulses to the total.
+
+    It follows ``project_momentum``, because M~, D and e_t = 0 belong to the level of velocities.
+    """
+    order, n = a.f.order, a.f.order.size
     for j in range(n):
-        a.udot[j] = 0.0
+        a.z[j] = a.udot[j] = 0.0
     for k in range(c.block.constraints):
         if touches(c, k):
             first, last = rows_of(c, k)
@@ -326,18 +290,15 @@ def add_impulses(a: Any, c: Any, i: Any, rank: int) -> None:
                 i.total[row] += i.impulse[row]
                 for j in range(rank, n):
                     a.udot[j] += i.Z[row, j] * i.impulse[row]
-    for k in range(rank):
-        for j in range(rank, n):
-            a.udot[k] += D[k, j] * a.udot[j]
-    for k in range(n):
-        u[order[k]] += a.udot[k]
+                for j in range(rank):
+                    a.z[j] -= c.all_rows.A[row, order[j]] * i.impulse[row]
     _load_left(c, i)
-    _add_transmitted(a, c, i, rank, 1)
+    _add_change(a, c, i, rank, a.state[a.state.size - n :])
 
 
 @native_kernel
-def energy_lost(a: Any, i: Any) -> float:
-    """(u- - u+)^T M (u- + u+) / 2 [J]: of the motion against what moves by itself."""
+def energy_lost(a: Arrays, i: Impulses) -> float:
+    """Return the energy (u- - u+)^T M (u- + u+) / 2 [J] that the transition has dissipated."""
     n = a.f.order.size
     u, total = a.state[a.state.size - n :], 0.0
     for j in range(n):

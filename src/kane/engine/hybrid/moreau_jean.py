@@ -36,9 +36,10 @@ from kane.engine.memory.contact_codes import (
 )
 from kane.engine.memory.views import transition_at
 from kane.engine.project.projection import select_speeds
+from kane.engine.rows.contact_arrays import contacts_of
 from kane.engine.rows.embedding import Arrays, call, find_rows
 from kane.engine.rows.impulses import Impulses, impulses_of, load_rounding, load_velocities, rows_of
-from kane.engine.rows.mode_dynamics import Contacts, accelerate, contacts_of, copy_state, find_gaps, in_force
+from kane.engine.rows.mode_dynamics import Contacts, accelerate, active_arrays, copy_state, find_gaps
 
 
 @native_program
@@ -50,7 +51,7 @@ def moreau_jean_step(state: Any, inputs: Any, constants: Any, out: Any, work: An
     value.
     """
     c = contacts_of(constants, work)
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     i, h = impulses_of(a, c, work), vector_at(state, a.state.size, 1)[0]
     n = a.head.speeds
@@ -58,7 +59,7 @@ def moreau_jean_step(state: Any, inputs: Any, constants: Any, out: Any, work: An
     find_gaps(c, a, inputs, constants, work)
     find_rows(a, inputs, constants, work)
     _open_contacts(c)
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     rank = project_momentum(b, c, i, inputs, constants, work)
     accelerate(c, b, rank)
     for j in range(n):
@@ -81,7 +82,7 @@ def moreau_jean_step(state: Any, inputs: Any, constants: Any, out: Any, work: An
             b.state[1 + j] += h * b.unconstrained.rates[j]
         solved = is_finite(b.state)
     if solved:
-        d = in_force(c, constants, work, False)
+        d = active_arrays(c, constants, work, False)
         find_rows(d, inputs, constants, work)
         select_speeds(d)
     else:

@@ -35,8 +35,8 @@ from kane.engine.memory.views import ReactionProblem, Transition, reaction_probl
 from kane.engine.project.projection import select_speeds
 from kane.engine.rows.embedding import Arrays, call, find_rows
 from kane.engine.rows.impulses import Impulses, load_rounding, load_velocities, responds, rows_of, touches
-from kane.engine.rows.mode_dynamics import Contacts, in_force
-from kane.engine.rows.tree_response import INDEPENDENT, REPEATED
+from kane.engine.rows.mode_dynamics import Contacts, active_arrays
+from kane.engine.rows.tree_response import INDEPENDENT, REDUNDANT
 
 # A contact that would hop no higher than this comes to rest [m or rad].
 HOP = 1e-12
@@ -68,15 +68,15 @@ def adopt_mode(c: Contacts, i: Impulses, result: Transition, inputs: Any, consta
     nc = c.block.constraints
     for k in range(nc):
         i.group[k] = NONE
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     by_tree = _project_speeds(b, c, i, inputs, constants, work)
     while _close_approaching(b, c, i, work):
-        b = in_force(c, constants, work, False)
+        b = active_arrays(c, constants, work, False)
         by_tree = _project_speeds(b, c, i, inputs, constants, work) and by_tree
     for k in range(nc):
         if i.group[k] != NONE:
             c.state.status[k] = OPEN
-    b = in_force(c, constants, work, False)
+    b = active_arrays(c, constants, work, False)
     if not by_tree:
         find_rows(b, inputs, constants, work)
         select_speeds(b)
@@ -120,7 +120,7 @@ def _close_approaching(a: Arrays, c: Contacts, i: Impulses, work: Any) -> bool:
         if not _is_redundant(a, c, i, k, INDEPENDENT, work):
             c.state.status[k], i.group[k] = SLIDING if c.table.tangents[k] > 0 else STICKING, k
             return True
-        if _is_redundant(a, c, i, k, REPEATED, work):
+        if _is_redundant(a, c, i, k, REDUNDANT, work):
             c.state.armed[k] = 0
     return False
 

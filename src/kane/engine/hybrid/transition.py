@@ -50,17 +50,18 @@ from kane.engine.memory.contact_codes import (
     NO_MODE,
     NO_ROWS,
     NONE,
-    NOT_FINITE,
+    NOT_FINITE_AFTER,
     NOTHING,
     OPEN,
     OPPOSED,
     REVERSED,
     SLIDING,
+    SLIDING_ENDED,
     SLIPPED,
     STICKING,
-    STUCK,
 )
 from kane.engine.memory.views import Transition, transition_at
+from kane.engine.rows.contact_arrays import contacts_of
 from kane.engine.rows.embedding import Arrays, call, find_rows
 from kane.engine.rows.impulses import (
     TOUCHING,
@@ -74,7 +75,7 @@ from kane.engine.rows.impulses import (
     rows_of,
     touches,
 )
-from kane.engine.rows.mode_dynamics import Contacts, contacts_of, copy_state, find_gaps, in_force
+from kane.engine.rows.mode_dynamics import Contacts, active_arrays, copy_state, find_gaps
 from kane.engine.rows.tree_response import INDEPENDENT, SLOW
 
 # Largest number of impacts of jammed contacts in a transition, in addition to one for each constraint.
@@ -88,7 +89,7 @@ def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> 
     After an error the ContactState and the outputs q and u have their values from before the call.
     """
     c = contacts_of(constants, work)
-    a = in_force(c, constants, work, False)
+    a = active_arrays(c, constants, work, False)
     copy_state(a, state)
     i = impulses_of(a, c, work)
     m, nc = c.row_mask.size, c.block.constraints
@@ -111,7 +112,7 @@ def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> 
         if status != ADOPTED or not _has_slip_ended(c, i):
             break
     if status == ADOPTED and not is_finite(a.state[1:]):
-        status = NOT_FINITE
+        status = NOT_FINITE_AFTER
     if status == ADOPTED:
         _hold_configuration(a, c, i, inputs, constants, work)
     else:
@@ -232,7 +233,7 @@ def _find_next_mode(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants:
     """
     jammed = NONE
     for _ in range(ATTEMPTS + c.block.constraints):
-        b, rank = in_force(c, constants, work, True), 0
+        b, rank = active_arrays(c, constants, work, True), 0
         by_tree = respond_by_tree(b, c, i, inputs, constants, work)
         if not by_tree:
             rank = project_momentum(b, c, i, inputs, constants, work)
@@ -351,6 +352,6 @@ def _kind(c: Contacts, i: Impulses, k: int) -> int:
     if before == OPEN:
         return IMPOSED
     if before != after:
-        return SLIPPED if after == SLIDING else STUCK
+        return SLIPPED if after == SLIDING else SLIDING_ENDED
     cosine = c.state.along[k, 0] * i.kept.along[k, 0] + c.state.along[k, 1] * i.kept.along[k, 1]
     return REVERSED if after == SLIDING and cosine < 0.0 else NOTHING

@@ -18,6 +18,7 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.linear.elimination import factor_rows, solve_factored_rows
 
 # Steps at most, and the least share of f . y that one keeps; f and y to begin with, over the size of b; how much of the
 # way to the boundary a step goes; what is smooth in |a_t|, over the y that it ends at.
@@ -54,7 +55,8 @@ def approach_inside(p: Any, wider: float, near: float) -> float:
         if not (left > near and left < LOST * least):
             break
         _load(p)
-        good = _factor(p)
+        if factor_rows(p.S, p.f.size, p.pivots, 0.0) < p.f.size:
+            break
         _solve(p, 1.0)
         reach = min(1.0, _reach(p))
         ahead = 0.0
@@ -67,7 +69,7 @@ def approach_inside(p: Any, wider: float, near: float) -> float:
         for row in range(p.f.size):
             p.f[row] += reach * p.step[row]
             p.shift[row] += reach * p.before[row]
-        done, short = done + 1 if good else STEPS, short + 1 if reach < SHORT else short
+        done, short = done + 1, short + 1 if reach < SHORT else short
     for row in range(p.f.size):
         p.f[row] = p.best[row] = p.best[row] * p.rho[row]
     return least
@@ -167,44 +169,12 @@ def _correct(p: Any, kept: float, mean: float, reach: float) -> None:
 
 
 @native_kernel
-def _factor(p: Any) -> bool:
-    """S = L U with row pivoting in place, exchanges in ``place``; whether no pivot is zero."""
-    S, m, good = p.S, p.f.size, True
-    for k in range(m):
-        pivot = k
-        for i in range(k + 1, m):
-            if abs(S[i, k]) > abs(S[pivot, k]):
-                pivot = i
-        p.place[k] = pivot
-        if pivot != k:
-            for j in range(m):
-                S[k, j], S[pivot, j] = S[pivot, j], S[k, j]
-        good = good and abs(S[k, k]) > 0.0
-        inverse = 1.0 / S[k, k]
-        for i in range(k + 1, m):
-            share = S[i, k] * inverse
-            S[i, k] = share
-            if share != 0.0:
-                for j in range(k + 1, m):
-                    S[i, j] -= share * S[k, j]
-    return good
-
-
-@native_kernel
 def _solve(p: Any, share: float) -> None:
     """The step of f by the factors of S, and the change of y that it makes, which takes away what is missing."""
-    S, m, step = p.S, p.f.size, p.step
+    m, step = p.f.size, p.step
     for k in range(m):
         step[k] = p.x[k]
-    for k in range(m):
-        step[k], step[p.place[k]] = step[p.place[k]], step[k]
-    for k in range(m):
-        for i in range(k):
-            step[k] -= S[k, i] * step[i]
-    for k in range(m - 1, -1, -1):
-        for i in range(k + 1, m):
-            step[k] -= S[k, i] * step[i]
-        step[k] /= S[k, k]
+    solve_factored_rows(p.S, m, p.pivots, step)
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
         for r in range(row, row + 1 + p.tangents[k]):

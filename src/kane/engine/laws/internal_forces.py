@@ -17,7 +17,8 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
-from kane.engine.linear.factorizations import RANK_TOLERANCE, factor_positive, solve_factored
+from kane.engine.linear.factorizations import factor, factor_cholesky, solve_cholesky, solve_columns
+from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import (
     COULOMB,
     NONE,
@@ -100,61 +101,37 @@ def _largest_force(c: Any) -> float:
 
 @native_kernel
 def _find_null_space(c: Any) -> int:
-    """B, whose columns are forces of rows in force that add up to nothing; how many there are.
+    """Find B, whose columns are forces of active rows with A^T f = 0; return their number.
 
-    Normal forces of what slides stay as they are: friction goes with them.
+    A^T, with columns scaled to length 1, is factored by QR with column pivoting: A^T P = Q [R S], B = P [-R^-1 S; 1].
+    The normal forces of sliding contacts stay as they are, because friction depends on them.
     """
-    n, m, rank = c.E.shape[0], c.E.shape[1], 0
+    f, lengths, d = c.redundant, c.path[BOUND], 0
+    n, m = f.A.shape
     for row in range(m):
-        # Of each row: the equation that it is solved from, NONE yet, or that it does not count.
-        c.l[row] = float(NONE) if c.row_mask[row] == 1 else float(NONE - 1)
+        c.l[row] = float(c.row_mask[row])
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
-            c.l[c.table.normal[k]] = float(NONE - 1)
+            c.l[c.table.normal[k]] = 0.0
     for row in range(m):
-        size = 0.0
+        square = 0.0
         for j in range(n):
-            size += c.all_rows.A[row, j] * c.all_rows.A[row, j]
-        c.path[BOUND, row] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
+            square += c.all_rows.A[row, j] * c.all_rows.A[row, j]
+        lengths[row] = c.l[row] / math.sqrt(square) if square > 0.0 else 0.0
+        f.order[row] = row
         for j in range(n):
-            c.E[j, row] = c.all_rows.A[row, j] * c.path[BOUND, row]
-    while rank < n:
-        most, pivot, chosen = RANK_TOLERANCE, NONE, NONE
-        for row in range(m):
-            if c.l[row] == NONE:
-                for j in range(rank, n):
-                    if abs(c.E[j, row]) > most:
-                        most, pivot, chosen = abs(c.E[j, row]), j, row
-        if chosen == NONE:
-            break
-        c.l[chosen] = float(rank)
-        _eliminate(c, rank, pivot, chosen)
-        rank += 1
-    d = 0
-    for free in range(m):
-        if c.l[free] == NONE:
+            f.A[j, row] = c.all_rows.A[row, j] * lengths[row]
+    rank = factor(f, UNCHOSEN)
+    solve_columns(f, rank)
+    for j in range(rank, m):
+        free = f.order[j]
+        if c.l[free] == 1.0:
             for row in range(m):
-                solved = int(c.l[row])
-                entry = -c.E[solved, free] if solved >= 0 else 0.0
-                c.B[row, d] = (1.0 if row == free else entry) * c.path[BOUND, row]
+                c.B[row, d] = lengths[row] if row == free else 0.0
+            for k in range(rank):
+                c.B[f.order[k], d] = f.A[k, j] * lengths[f.order[k]]
             d += 1
     return d
-
-
-@native_kernel
-def _eliminate(c: Any, k: int, pivot: int, row: int) -> None:
-    """The unknown of a row out of all equations but the k-th, which is exchanged with the pivot."""
-    n, m = c.E.shape[0], c.E.shape[1]
-    for i in range(m):
-        c.E[k, i], c.E[pivot, i] = c.E[pivot, i], c.E[k, i]
-    share = 1.0 / c.E[k, row]
-    for i in range(m):
-        c.E[k, i] *= share
-    for j in range(n):
-        share = c.E[j, row]
-        if j != k and share != 0.0:
-            for i in range(m):
-                c.E[j, i] -= share * c.E[k, i]
 
 
 @native_kernel
@@ -226,8 +203,9 @@ def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> N
                 _add_barrier(c, k, part, d, scale)
         for j in range(d + 1):
             c.path[BOUND, j] = c.path[STEP, j]
-        factor_positive(c.H, d + 1)
-        solve_factored(c.H, d + 1, c.path[STEP])
+        if factor_cholesky(c.H, d + 1, 0.0) < d + 1:
+            return
+        solve_cholesky(c.H, d + 1, c.path[STEP])
         decrement = 0.0
         for j in range(d + 1):
             decrement += c.path[BOUND, j] * c.path[STEP, j]

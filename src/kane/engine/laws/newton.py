@@ -23,7 +23,7 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.interior_point import approach_inside
-from kane.engine.linear.minimum_norm import solve_shortest
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import length
 
 # What is left below this share of the largest force is rounding; below the second where steps lead no further.
@@ -219,7 +219,9 @@ def solve_equations(p: Any, count: int, whole: bool) -> None:
     for i in range(count if whole else 0):
         for j in range(count):
             p.x[i] += p.K[i, j] * p.f[p.unknown[j]]
-    solve_shortest(p, count)
+    for i in range(count):
+        p.step[i] = p.x[i]
+    solve_square(p.K, count, p.pivots, p.step)
 
 
 @native_inline

@@ -15,6 +15,7 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.memory.constraint_codes import UNCHOSEN
+from kane.engine.memory.loop_arguments import Matrix, Vector
 
 # A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
 # by it, and rows that repeat others are left with pivots of the size of the error of the configuration, which at
@@ -205,84 +206,74 @@ def smallest_pivot(f: Any, rank: int) -> float:
 
 
 @native_kernel
-def solve_positive(M: Any, n: int, x: Any) -> None:
-    """M y = x by Cholesky, M and x overwritten; NaN where M, symmetric, is not positive beyond rounding."""
-    positive = factor_positive(M, n)
-    solve_factored(M, n, x)
-    if not positive:
-        for k in range(n):
-            x[k] = math.nan
-
-
-@native_kernel
-def factor_positive(M: Any, n: int) -> bool:
-    """Cholesky's factor in the lower triangle of M; whether M, symmetric, is positive beyond rounding."""
-    positive = True
-    for k in range(n):
-        pivot = M[k, k]
-        for i in range(k):
-            pivot -= M[k, i] * M[k, i]
-        # What is subtracted carries the rounding of the diagonal entry it is subtracted from.
-        positive = positive and pivot > n * ROUNDING * M[k, k]
-        M[k, k] = math.sqrt(max(pivot, 0.0))
-        for j in range(k + 1, n):
-            total = M[j, k]
-            for i in range(k):
-                total -= M[j, i] * M[k, i]
-            M[j, k] = total / M[k, k]
+def factor_positive(M: Matrix, n: int) -> bool:
+    """Factor M = L L^T in place; return whether M is positive definite beyond rounding, else its pivots become NaN."""
+    positive = bool(factor_cholesky(M, n, ROUNDING) == n)
+    for k in range(0 if positive else n):
+        M[k, k] = math.nan
     return positive
 
 
 @native_kernel
-def factor_semidefinite(M: Any, whole: Any) -> None:
-    """Cholesky's factor in the upper triangle of M, with zero pivots where nothing but rounding is left.
+def factor_cholesky(M: Matrix, n: int, tolerance: float) -> int:
+    """Factor M = L L^T in place by Cholesky's method; return the rank.
 
     Args:
-        M: the upper triangle counts, (p, p).
-        whole: scratch, its diagonal, (p,).
+        M: symmetric matrix, (n, n) or larger; its lower triangle is read, and replaced by L. A zero pivot is stored as
+            infinity, so that the unknown is zero.
+        n: order of the matrix.
+        tolerance: ratio of a pivot to n times its diagonal entry below which the pivot is zero.
     """
-    p = whole.size
-    for k in range(p):
-        whole[k] = M[k, k]
-    for k in range(p):
-        if not M[k, k] > p * REPEATED * whole[k]:
-            M[k, k] = 0.0
-            continue
-        M[k, k] = math.sqrt(M[k, k])
-        share = 1.0 / M[k, k]
-        for j in range(k + 1, p):
-            M[k, j] *= share
-        for i in range(k + 1, p):
-            c = M[k, i]
-            if c != 0.0:
-                for j in range(i, p):
-                    M[i, j] -= c * M[k, j]
-
-
-@native_kernel
-def solve_semidefinite(M: Any, x: Any) -> None:
-    """U^T U y = x, in place, where the upper triangle of M is U; zero where the pivot is."""
-    p = x.size
-    for k in range(p):
-        x[k] = x[k] / M[k, k] if M[k, k] > 0.0 else 0.0
-        if x[k] != 0.0:
-            for i in range(k + 1, p):
-                x[i] -= M[k, i] * x[k]
-    for k in range(p - 1, -1, -1):
-        total = x[k]
-        for i in range(k + 1, p):
-            total -= M[k, i] * x[i]
-        x[k] = total / M[k, k] if M[k, k] > 0.0 else 0.0
-
-
-@native_kernel
-def solve_factored(M: Any, n: int, x: Any) -> None:
-    """L L^T y = x, in place, where the lower triangle of M is L."""
+    rank = 0
     for k in range(n):
+        pivot = M[k, k]
         for i in range(k):
-            x[k] -= M[k, i] * x[i]
-        x[k] /= M[k, k]
-    for k in range(n - 1, -1, -1):
+            pivot -= M[k, i] * M[k, i]
+        # The difference carries the rounding error of the diagonal entry.
+        regular = pivot > tolerance * n * M[k, k]
+        M[k, k] = math.sqrt(pivot) if regular else math.inf
+        rank += 1 if regular else 0
         for i in range(k + 1, n):
-            x[k] -= M[i, k] * x[i]
-        x[k] /= M[k, k]
+            factor = M[i, k] / M[k, k]
+            M[i, k] = factor
+            if factor != 0.0:
+                for j in range(k + 1, i):
+                    M[i, j] -= factor * M[j, k]
+    return rank
+
+
+@native_kernel
+def solve_cholesky(L: Matrix, n: int, x: Vector) -> None:
+    """Solve L L^T y = x in place, y zero where the pivot is zero."""
+    solve_lower_factor(L, n, x)
+    solve_upper_factor(L, n, x)
+
+
+@native_inline
+def solve_lower_factor(L: Matrix, n: int, x: Vector) -> None:
+    """Solve L y = x in place."""
+    for k in range(n):
+        x[k] /= L[k, k]
+        if x[k] != 0.0:
+            for j in range(k + 1, n):
+                x[j] -= L[j, k] * x[k]
+
+
+@native_inline
+def solve_upper_factor(L: Matrix, n: int, x: Vector) -> None:
+    """Solve L^T y = x in place."""
+    for k in range(n - 1, -1, -1):
+        x[k] /= L[k, k]
+        if x[k] != 0.0:
+            for j in range(k):
+                x[j] -= L[k, j] * x[k]
+
+
+@native_inline
+def factor_triangle(triangle: Vector, L: Matrix) -> bool:
+    """Factor M = L L^T from the lower triangle of M by rows; return whether M is positive definite."""
+    n = L.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            L[i, j] = triangle[i * (i + 1) // 2 + j]
+    return bool(factor_cholesky(L, n, 0.0) == n)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.linear.elimination import solve_square
 
 NONE = -1
 # A row is preferred to one before it when more is left of it by more than rounding.
@@ -76,7 +77,7 @@ def _exchange(S: Any, i: int, r: int, m: int) -> None:
 
 
 @native_kernel
-def shorten(S: Any, pivots: Any, rank: int, f: Any, m: int, limits: Any) -> bool:
+def shorten(S: Any, pivots: Any, rank: int, f: Any, m: int, exchanges: Any) -> bool:
     """f + k z with n^T f = 0, from what ``eliminate`` has left of S, which is overwritten; whether z is determined.
 
     Each row d behind the rank has an n, which is put into the row, and a k, into the column, both 1 at d. With
@@ -93,7 +94,7 @@ def shorten(S: Any, pivots: Any, rank: int, f: Any, m: int, limits: Any) -> bool
             if share != 0.0:
                 for j in range(rank):
                     S[i, j] += share * S[d, j]
-    if not _solve_among(S, rank, f, limits[0]):
+    if solve_square(S, rank, exchanges, f) < rank:
         return False
     for d in range(rank, m):
         f[d] = 0.0
@@ -114,23 +115,3 @@ def _find_null(S: Any, pivots: Any, d: int, rank: int, f: Any) -> None:
             S[i, d] += S[i, j] * S[j, d]
         S[i, d] *= -pivots[i]
         f[i] -= S[i, d] * f[d]
-
-
-@native_inline
-def _solve_among(S: Any, rank: int, f: Any, least: float) -> bool:
-    """The equations of S and f of the rows before the rank by elimination; whether no pivot is less: but for friction
-    each is 1 and more.
-    """
-    for i in range(rank):
-        if not S[i, i] > least:
-            return False
-        for r in range(i + 1, rank):
-            share = S[r, i] / S[i, i]
-            f[r] -= share * f[i]
-            for j in range(i + 1, rank):
-                S[r, j] -= share * S[i, j]
-    for i in range(rank - 1, -1, -1):
-        for j in range(i + 1, rank):
-            f[i] -= S[i, j] * f[j]
-        f[i] /= S[i, i]
-    return True

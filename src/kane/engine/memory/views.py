@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 
 # fmt: off
 
@@ -97,6 +97,30 @@ def embedding_terms_at(memory: Any, start: Any, n: Any) -> EmbeddingTerms:
 def embedding_terms_size(n: Any) -> int:
     """Return the number of doubles of EmbeddingTerms."""
     return (1 + n + n + n + n * n)
+
+
+class ProjectionResiduals(NamedTuple):
+    """Diagnostics of a projection, which follow the projected state."""
+
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    end: int
+
+
+@native_inline
+def projection_residuals_at(memory: Any, start: Any) -> ProjectionResiduals:
+    """Return the ProjectionResiduals that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    return ProjectionResiduals(vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), p3)
+
+
+@native_inline
+def projection_residuals_size() -> int:
+    """Return the number of doubles of ProjectionResiduals."""
+    return (1 + 1 + 1)
 
 
 class ProjectedState(NamedTuple):
@@ -275,7 +299,7 @@ def record_tail_size() -> int:
 
 
 class RowRecord(NamedTuple):
-    """Record of a row a with L^-1: the program of its rows writes it."""
+    """Record of a row a in the coordinates of L^-1."""
 
     y: Vector
     w: Vector
@@ -438,7 +462,7 @@ def mode_projected_size(n: Any, nc: Any) -> int:
 
 
 class ConstraintHeader(NamedTuple):
-    """The beginning of the constants of native functions of constraints."""
+    """Header of the constants of native functions of constraints."""
 
     addresses: Indices
     places: Indices
@@ -487,7 +511,7 @@ def constraint_header_size() -> int:
 
 
 class SelectionHeader(NamedTuple):
-    """The beginning of the constants of compiled speed selections; from mode on it is a ConstraintHeader."""
+    """Header of the constants of compiled speed selections; from mode on it is a ConstraintHeader."""
 
     rhs: int
     project: int
@@ -574,7 +598,7 @@ def selection_row_size(n: Any) -> int:
 
 
 class ConstraintLists(NamedTuple):
-    """Lists behind a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows."""
+    """Lists that follow a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows them."""
 
     order: Indices
     rows_of_residuals: Indices
@@ -708,7 +732,7 @@ def contact_table_size(nc: Any) -> int:
 
 
 class ContactState(NamedTuple):
-    """Status and slip of each intermittent constraint, which change in a run."""
+    """Status and slip of each intermittent constraint; they change during a run."""
 
     status: Indices
     armed: Indices
@@ -763,7 +787,7 @@ def held_residuals_size(p: Any) -> int:
 
 
 class CompiledModeBlock(NamedTuple):
-    """Modes that have compiled equations; rows of ``CompiledModeRow`` follow."""
+    """Compiled modes; a CompiledModeRow for each of them follows."""
 
     numeric: Indices
     modes: int
@@ -815,7 +839,7 @@ def compiled_mode_row_size(nc: Any) -> int:
 
 
 class ChartBlock(NamedTuple):
-    """Programs that change charts, right before the constants of the first program of the header."""
+    """Programs that change charts; the constants of the first program of the header follow."""
 
     guards: int
     transition: int
@@ -848,7 +872,7 @@ def chart_block_size() -> int:
 
 
 class FactorScratch(NamedTuple):
-    """A matrix (m, n) and its QR factors with column pivoting."""
+    """Matrix (m, n) and its QR factors with column pivoting."""
 
     A: Matrix
     order: Indices
@@ -881,7 +905,7 @@ def factor_scratch_size(m: Any, n: Any) -> int:
 
 
 class FrontScratch(NamedTuple):
-    """What each front of closed loops works on."""
+    """Lists of each front of the elimination of closed loops."""
 
     lists: Indices
     columns: Indices
@@ -946,7 +970,6 @@ class ConstraintScratch(NamedTuple):
     udot: Vector
     gram: Matrix
     y: Vector
-    diagonal: Vector
     residual: Vector
     s: Vector
     q: Vector
@@ -976,19 +999,18 @@ def constraint_scratch_at(
     p12 = p11 + p * p
     p13 = p12 + p
     p14 = p13 + p
-    p15 = p14 + p
-    p16 = p15 + n
+    p15 = p14 + n
+    p16 = p15 + nq
     p17 = p16 + nq
-    p18 = p17 + nq
-    p19 = p18 + (1 + nq + own)
-    p20 = p19 + projected_state_size(own, nq)
-    p21 = p20 + front_scratch_size(fronts, m, n)
+    p18 = p17 + (1 + nq + own)
+    p19 = p18 + projected_state_size(own, nq)
+    p20 = p19 + front_scratch_size(fronts, m, n)
     return ConstraintScratch(
         vector_at(memory, start, 1 + nq + n), p1, p2, p3, vector_at(memory, p4, m), matrix_at(memory, p5, n, n),
         matrix_at(memory, p6, n, n), matrix_at(memory, p7, n, n), vector_at(memory, p8, n), vector_at(memory, p9, n),
         vector_at(memory, p10, n), matrix_at(memory, p11, p, p), vector_at(memory, p12, p), vector_at(memory, p13, p),
-        vector_at(memory, p14, p), vector_at(memory, p15, n), vector_at(memory, p16, nq), vector_at(memory, p17, nq),
-        vector_at(memory, p18, 1 + nq + own), p19, p20, p21,
+        vector_at(memory, p14, n), vector_at(memory, p15, nq), vector_at(memory, p16, nq),
+        vector_at(memory, p17, 1 + nq + own), p18, p19, p20,
     )
 
 
@@ -997,13 +1019,13 @@ def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: A
     """Return the number of doubles of ConstraintScratch."""
     return (
         (1 + nq + n) + constraint_rows_size(m, n) + unconstrained_terms_size(m, n, nq) + factor_scratch_size(m, n) + m +
-        n * n + n * n + n * n + n + n + n + p * p + p + p + p + n + nq + nq + (1 + nq + own) + projected_state_size(own,
-        nq) + front_scratch_size(fronts, m, n)
+        n * n + n * n + n * n + n + n + n + p * p + p + p + n + nq + nq + (1 + nq + own) + projected_state_size(own, nq)
+        + front_scratch_size(fronts, m, n)
     )
 
 
 class ReactionProblem(NamedTuple):
-    """A problem of reactions: a = W f + b, Signorini's and Coulomb's laws; see ``complementarity``."""
+    """Problem of reactions: a = W f + b with the laws of Signorini and Coulomb; see ``newton``."""
 
     W: Matrix
     b: Vector
@@ -1070,7 +1092,7 @@ def reaction_problem_size(m: Any, k: Any) -> int:
 
 
 class Struck(NamedTuple):
-    """Contacts that are struck together."""
+    """Contacts with simultaneous impacts."""
 
     member: Indices
     before: Vector
@@ -1098,7 +1120,7 @@ def struck_size(m: Any, k: Any) -> int:
 
 
 class SelectionScratch(NamedTuple):
-    """Scratch memory of compiled speed selections; it follows the scratch memory of the programs."""
+    """Scratch memory of compiled speed selections, after the scratch memory of the programs."""
 
     state: Vector
     found: Vector
@@ -1164,7 +1186,7 @@ def impact_size() -> int:
 
 
 class ContactScratch(NamedTuple):
-    """Scratch memory of native functions of intermittent constraints, behind ConstraintScratch."""
+    """Scratch memory of native functions of intermittent constraints, after ConstraintScratch."""
 
     all_rows: int
     active: Indices
@@ -1202,7 +1224,8 @@ class ContactScratch(NamedTuple):
     blamed: Indices
     halted: Indices
     jammed: Indices
-    E: Matrix
+    pivots: Indices
+    redundant: int
     B: Matrix
     H: Matrix
     path: Matrix
@@ -1255,17 +1278,18 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
     p34 = p33 + 1
     p35 = p34 + 1
     p36 = p35 + 1
-    p37 = p36 + n * m
-    p38 = p37 + m * m
-    p39 = p38 + (m + 1) * (m + 1)
-    p40 = p39 + 6 * (m + 1)
-    p41 = p40 + nc
+    p37 = p36 + nc
+    p38 = p37 + factor_scratch_size(n, m)
+    p39 = p38 + m * m
+    p40 = p39 + (m + 1) * (m + 1)
+    p41 = p40 + 6 * (m + 1)
     p42 = p41 + nc
-    p43 = p42 + struck_size(m, nc)
-    p44 = p43 + m
-    p45 = p44 + nc
+    p43 = p42 + nc
+    p44 = p43 + struck_size(m, nc)
+    p45 = p44 + m
     p46 = p45 + nc
-    p47 = p46 + reaction_problem_size(m, nc)
+    p47 = p46 + nc
+    p48 = p47 + reaction_problem_size(m, nc)
     return ContactScratch(
         start, integers_at(memory, p1, m), integers_at(memory, p2, m), p3, vector_at(memory, p4, m),
         matrix_at(memory, p5, nc, n), matrix_at(memory, p6, nc, n), matrix_at(memory, p7, nc, nc),
@@ -1276,10 +1300,10 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
         vector_at(memory, p23, n), p24, integers_at(memory, p25, nc), p26, integers_at(memory, p27, nc),
         vector_at(memory, p28, nc), vector_at(memory, p29, nc), vector_at(memory, p30, nc),
         matrix_at(memory, p31, nc, nc), integers_at(memory, p32, 1), integers_at(memory, p33, 1),
-        integers_at(memory, p34, 1), integers_at(memory, p35, 1), matrix_at(memory, p36, n, m),
-        matrix_at(memory, p37, m, m), matrix_at(memory, p38, m + 1, m + 1), matrix_at(memory, p39, 6, m + 1),
-        integers_at(memory, p40, nc), integers_at(memory, p41, nc), p42, vector_at(memory, p43, m),
-        integers_at(memory, p44, nc), vector_at(memory, p45, nc), p46, p47,
+        integers_at(memory, p34, 1), integers_at(memory, p35, 1), integers_at(memory, p36, nc), p37,
+        matrix_at(memory, p38, m, m), matrix_at(memory, p39, m + 1, m + 1), matrix_at(memory, p40, 6, m + 1),
+        integers_at(memory, p41, nc), integers_at(memory, p42, nc), p43, vector_at(memory, p44, m),
+        integers_at(memory, p45, nc), vector_at(memory, p46, nc), p47, p48,
     )
 
 
@@ -1289,13 +1313,13 @@ def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
     return (
         constraint_rows_size(m, n) + m + m + gap_terms_size(nc) + m + nc * n + nc * n + nc * nc + nc + m + n + m + n + m
         * n + m * n + m * m + m + m + m + m + m + m + n + n + contact_state_size(nc) + nc + impact_size() + nc + nc + nc
-        + nc + nc * nc + 1 + 1 + 1 + 1 + n * m + m * m + (m + 1) * (m + 1) + 6 * (m + 1) + nc + nc + struck_size(m, nc)
-        + m + nc + nc + reaction_problem_size(m, nc)
+        + nc + nc * nc + 1 + 1 + 1 + 1 + nc + factor_scratch_size(n, m) + m * m + (m + 1) * (m + 1) + 6 * (m + 1) + nc +
+        nc + struck_size(m, nc) + m + nc + nc + reaction_problem_size(m, nc)
     )
 
 
 class ResponseScratch(NamedTuple):
-    """Scratch memory of rows that are solved by the factor of M, behind ContactScratch."""
+    """Scratch memory of rows that are solved by the factor of M, after ContactScratch."""
 
     given: int
     found: int
@@ -1316,6 +1340,7 @@ class ResponseScratch(NamedTuple):
     group_next: Indices
     slot: Indices
     tail: Indices
+    exchanges: Indices
     loose: Indices
     Y: Matrix
     W: Matrix
@@ -1351,21 +1376,22 @@ def response_scratch_at(
     p18 = p17 + (nc + 1)
     p19 = p18 + m
     p20 = p19 + m
-    p21 = p20 + m * n
-    p22 = p21 + n * m
-    p23 = p22 + n
+    p21 = p20 + m
+    p22 = p21 + m * n
+    p23 = p22 + n * m
     p24 = p23 + n
-    p25 = p24 + 1
-    p26 = p25 + m * 2
+    p25 = p24 + n
+    p26 = p25 + 1
+    p27 = p26 + m * 2
     return ResponseScratch(
         start, p1, vector_at(memory, p2, nc), matrix_at(memory, p3, nc, 2), integers_at(memory, p4, m),
         matrix_at(memory, p5, m, m), vector_at(memory, p6, m), vector_at(memory, p7, m), vector_at(memory, p8, m),
         vector_at(memory, p9, m), integers_at(memory, p10, n), integers_at(memory, p11, nc + 1),
         integers_at(memory, p12, nc + 1), integers_at(memory, p13, nc + 1), integers_at(memory, p14, nc + 1),
         integers_at(memory, p15, nc + 1), integers_at(memory, p16, nc + 1), integers_at(memory, p17, nc + 1),
-        integers_at(memory, p18, m), integers_at(memory, p19, m), matrix_at(memory, p20, m, n),
-        matrix_at(memory, p21, n, m), integers_at(memory, p22, n), integers_at(memory, p23, n),
-        integers_at(memory, p24, 1), matrix_at(memory, p25, m, 2), p26,
+        integers_at(memory, p18, m), integers_at(memory, p19, m), integers_at(memory, p20, m),
+        matrix_at(memory, p21, m, n), matrix_at(memory, p22, n, m), integers_at(memory, p23, n),
+        integers_at(memory, p24, n), integers_at(memory, p25, 1), matrix_at(memory, p26, m, 2), p27,
     )
 
 
@@ -1374,13 +1400,13 @@ def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared
     """Return the number of doubles of ResponseScratch."""
     return (
         factor_terms_size(n, nq, entries, shared, room) + solution_terms_size(most + m, n) + nc + nc * 2 + m + m * m + m
-        + m + m + m + n + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + m + m + m * n + n
-        * m + n + n + 1 + m * 2
+        + m + m + m + n + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + m + m + m + m * n
+        + n * m + n + n + 1 + m * 2
     )
 
 
 class ModeScratch(NamedTuple):
-    """Scratch memory of compiled modes, behind ResponseScratch."""
+    """Scratch memory of compiled modes, after ResponseScratch."""
 
     given: Vector
     found: int
@@ -1405,3 +1431,261 @@ def mode_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, i
 def mode_scratch_size(m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> int:
     """Return the number of doubles of ModeScratch."""
     return ((inputs + 3 * nc) + mode_guards_size(m, n, nq, nc) + (1 + nq + n) + nq)
+
+
+class RunClock(NamedTuple):
+    """Time and step lengths of a run."""
+
+    time: Vector
+    next_step: Vector
+    last_error: Vector
+    uncut_step: Vector
+    cut_step: Vector
+    history: Vector
+    end: int
+
+
+@native_inline
+def run_clock_at(memory: Any, start: Any) -> RunClock:
+    """Return the RunClock that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    return RunClock(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, memory.shape[-1] - p5), p5,
+    )
+
+
+@native_inline
+def run_clock_size() -> int:
+    """Return the number of doubles of RunClock."""
+    return (1 + 1 + 1 + 1 + 1)
+
+
+class GuardHistory(NamedTuple):
+    """Guards at the ends of the last steps, in the order of time."""
+
+    ends: Matrix
+    end: int
+
+
+@native_inline
+def guard_history_at(memory: Any, start: Any, guards: Any) -> GuardHistory:
+    """Return the GuardHistory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 3 * (1 + guards)
+    return GuardHistory(matrix_at(memory, start, 3, 1 + guards), p1)
+
+
+@native_inline
+def guard_history_size(guards: Any) -> int:
+    """Return the number of doubles of GuardHistory."""
+    return (3 * (1 + guards))
+
+
+class GuardSamples(NamedTuple):
+    """Guards at LOOKS within a step: ``Watch.roots`` of guards."""
+
+    values: Matrix
+    end: int
+
+
+@native_inline
+def guard_samples_at(memory: Any, start: Any, guards: Any) -> GuardSamples:
+    """Return the GuardSamples that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 7 * guards
+    return GuardSamples(matrix_at(memory, start, 7, guards), p1)
+
+
+@native_inline
+def guard_samples_size(guards: Any) -> int:
+    """Return the number of doubles of GuardSamples."""
+    return (7 * guards)
+
+
+class SlipMemory(NamedTuple):
+    """State of friction at the start of a step, which a step that is cut restores."""
+
+    along: Matrix
+    least: Vector
+    end: int
+
+
+@native_inline
+def slip_memory_at(memory: Any, start: Any, nc: Any, least: Any) -> SlipMemory:
+    """Return the SlipMemory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + nc * 2
+    p2 = p1 + least
+    return SlipMemory(matrix_at(memory, start, nc, 2), vector_at(memory, p1, least), p2)
+
+
+@native_inline
+def slip_memory_size(nc: Any, least: Any) -> int:
+    """Return the number of doubles of SlipMemory."""
+    return (nc * 2 + least)
+
+
+class RunCounts(NamedTuple):
+    """Counters and states of a run."""
+
+    steps: Indices
+    rows: Indices
+    events: Indices
+    stop: Indices
+    evaluations: Indices
+    rejected: Indices
+    started: Indices
+    ended: Indices
+    slope_known: Indices
+    cuts: Indices
+    missed: Indices
+    off_grid: Indices
+    changes: Indices
+    wanted_key: Indices
+    end: int
+
+
+@native_inline
+def run_counts_at(memory: Any, start: Any) -> RunCounts:
+    """Return the RunCounts that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + 1
+    p11 = p10 + 1
+    p12 = p11 + 1
+    p13 = p12 + 1
+    p14 = p13 + 1
+    return RunCounts(
+        integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1),
+        integers_at(memory, p3, 1), integers_at(memory, p4, 1), integers_at(memory, p5, 1), integers_at(memory, p6, 1),
+        integers_at(memory, p7, 1), integers_at(memory, p8, 1), integers_at(memory, p9, 1), integers_at(memory, p10, 1),
+        integers_at(memory, p11, 1), integers_at(memory, p12, 1), integers_at(memory, p13, 1), p14,
+    )
+
+
+@native_inline
+def run_counts_size() -> int:
+    """Return the number of doubles of RunCounts."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
+
+
+class ModePrograms(NamedTuple):
+    """Compiled programs of a mode, a row in the table of modes."""
+
+    key: Indices
+    addresses: Indices
+    places: Indices
+    end: int
+
+
+@native_inline
+def mode_programs_at(memory: Any, start: Any) -> ModePrograms:
+    """Return the ModePrograms that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 6
+    p3 = p2 + 6
+    return ModePrograms(integers_at(memory, start, 1), integers_at(memory, p1, 6), integers_at(memory, p2, 6), p3)
+
+
+@native_inline
+def mode_programs_size() -> int:
+    """Return the number of doubles of ModePrograms."""
+    return (1 + 6 + 6)
+
+
+class ModeChange(NamedTuple):
+    """A transition: one row of Store.changes."""
+
+    time: Vector
+    rows: Vector
+    events: Vector
+    key_before: Vector
+    key_after: Vector
+    before: Vector
+    after: Vector
+    notes: Vector
+    end: int
+
+
+@native_inline
+def mode_change_at(memory: Any, start: Any, nx: Any) -> ModeChange:
+    """Return the ModeChange that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + nx
+    p7 = p6 + nx
+    return ModeChange(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, nx), vector_at(memory, p6, nx),
+        vector_at(memory, p7, memory.shape[-1] - p7), p7,
+    )
+
+
+@native_inline
+def mode_change_size(nx: Any) -> int:
+    """Return the number of doubles of ModeChange."""
+    return (1 + 1 + 1 + 1 + 1 + nx + nx)
+
+
+class ProjectionNotes(NamedTuple):
+    """Diagnostics of the projection, recorded with each state; empty for unconstrained models."""
+
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    switches: Vector
+    end: int
+
+
+@native_inline
+def projection_notes_at(memory: Any, start: Any) -> ProjectionNotes:
+    """Return the ProjectionNotes that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    return ProjectionNotes(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1), p4,
+    )
+
+
+@native_inline
+def projection_notes_size() -> int:
+    """Return the number of doubles of ProjectionNotes."""
+    return (1 + 1 + 1 + 1)
+
+
+class TrajectoryQueue(NamedTuple):
+    """Part of ``Trajectories.order`` that a thread computes."""
+
+    next: Indices
+    stop: Indices
+    more: Indices
+    end: int
+
+
+@native_inline
+def trajectory_queue_at(memory: Any, start: Any) -> TrajectoryQueue:
+    """Return the TrajectoryQueue that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    return TrajectoryQueue(integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1), p3)
+
+
+@native_inline
+def trajectory_queue_size() -> int:
+    """Return the number of doubles of TrajectoryQueue."""
+    return (1 + 1 + 1)

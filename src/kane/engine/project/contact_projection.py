@@ -40,16 +40,16 @@ from kane.engine.rows.embedding import call, find_rows
 from kane.engine.rows.islands import solve_islands, take_friction_out
 from kane.engine.rows.mode_dynamics import mark_rows
 from kane.engine.rows.row_forces import direction, name_rows
+from kane.engine.rows.row_problem import row_problem_of
 from kane.engine.rows.tree_response import (
     INDEPENDENT,
-    REPEATED,
+    REDUNDANT,
     call_block,
     clear,
     clear_records,
+    find_active_rows,
     load_records,
     note_groups,
-    response_of,
-    rows_in_force,
     slips,
     solution_for,
 )
@@ -66,8 +66,8 @@ def project_by_response(c: Any, a: Any, inputs: Any, constants: Any, out: Any, w
 
     The conditioning is that of the rows: the root of the least share of a row's square that those before it leave.
     """
-    k = response_of(constants, work)
-    m, slides, friction, _ = rows_in_force(k)
+    k = row_problem_of(constants, work)
+    m, slides, friction, _ = find_active_rows(k)
     which, capacity = solution_for(k, m, False)
     if a.head.addresses[OWN] != 0 or a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
@@ -118,8 +118,8 @@ def project_by_last_response(c: Any, a: Any, inputs: Any, constants: Any, out: A
     Where rows are is evaluated here, so that what they hold is held as well; only the direction of the least change is
     that of the other state. What is on the rows, but for rounding, stays as it is.
     """
-    k = response_of(constants, work)
-    m, slides, _, key = rows_in_force(k)
+    k = row_problem_of(constants, work)
+    m, slides, _, key = find_active_rows(k)
     which, capacity = solution_for(k, m, slides)
     if a.head.addresses[OWN] != 0 or a.head.linear == 0 or k.mode[0] != key:
         return False
@@ -211,10 +211,11 @@ def _name_tails(k: Any, m: int) -> None:
 def _least_pivot(k: Any, rows: Any) -> float:
     """The least share of a row's square that those before it leave, as the compiled solution has found it."""
     m, _, capacity = rows
-    pivot, least = solution_terms_at(k.found, 0, capacity, k.n).pivot, math.inf
+    pivot, least, total = solution_terms_at(k.found, 0, capacity, k.n).pivot, math.inf, 0.0
     for r in range(m):
-        least = min(least, pivot[r] / _tail(k, r).square[0])
-    return float(least)
+        ratio = pivot[r] / _tail(k, r).square[0]
+        least, total = min(least, ratio), total + ratio
+    return float(least if math.isfinite(total) else 0.0)  # a massless body has no D^-1
 
 
 @native_inline
@@ -254,7 +255,7 @@ def _solve(k: Any, rows: Any, shortest: bool, state: Any, constants: Any, work: 
         least = _least_pivot(k, rows)
         if least > INDEPENDENT:
             return float(least)
-    _, least = solve_islands(k, note_groups(k), shortest, (INDEPENDENT, REPEATED, math.inf, math.inf))
+    _, least = solve_islands(k, note_groups(k), shortest, (INDEPENDENT, REDUNDANT, math.inf, math.inf))
     call_block(k, SUBSTITUTION, state, k.given.whole, k.found, constants, work)
     return float(least)
 

@@ -19,12 +19,13 @@ from kane.engine.call import (
 )
 from kane.engine.linear.factorizations import (
     RANK_TOLERANCE,
+    REPEATED,
     factor,
-    factor_semidefinite,
+    factor_cholesky,
     longest_column,
     smallest_pivot,
+    solve_cholesky,
     solve_columns,
-    solve_semidefinite,
 )
 from kane.engine.memory.constraint_codes import AFRESH, CONFIGURATION, CONSTRAINTS, FIXED, KINEMATICS, OWN, UNCHOSEN
 from kane.engine.memory.constraint_memory import scratch_of
@@ -43,7 +44,7 @@ class Correction(NamedTuple):
     """Scratch of the correction of coordinates.
 
     Attributes:
-        gram, y, diagonal, residual, s, q, slope: see ConstraintScratch.
+        gram, y, residual, s, q, slope: see ConstraintScratch.
         rows: the row of A of each residual.
         row_mask: of every row of A whether it is in force; empty where all are.
         held: where rows are counted, what each residual is held at; NaN where it is not.
@@ -51,7 +52,6 @@ class Correction(NamedTuple):
 
     gram: Any
     y: Any
-    diagonal: Any
     residual: Any
     s: Any
     q: Any
@@ -64,7 +64,7 @@ class Correction(NamedTuple):
 @native_inline
 def _correction_of(a: Any, work: Any, counted: Any, held: Any) -> Any:
     s, rows = scratch_of(a.head, work), a.lists.rows_of_residuals
-    return Correction(s.gram, s.y, s.diagonal, s.residual, s.s, s.q, s.slope, rows, counted, held)
+    return Correction(s.gram, s.y, s.residual, s.s, s.q, s.slope, rows, counted, held)
 
 
 @native_kernel
@@ -126,17 +126,17 @@ def _least(A: Any, c: Any) -> None:
     G, y, n = c.gram, c.y, c.s.size
     for k in range(c.rows.size):
         y[k] = -c.residual[k]
-        for l in range(k, c.rows.size):
+        for l in range(k + 1):
             G[k, l] = 0.0
         if c.row_mask.size > 0 and c.row_mask[c.rows[k]] == 0:
             continue
         for j in range(n):
             share = A[c.rows[k], j]
             if share != 0.0:
-                for l in range(k, c.rows.size):
+                for l in range(k + 1):
                     G[k, l] += share * A[c.rows[l], j]
-    factor_semidefinite(G, c.diagonal)
-    solve_semidefinite(G, y)
+    factor_cholesky(G, c.rows.size, REPEATED)
+    solve_cholesky(G, c.rows.size, y)
     for j in range(n):
         c.s[j] = 0.0
     for k in range(c.rows.size):

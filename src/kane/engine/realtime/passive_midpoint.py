@@ -31,23 +31,12 @@ import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import call_program, native_inline, native_loop
-from kane.engine.linear.small_systems import factor, lower, solve, upper
+from kane.engine.linear.elimination import solve_square
+from kane.engine.linear.factorizations import factor_triangle, solve_lower_factor, solve_upper_factor
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import (
-    CHANGED,
-    GOING,
-    NOT_FINITE,
-    STUCK,
-    TIME,
-    Course,
-    Indices,
-    InputTables,
-    Matrix,
-    StateEquation,
-    Store,
-    Vector,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Course, Indices, InputTables, Matrix, StateEquation, Store, Vector, Watch
+from kane.engine.memory.run_codes import GOING, NOT_FINITE, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
 from kane.engine.realtime.tangent_rows import find_rows, friction, project, restrict
 from kane.engine.step.explicit import fixed_step
@@ -75,6 +64,7 @@ class Passive(NamedTuple):
         places: where in ``stages`` each program's begins.
         ahead, behind, rates, work: outputs and scratch.
         L, A: (n, n).
+        pivots: exchanges of the elimination, (n,).
         w, middle, force: (n,).
         coupling: J L^-T by rows, (6, n).
         push: force and torque of the coupler if the handle did not move in the step, (6,).
@@ -101,6 +91,7 @@ class Passive(NamedTuple):
     work: Vector
     L: Matrix
     A: Matrix
+    pivots: Indices
     w: Vector
     middle: Vector
     force: Vector
@@ -142,7 +133,7 @@ def _skew(p: Any, C: Any) -> None:
                 A[i, j] -= L[i, k] * A[k, j]
             A[i, j] /= L[i, i]
     for i in range(n):  # rows of (L^-1 C) L^-T
-        lower(L, A[i])
+        solve_lower_factor(L, n, A[i])
     for i in range(n):
         A[i, i] = 0.0
         for j in range(i):
@@ -155,7 +146,7 @@ def _look_behind(p: Any, system: Any, t: float, x: Any, ledger: Any) -> bool:
     n = p.w.size
     _call(p, system, 1, t, x, p.behind)
     ledger[POTENTIAL] = p.behind[n * (n + 1) // 2]
-    return factor(p.L, p.behind)
+    return bool(factor_triangle(p.behind, p.L))
 
 
 @native_inline
@@ -230,10 +221,10 @@ def _forces(p: Any, system: Any, u: Any, T: float) -> None:
         for j in range(n):
             p.coupling[r, j] = J[r * n + j]
             p.middle[j] += p.coupling[r, j] * p.push[r]
-        lower(p.L, p.coupling[r])
+        solve_lower_factor(p.L, n, p.coupling[r])
     for i in range(n):
         p.middle[i] += p.rubbing[i]
-    lower(p.L, p.middle)
+    solve_lower_factor(p.L, n, p.middle)
     for i in range(n):
         p.middle[i] += 2.0 / T * p.w[i]
         p.A[i, i] += 2.0 / T
@@ -295,13 +286,13 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
         z[nq + i] = x[nq + i]
     normalise(z, system.quaternions)
     _call(p, system, 0, t + 0.5 * T, z, p.ahead)
-    if not factor(p.L, p.ahead):
+    if not factor_triangle(p.ahead, p.L):
         return STUCK
     _forces(p, system, x[nq:], T)
-    solve(p.A, p.middle)
+    solve_square(p.A, n, p.pivots, p.middle)
     for i in range(n):
         p.end[i] = 2.0 * p.middle[i] - p.w[i]
-    upper(p.L, p.middle)
+    solve_upper_factor(p.L, n, p.middle)
     _account(p, system, p.middle, T)
     for i in range(n):
         z[nq + i] = p.middle[i]
@@ -311,7 +302,7 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
-    remember(system, store.clock)
+    remember(system, clock_of(store))
     project_step_end(system, t1, y)
     if not _look_behind(p, system, t1, y, p.trial):
         return STUCK
@@ -320,7 +311,7 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
     u = y[nq:]
     for i in range(n):
         u[i] = p.end[i]
-    upper(p.L, u)
+    solve_upper_factor(p.L, n, u)
     return GOING if is_finite(y) else NOT_FINITE
 
 
@@ -370,17 +361,17 @@ def march_passive(
     Returns:
         GOING, NOT_FINITE, STUCK where the mass matrix is not positive, or why a mode cannot change.
     """
-    p, clock, counts = passive, store.clock, store.counts
+    p, clock, counts = passive, clock_of(store), counts_of(store)
     for _ in range(steps):
-        if clock[TIME] == course.until or is_full(system, store):
+        if clock.time[0] == course.until or is_full(system, store):
             break
-        t, changes = clock[TIME], counts[CHANGED]
+        t, changes = clock.time[0], counts.changes[0]
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status
         fresh = p.ledger[KNOWN] == 0.0
         if (fresh and not _begin(p, system, t, store.x)) or (
-            counts[CHANGED] != changes and not fresh and not _changed(p, system, t, store.x)
+            counts.changes[0] != changes and not fresh and not _changed(p, system, t, store.x)
         ):
             return STUCK
         T, t1 = fixed_step(course, clock, counts)

@@ -18,19 +18,11 @@ import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import call_program, native_inline, native_loop
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import (
-    DONE,
-    GOING,
-    STUCK,
-    TIME,
-    Course,
-    Indices,
-    Matrix,
-    StateEquation,
-    Store,
-    Vector,
-)
+from kane.engine.memory.loop_arguments import Course, Indices, Matrix, StateEquation, Store, Vector
+from kane.engine.memory.run_codes import GOING, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.realtime.loop_arrays import ARMED, HELD, STATUS
 from kane.engine.step.explicit import fixed_step
 from kane.engine.step.state_equation import write_row
@@ -53,7 +45,7 @@ class Rigid(NamedTuple):
         follower: y (3), y' (3), y'' (3), x (3).
         follow: W [1/s].
         known: UNKNOWN, KNOWN where y and y' are those of the handle, HOLDING where x is that of the hand too, (1,).
-        A: scratch of the elimination, (n, n).
+        A, pivots: scratch of the elimination, (n, n) and (n,).
         b: a right-hand side, which the solution replaces, (n,).
         reaction: force and torque on the handle, (6,).
         counts: of the loop.
@@ -69,6 +61,7 @@ class Rigid(NamedTuple):
     follow: float
     known: Vector
     A: Matrix
+    pivots: Indices
     b: Vector
     reaction: Vector
     counts: Indices
@@ -86,33 +79,12 @@ def _call(p: Any, system: Any, t: float, x: Any) -> None:
 
 @native_inline
 def _solve(p: Any, transposed: bool) -> bool:
-    """C x = b, or C^T x = b, by elimination with pivoting, x in the place of b; False where C is singular."""
-    A, b, n, most = p.A, p.b, p.b.size, 0.0
+    """Solve C x = b, or C^T x = b, with x in the place of b; return whether C is regular."""
+    n = p.b.size
     for i in range(n):
         for j in range(n):
-            A[i, j] = p.out[n + (j * n + i if transposed else i * n + j)]
-            most = max(most, abs(A[i, j]))
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
-        if not abs(A[best, k]) > 1e-12 * most:
-            return False
-        if best != k:
-            for j in range(n):
-                A[k, j], A[best, j] = A[best, j], A[k, j]
-            b[k], b[best] = b[best], b[k]
-        for i in range(k + 1, n):
-            part = A[i, k] / A[k, k]
-            for j in range(k + 1, n):
-                A[i, j] -= part * A[k, j]
-            b[i] -= part * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[k] -= A[k, j] * b[j]
-        b[k] /= A[k, k]
-    return True
+            p.A[i, j] = p.out[n + (j * n + i if transposed else i * n + j)]
+    return bool(solve_square(p.A, n, p.pivots, p.b) == n)
 
 
 @native_inline
@@ -220,8 +192,8 @@ def march_rigid(system: StateEquation, course: Course, store: Store, rigid: Rigi
     p, x, y, z = rigid, store.x, store.y, store.z
     nq = x.size - p.b.size
     for _ in range(steps):
-        t = store.clock[TIME]
-        T, t1 = fixed_step(course, store.clock, store.counts)
+        t = clock_of(store).time[0]
+        T, t1 = fixed_step(course, clock_of(store), counts_of(store))
         _call(p, system, t, x)
         if p.known[0] == UNKNOWN:
             _begin(p, x, nq)
@@ -236,7 +208,7 @@ def march_rigid(system: StateEquation, course: Course, store: Store, rigid: Rigi
             return STUCK
         for i in range(x.size):
             x[i] = y[i]
-        store.clock[TIME] = t1
-        store.counts[DONE] += 1
+        clock_of(store).time[0] = t1
+        counts_of(store).steps[0] += 1
         write_row(store, t1, y, system.projection.notes)
     return GOING

@@ -11,10 +11,11 @@ import math
 from typing import Any
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.linear.small_systems import lower
+from kane.engine.linear.factorizations import solve_lower_factor
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING, STICKING
-from kane.engine.memory.loop_arguments import RHS
+from kane.engine.memory.run_codes import RHS
+from kane.engine.memory.run_memory import mode_of
 
 # A row of which orthogonalisation leaves less than this part depends on those before it.
 DEPENDENT = 1e-9
@@ -29,7 +30,7 @@ def _add_row(p: Any, A: Any, row: int, count: int) -> int:
     new = p.rows[count]
     for j in range(n):
         new[j] = A[row * n + j]
-    lower(p.L, new)
+    solve_lower_factor(p.L, n, new)
     before = _length(new)
     for _ in range(2):
         for r in range(count):
@@ -65,7 +66,7 @@ def find_rows(p: Any, system: Any, A: Any) -> int:
         count = _add_row(p, A, row, count)
     if p.reactions == 0:
         return count
-    c = contact_constants_of(system.headers[system.mode[RHS + 1] :])
+    c = contact_constants_of(system.headers[mode_of(system).places[RHS] :])
     for k in range(c.block.constraints):
         status, normal, tangent = c.state.status[k], c.table.normal[k], c.table.tangent[k]
         if status != OPEN and normal != NONE:
@@ -110,14 +111,14 @@ def friction(p: Any, system: Any, A: Any, out: Any) -> bool:
     """The generalized forces of dry friction of what slides, at the state that is set; whether anything does."""
     if p.reactions == 0:
         return False
-    c, slides = contact_constants_of(system.headers[system.mode[RHS + 1] :]), False
+    c, slides = contact_constants_of(system.headers[mode_of(system).places[RHS] :]), False
     for k in range(c.block.constraints):
         slides = slides or c.state.status[k] == SLIDING
     for j in range(out.size):
         out[j] = 0.0
     if not slides:
         return False
-    constants = system.stages[system.mode[RHS + 1] :]
+    constants = system.stages[mode_of(system).places[RHS] :]
     call_program(p.reactions, system.state, system.inputs, constants, p.forces, system.work)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING:

@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import call_program, native_inline, native_loop
-from kane.engine.memory.loop_arguments import DONE, GOING, TIME, StateEquation, Store
+from kane.engine.memory.loop_arguments import StateEquation, Store
+from kane.engine.memory.run_codes import GOING
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.realtime import device_sample as sample
 from kane.engine.realtime.coupler import (
     account_for_hand,
@@ -185,7 +187,7 @@ def _obey(s: Any, command: Any, found: int, now: float) -> None:
 def _look(s: Any, system: Any, store: Any) -> None:
     """Where the handle is, how it is turned, how fast, and the energies."""
     state = system.state
-    state[0] = store.clock[TIME]
+    state[0] = clock_of(store).time[0]
     for i in range(store.x.size):
         state[1 + i] = store.x[i]
     grip = s.grip
@@ -209,13 +211,13 @@ def _step(s: Any, system: Any, store: Any) -> int:
     drive(s, system, store)
     if adopt(s, system, store):
         return GOING
-    before, calls, status = store.counts[DONE], s.calls, TOO_MANY
+    before, calls, status = counts_of(store).steps[0], s.calls, TOO_MANY
     for _ in range(PARTS):
         call_program(calls.addresses[STEP], calls.step, calls.step, calls.step, calls.doubles, calls.doubles)
         if calls.words[0] != GOING:
             status = int(calls.words[0])
             break
-        if store.counts[DONE] != before:
+        if counts_of(store).steps[0] != before:
             return GOING
     return pass_over(s, system, store, status)
 
@@ -254,7 +256,7 @@ def _publish(s: Any, store: Any, now: float) -> None:
     for i in range(6):
         shown[4 + i] = s.port.command[sample.FORCE + i]
     _note_energies(s, shown[10:])
-    shown[15] = store.clock[TIME]
+    shown[15] = clock_of(store).time[0]
     for i in range(store.x.size):
         shown[16 + i] = store.x[i]
     fence(s.calls)

@@ -15,17 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import (
-    AT_ONCE,
-    CHANGE_FOUND,
-    CHANGE_ROWS,
-    CHANGED,
-    DONE,
-    FOUND,
-    GOING,
-    KNOWN,
-    ROWS,
-)
+from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.memory.run_codes import GOING
+from kane.engine.memory.run_memory import counts_of
+from kane.engine.memory.views import mode_change_at
 from kane.engine.realtime.loop_arrays import (
     ADOPTED,
     AGREES,
@@ -63,7 +56,7 @@ def drive(s: Any, system: Any, store: Any) -> None:
         inputs[at + 7 + i] = moving[RATE + i]
     for group in range(2):
         inputs[at + 13 + group], inputs[at + 15 + group] = moving[SPRING + group], moving[DAMPER + group]
-    store.counts[KNOWN] = 0
+    counts_of(store).slope_known[0] = 0
 
 
 @native_inline
@@ -100,8 +93,8 @@ def try_tick(s: Any, system: Any, store: Any, until: int) -> None:
     _copy(a.moves[2], a.copies[2])
     for i in range(s.moving.size - FORESEEN):
         a.system.inputs[s.grip.inputs + i] = s.moving[FORESEEN + i]
-    of = a.store.counts
-    of[ROWS] = of[FOUND] = of[CHANGED] = of[KNOWN] = 0
+    of = counts_of(a.store)
+    of.rows[0] = of.events[0] = of.changes[0] = of.slope_known[0] = 0
     counts[TRIED], counts[TRIED_PARTS] = TRYING, 0
     _go_on(s, store, until)
 
@@ -115,7 +108,7 @@ def _go_on(s: Any, store: Any, until: int) -> None:
         counts[TRIED_PARTS] += 1
         if calls.words[0] != GOING:
             counts[TRIED] = REFUSED
-        elif a.store.counts[DONE] != store.counts[DONE]:
+        elif counts_of(a.store).steps[0] != counts_of(store).steps[0]:
             counts[TRIED] = FORETOLD
         elif counts[TRIED_PARTS] == PARTS:
             counts[TRIED] = REFUSED
@@ -133,18 +126,20 @@ def adopt(s: Any, system: Any, store: Any) -> bool:
         if a.system.inputs[i] != system.inputs[i]:
             return False
     _go_on(s, store, NEVER)
-    rows, found, changed = store.counts[ROWS], store.counts[FOUND], store.counts[CHANGED]
-    new, full = a.store.counts, changed + a.store.counts[CHANGED] + AT_ONCE > store.changes.shape[0]
+    here, new = counts_of(store), counts_of(a.store)
+    rows, found, changed = here.rows[0], here.events[0], here.changes[0]
+    full = changed + new.changes[0] + AT_ONCE > store.changes.shape[0]
     if counts[TRIED] != FORETOLD or (has_guards(system) and full):
         return False
-    for k in range(new[ROWS]):
+    for k in range(new.rows[0]):
         _copy(a.store.rows[k], store.rows[rows + k])
-    for k in range(new[CHANGED]):
+    for k in range(new.changes[0]):
         _copy(a.store.changes[k], store.changes[changed + k])
-        store.changes[changed + k, CHANGE_ROWS] += rows
-        store.changes[changed + k, CHANGE_FOUND] += found
+        change = mode_change_at(store.changes[changed + k], 0, store.x.size)
+        change.rows[0] += rows
+        change.events[0] += found
     _carry(a.system, a.store, system, store)
-    store.counts[ROWS], store.counts[FOUND], store.counts[CHANGED] = rows + new[ROWS], found, changed + new[CHANGED]
+    here.rows[0], here.events[0], here.changes[0] = rows + new.rows[0], found, changed + new.changes[0]
     _copy(a.copies[0], a.moves[0])
     _copy(a.copies[1], a.moves[1])
     _copy(a.copies[2], a.moves[2])

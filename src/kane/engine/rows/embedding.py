@@ -1,6 +1,12 @@
-"""Constraints embedded in numbers at a state: u_d = D u_i + e, M~ = R^T M R, as native programs.
+"""Numerical embedding of constraints at one state: u_d = D u_i + e, udot = R udot_i + e_t, M~ = R^T M R.
 
-A program's ``constants`` begins with a ConstraintHeader and holds the stages of the programs that it calls.
+In: the state [t, q, u], inputs, and constants that begin with a ConstraintHeader. Out: qdot and udot, or the terms of
+the embedding. QR factorization with column pivoting selects the dependent speeds u_d and gives D; Cholesky
+factorization of M~ gives the accelerations udot_i of the independent speeds:
+
+    M~ udot_i = -R^T (h + M e_t),   R = [D; 1].
+
+Arrays "in the order of the selection" begin with the ``rank`` dependent speeds.
 
 Source: Gillespie 2003, Eqs. 4-5, 43-45.
 """
@@ -19,16 +25,25 @@ from kane.engine.call import (
 )
 from kane.engine.linear.factorizations import (
     factor,
+    factor_positive,
+    from_q,
     longest_column,
     smallest_pivot,
+    solve_cholesky,
     solve_columns,
-    solve_positive,
+    solve_lower,
     solve_upper,
     to_q,
 )
 from kane.engine.memory.constraint_codes import AFRESH, CONSTRAINTS, UNCHOSEN, UNCONSTRAINED
 from kane.engine.memory.constraint_memory import lists_of, scratch_of
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.memory.views import (
+    ConstraintHeader,
+    ConstraintLists,
+    ConstraintRows,
+    FactorScratch,
+    UnconstrainedTerms,
     constraint_header_at,
     constraint_rows_at,
     embedding_terms_at,
@@ -36,44 +51,45 @@ from kane.engine.memory.views import (
     unconstrained_terms_at,
 )
 
-# Rows that are not linear in the speeds: Newton's method, until the change is rounding.
-ITERATIONS, CONVERGED = 20, 1e-14
+# Newton iterations for rows that are not linear in the speeds, and the relative change at which they end.
+SPEED_ITERATIONS, CONVERGED = 20, 1e-14
 
 
 class Arrays(NamedTuple):
-    """Scratch of a call, with what it knows of the model.
+    """Scratch memory of one embedding, with the constants of the model.
 
     Attributes:
         head, lists: ConstraintHeader and ConstraintLists.
         state: [t, q, u].
-        all_rows: ConstraintRows of all rows.
-        rows: ConstraintRows of the active rows; ``every`` itself if all are active.
-        active: numbers of the active rows; empty if ``rows`` is ``every``.
-        unconstrained: UnconstrainedTerms.
-        f: FactorScratch of A.
-        x, M, W, reduced, e, z, udot: see ConstraintScratch; x has as many numbers as A has rows.
+        all_rows: all constraint rows.
+        rows: the m active rows; ``all_rows`` itself if all rows are active.
+        active: numbers of the active rows; empty if ``rows`` is ``all_rows``.
+        unconstrained: terms of M udot + h = A^T lambda.
+        f: QR factors of the active rows A; D after ``solve_columns``.
+        x: right-hand sides of the active rows, (m,).
+        M, W, reduced, e, z, udot: see ConstraintScratch.
     """
 
-    head: Any
-    lists: Any
-    state: Any
-    all_rows: Any
-    rows: Any
-    active: Any
-    unconstrained: Any
-    f: Any
-    x: Any
-    M: Any
-    W: Any
-    reduced: Any
-    e: Any
-    z: Any
-    udot: Any
+    head: ConstraintHeader
+    lists: ConstraintLists
+    state: Vector
+    all_rows: ConstraintRows
+    rows: ConstraintRows
+    active: Indices
+    unconstrained: UnconstrainedTerms
+    f: FactorScratch
+    x: Vector
+    M: Matrix
+    W: Matrix
+    reduced: Matrix
+    e: Vector
+    z: Vector
+    udot: Vector
 
 
 @native_inline
-def arrays_of(state: Any, constants: Any, work: Any) -> Any:
-    """The Arrays of a call, the state copied."""
+def arrays_of(state: Any, constants: Any, work: Any) -> Arrays:
+    """Return the Arrays of a model whose rows are all active, with a copy of the state."""
     head = constraint_header_at(constants, 0)
     all_rows = constraint_rows_at(work, scratch_of(head, work).rows, head.rows, head.speeds)
     a = arrays_among(constants, work, all_rows, integers_at(constants, 0, 0), head.rows)
@@ -84,8 +100,8 @@ def arrays_of(state: Any, constants: Any, work: Any) -> Any:
 
 
 @native_inline
-def arrays_among(constants: Any, work: Any, all_rows: Any, active: Any, m: int) -> Any:
-    """The Arrays of a call in which m rows are in force; what they hold stays."""
+def arrays_among(constants: Any, work: Any, all_rows: ConstraintRows, active: Indices, m: int) -> Arrays:
+    """Return the Arrays of m active rows, without a change of the scratch memory."""
     head = constraint_header_at(constants, 0)
     n, s = head.speeds, scratch_of(head, work)
     return Arrays(
@@ -108,22 +124,22 @@ def arrays_among(constants: Any, work: Any, all_rows: Any, active: Any, m: int) 
 
 
 @native_inline
-def call(a: Any, which: int, inputs: Any, constants: Any, work: Any, out: Any) -> None:
-    """Call a program of the header at the state of the arrays."""
+def call(a: Arrays, which: int, inputs: Any, constants: Any, work: Any, out: Any) -> None:
+    """Call a program of the ConstraintHeader at the state of the arrays."""
     part = vector_at(constants, a.head.places[which], 0)
     call_program(a.head.addresses[which], a.state, vector_at(inputs, 0, 0), part, out, vector_at(work, 0, 0))
 
 
 @native_inline
-def find_rows(a: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """A and A u + b of the rows in force, at the state of the arrays."""
+def find_rows(a: Arrays, inputs: Any, constants: Any, work: Any) -> None:
+    """Compute A and A u + b of all rows at the state of the arrays, and gather the active rows."""
     call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
     gather_rows(a.all_rows, a.active, a.rows)
 
 
 @native_kernel
-def gather_rows(all_rows: Any, active: Any, rows: Any) -> None:
-    """Copy the rows ``active`` of ``every`` into ``rows``, both ConstraintRows."""
+def gather_rows(all_rows: ConstraintRows, active: Indices, rows: ConstraintRows) -> None:
+    """Copy the active rows of ``all_rows`` to ``rows``."""
     for k in range(active.size):
         for j in range(all_rows.A.shape[1]):
             rows.A[k, j] = all_rows.A[active[k], j]
@@ -131,8 +147,8 @@ def gather_rows(all_rows: Any, active: Any, rows: Any) -> None:
 
 
 @native_inline
-def load_columns(A: Any, f: Any, kept: Any, rank: int) -> None:
-    """Copy A into the FactorScratch, its columns in the order kept unless the rank is UNCHOSEN."""
+def load_columns(A: Matrix, f: FactorScratch, kept: Indices, rank: int) -> None:
+    """Copy A, (m, n), to the FactorScratch, with its columns in the order ``kept`` unless the rank is UNCHOSEN."""
     m, n = f.A.shape
     for k in range(n):
         f.order[k] = kept[k] if rank != UNCHOSEN else k
@@ -142,8 +158,8 @@ def load_columns(A: Any, f: Any, kept: Any, rank: int) -> None:
 
 
 @native_inline
-def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
-    """u_d -= A_d^+ (A u + b); the largest change over the largest speed changed."""
+def _change(f: FactorScratch, rank: int, motion: Vector, x: Vector, u: Vector) -> float:
+    """Subtract A_d^+ (A u + b) from u_d; return the largest change relative to the largest changed speed."""
     for i in range(x.size):
         x[i] = motion[i]
     to_q(f, rank, x)
@@ -157,13 +173,13 @@ def _change(f: Any, rank: int, motion: Any, x: Any, u: Any) -> float:
 
 
 @native_inline
-def correct_speeds(a: Any, rank: int, inputs: Any, constants: Any, work: Any) -> None:
-    """u_d from u_i, where A and its Factors stand for the state; rows that are not linear are solved by iteration."""
+def correct_speeds(a: Arrays, rank: int, inputs: Any, constants: Any, work: Any) -> None:
+    """Compute u_d from u_i with the QR factors of A at the state; iterate if rows are not linear in the speeds."""
     u = a.state[a.state.size - a.f.order.size :]
     change = _change(a.f, rank, a.rows.motion, a.x, u)
     if a.head.linear == 1:
         return
-    for _ in range(ITERATIONS):
+    for _ in range(SPEED_ITERATIONS):
         if not change > CONVERGED:
             return
         find_rows(a, inputs, constants, work)
@@ -173,35 +189,45 @@ def correct_speeds(a: Any, rank: int, inputs: Any, constants: Any, work: Any) ->
 
 
 @native_inline
-def embed(a: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into the Factors.
+def embed(a: Arrays, chosen: int, stale: float, inputs: Any, constants: Any, work: Any) -> int:
+    """Select dependent speeds, put u_d = D u_i + e into the state, and D into the factors.
 
-    D[k, j] is then A[k, j], k < rank <= j: of the dependent speed order[k] by the independent one order[j].
+    D[k, j] = A[k, j] of the factors, k < rank <= j, is the dependence of the speed order[k] on the speed order[j].
+
+    Args:
+        a: the Arrays of the active rows.
+        chosen: number of dependent speeds of the selection in force, or UNCHOSEN for a new selection.
+        stale: a new selection replaces the one in force if its smallest pivot is below ``stale`` times the longest
+            column of A; 0 keeps the selection.
+        inputs, constants, work: of the call.
 
     Returns:
-        How many speeds are dependent.
+        The number of dependent speeds.
     """
     find_rows(a, inputs, constants, work)
-    chosen = a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN
     load_columns(a.rows.A, a.f, a.lists.order, chosen)
     rank = factor(a.f, chosen)
+    if stale > 0.0 and not smallest_pivot(a.f, rank) > stale * longest_column(a.rows.A, a.f.w):
+        load_columns(a.rows.A, a.f, a.lists.order, UNCHOSEN)
+        rank = factor(a.f, UNCHOSEN)
     correct_speeds(a, rank, inputs, constants, work)
     solve_columns(a.f, rank)
-    return rank
+    return int(rank)
 
 
 @native_inline
-def conditioning(f: Any, rank: int, longest: float) -> float:
-    """The smallest pivot of the choice over the largest that any choice has, which is the longest column of A.
+def conditioning(f: FactorScratch, rank: int, longest: float) -> float:
+    """Return the smallest pivot of the selection relative to the longest column of A, at most 1.
 
-    Not over its own largest pivot, which says nothing where there is one.
+    The longest column is the largest pivot of all selections. The largest pivot of this selection is no scale, because
+    a selection of one speed has one pivot only.
     """
     return min(1.0, smallest_pivot(f, rank) / longest) if rank > 0 else 1.0
 
 
 @native_kernel
-def remainders(f: Any, rank: int, given: Any, x: Any, e: Any) -> None:
-    """e_t of udot_d = D udot_i + e_t, in the order of the choice, zero at independent speeds."""
+def remainders(f: FactorScratch, rank: int, given: Vector, x: Vector, e: Vector) -> None:
+    """Compute e_t of udot_d = D udot_i + e_t, in the order of the selection, zero at independent speeds."""
     for i in range(x.size):
         x[i] = given[i]
     to_q(f, rank, x)
@@ -211,8 +237,15 @@ def remainders(f: Any, rank: int, given: Any, x: Any, e: Any) -> None:
 
 
 @native_kernel
-def reduce_mass(f: Any, rank: int, lower: Any, M: Any, W: Any, reduced: Any) -> None:
-    """M in the order of the choice, W = M R and M~ = R^T M R (lower triangle), R = [D; 1]."""
+def reduce_mass(f: FactorScratch, rank: int, lower: Vector, M: Matrix, W: Matrix, reduced: Matrix) -> None:
+    """Compute M in the order of the selection, W = M R, and the lower triangle of M~ = R^T M R, with R = [D; 1].
+
+    Args:
+        f: the factors with D.
+        rank: number of dependent speeds.
+        lower: lower triangle of M by rows, (n (n + 1) / 2,) [kg, kg m, kg m^2].
+        M, W, reduced: outputs, (n, n).
+    """
     D, order, n = f.A, f.order, f.order.size
     for k in range(n):
         for l in range(k + 1):
@@ -237,9 +270,9 @@ def reduce_mass(f: Any, rank: int, lower: Any, M: Any, W: Any, reduced: Any) -> 
                     reduced[i - rank, j - rank] += c * W[k, j]
 
 
-@native_kernel
-def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any, udot: Any) -> None:
-    """M~ udot_i = -R^T (h + M e_t), udot_d = D udot_i + e_t, in the order of the choice."""
+@native_inline
+def project_loads(f: FactorScratch, rank: int, h: Vector, M: Matrix, e: Vector, z: Vector, udot: Vector) -> None:
+    """Compute z = h + M e_t and udot_i = -R^T z, the right-hand side of M~, in the order of the selection."""
     D, n = f.A, f.order.size
     for i in range(n):
         z[i] = h[f.order[i]]
@@ -250,26 +283,62 @@ def solve_motion(f: Any, rank: int, h: Any, M: Any, reduced: Any, e: Any, z: Any
     for k in range(rank):
         for j in range(rank, n):
             udot[j] -= D[k, j] * z[k]
-    solve_positive(reduced, n - rank, udot[rank:])
-    for k in range(rank):
-        udot[k] = e[k]
-        for j in range(rank, n):
-            udot[k] += D[k, j] * udot[j]
 
 
 @native_inline
-def _accelerated(a: Any, rank: int, inputs: Any, constants: Any, work: Any) -> None:
+def find_dependent(f: FactorScratch, rank: int, e: Vector, udot: Vector) -> None:
+    """Compute udot_d = D udot_i + e_t, in the order of the selection."""
+    for k in range(rank):
+        udot[k] = e[k]
+        for j in range(rank, f.order.size):
+            udot[k] += f.A[k, j] * udot[j]
+
+
+@native_inline
+def find_multipliers(a: Arrays, rank: int) -> None:
+    """Compute x = lambda of least norm with A^T lambda = z + M R udot_i at the dependent speeds."""
+    n = a.f.order.size
+    for k in range(a.x.size):
+        a.x[k] = 0.0
+    for i in range(rank):
+        a.x[i] = a.z[i]
+        for j in range(rank, n):
+            a.x[i] += a.W[i, j] * a.udot[j]
+    solve_lower(a.f, rank, a.x)
+    from_q(a.f, rank, a.x)
+
+
+@native_kernel
+def solve_motion(
+    f: FactorScratch, rank: int, h: Vector, M: Matrix, reduced: Matrix, e: Vector, z: Vector, udot: Vector
+) -> None:
+    """Solve M~ udot_i = -R^T (h + M e_t) and udot_d = D udot_i + e_t, in the order of the selection."""
+    n = f.order.size
+    project_loads(f, rank, h, M, e, z, udot)
+    factor_positive(reduced, n - rank)
+    solve_cholesky(reduced, n - rank, udot[rank:])
+    find_dependent(f, rank, e, udot)
+
+
+@native_inline
+def _load_motion(a: Arrays, rank: int, inputs: Any, constants: Any, work: Any) -> None:
     """Compute the terms of M udot + h = A^T lambda, and e_t."""
     call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
     remainders(a.f, rank, a.unconstrained.remainder, a.x, a.e)
 
 
+@native_inline
+def _embed_by_mode(a: Arrays, inputs: Any, constants: Any, work: Any) -> int:
+    """Embed with a new selection in the mode AFRESH, else with the selection in force."""
+    return int(embed(a, a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN, 0.0, inputs, constants, work))
+
+
 @native_program
 def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """qdot and udot."""
+    """Compute qdot and udot."""
     a = arrays_of(state, constants, work)
-    rank = embed(a, inputs, constants, work)
-    _accelerated(a, rank, inputs, constants, work)
+    rank = _embed_by_mode(a, inputs, constants, work)
+    _load_motion(a, rank, inputs, constants, work)
     reduce_mass(a.f, rank, a.unconstrained.M, a.M, a.W, a.reduced)
     solve_motion(a.f, rank, a.unconstrained.h, a.M, a.reduced, a.e, a.z, a.udot)
     rates, n = a.unconstrained.rates, a.f.order.size
@@ -282,10 +351,10 @@ def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
 
 @native_program
 def embedding(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
+    """Compute EmbeddingTerms: conditioning, independent speeds, u, e_t, and R with zero columns at dependent speeds."""
     a = arrays_of(state, constants, work)
-    rank = embed(a, inputs, constants, work)
-    _accelerated(a, rank, inputs, constants, work)
+    rank = _embed_by_mode(a, inputs, constants, work)
+    _load_motion(a, rank, inputs, constants, work)
     order, D, n = a.f.order, a.f.A, a.f.order.size
     result = embedding_terms_at(out, 0, n)
     result.conditioning[0] = conditioning(a.f, rank, longest_column(a.rows.A, a.f.w))

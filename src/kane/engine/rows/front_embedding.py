@@ -1,6 +1,9 @@
-"""The programs of constraints of many loops, which ``kane.engine.linear.fronts`` embeds loop by loop.
+"""Numerical embedding of constraints of many loops, loop by loop, with the fronts of ``kane.engine.linear.fronts``.
 
-They give what those of ``kane.engine.rows.embedding`` give, to rounding, in the same places.
+The programs have the inputs, outputs and equations of ``kane.engine.rows.embedding``. Their results agree up to
+rounding error.
+
+Source: Duff & Reid 1983, The multifrontal solution of indefinite sparse symmetric linear equations.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from kane.engine.call import integers_at, native_inline, native_kernel, native_p
 from kane.engine.linear.factorizations import RANK_TOLERANCE, longest_column
 from kane.engine.linear.fronts import (
     PARENT,
+    Fronts,
     accelerations,
     back,
     factor_fronts,
@@ -21,32 +25,34 @@ from kane.engine.linear.fronts import (
 )
 from kane.engine.memory.constraint_codes import AFRESH, CONSTRAINTS, KEPT, UNCHOSEN, UNCONSTRAINED
 from kane.engine.memory.constraint_memory import scratch_of
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.memory.views import embedding_terms_at
-from kane.engine.rows.embedding import CONVERGED, ITERATIONS, arrays_of, call
+from kane.engine.rows.embedding import CONVERGED, SPEED_ITERATIONS, Arrays, arrays_of, call
 
-# A choice is made anew where its smallest pivot is by so much smaller than that of the best: the change costs nothing,
-# and the equations in speeds that are nearly dependent are hard to integrate.
+# A new selection replaces the one in force if the smallest pivot of that is below this ratio of the new one. A change
+# costs nothing, and equations with a poor selection are hard to integrate.
 WORSE = 0.5
-# A plan says itself how long it is; as many integers as no plan has.
+# Upper bound of the length of a plan, which contains its own length.
 PLAN = 2**24
 
 
 @native_inline
-def _fronts_of(a: Any, constants: Any, work: Any) -> Any:
+def _fronts_of(a: Arrays, constants: Any, work: Any) -> Fronts:
+    """Return the Fronts of a call."""
     plan = integers_at(constants, a.lists.end, PLAN)
     return fronts_at(a.rows.A, plan, work, scratch_of(a.head, work).front_lists, a.head.fronts)
 
 
 @native_kernel
-def propose(t: Any, kept: Any, rank: int) -> None:
-    """The candidates: the dependent speeds of the choice kept, all speeds where there is none."""
+def propose(t: Fronts, kept: Indices, rank: int) -> None:
+    """Set the candidates: the dependent speeds of the selection in force, or all speeds without a selection."""
     for k in range(kept.size):
         t.candidates[kept[k]] = 1 if k < rank or rank == UNCHOSEN else 0
 
 
 @native_kernel
-def keep(t: Any, m: int) -> None:
-    """Only what is dependent is a candidate from here on."""
+def keep(t: Fronts, m: int) -> None:
+    """Restrict the candidates to the dependent speeds."""
     n = t.candidates.size
     for k in range(n):
         t.candidates[k] = 0
@@ -56,8 +62,8 @@ def keep(t: Any, m: int) -> None:
 
 
 @native_kernel
-def _change(t: Any, motion: Any, x: Any, e: Any, v: Any, u: Any) -> float:
-    """u_d -= A_d^+ (A u + b); the largest change over the largest speed changed."""
+def _change(t: Fronts, motion: Vector, x: Vector, e: Vector, v: Vector, u: Vector) -> float:
+    """Subtract A_d^+ (A u + b) from u_d; return the largest change relative to the largest changed speed."""
     for i in range(x.size):
         x[i] = motion[i]
     particular(t, t.A, x, e)
@@ -73,15 +79,15 @@ def _change(t: Any, motion: Any, x: Any, e: Any, v: Any, u: Any) -> float:
 
 
 @native_inline
-def correct_speeds_by_fronts(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """u_d from u_i; rows that are not linear are solved by iteration."""
+def correct_speeds_by_fronts(a: Arrays, t: Fronts, inputs: Any, constants: Any, work: Any) -> None:
+    """Compute u_d from u_i; iterate if rows are not linear in the speeds."""
     m, n = t.A.shape
     u = a.state[a.state.size - n :]
     change = _change(t, a.rows.motion, a.x, a.e, a.z, u)
     if a.head.linear == 1:
         return
     keep(t, m)
-    for _ in range(ITERATIONS):
+    for _ in range(SPEED_ITERATIONS):
         if not change > CONVERGED:
             return
         call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
@@ -90,8 +96,8 @@ def correct_speeds_by_fronts(a: Any, t: Any, inputs: Any, constants: Any, work: 
 
 
 @native_inline
-def _embed(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> int:
-    """Choose dependent speeds as the mode says, put u_d = D u_i + e into the state, and D into A; the rank."""
+def _embed(a: Arrays, t: Fronts, inputs: Any, constants: Any, work: Any) -> int:
+    """Select dependent speeds by the mode, put u_d = D u_i + e into the state and D into A; return the rank."""
     call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
     propose(t, a.lists.order, a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN)
     rank = factor_fronts(t, t.A)
@@ -100,7 +106,7 @@ def _embed(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> int:
 
 
 @native_inline
-def _remainders(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> None:
+def _remainders(a: Arrays, t: Fronts, inputs: Any, constants: Any, work: Any) -> None:
     """Compute the terms of M udot + h = A^T lambda, and e_t by columns."""
     call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
     for i in range(a.x.size):
@@ -109,8 +115,8 @@ def _remainders(a: Any, t: Any, inputs: Any, constants: Any, work: Any) -> None:
 
 
 @native_kernel
-def fill_mass(t: Any, lower: Any, M: Any) -> None:
-    """The whole of M from its lower triangle, where M may differ from zero."""
+def fill_mass(t: Fronts, lower: Vector, M: Matrix) -> None:
+    """Copy the lower triangle of M to all entries of M that can be nonzero."""
     n = M.shape[0]
     for i in range(n):
         for j in range(n):
@@ -122,8 +128,11 @@ def fill_mass(t: Any, lower: Any, M: Any) -> None:
 
 
 @native_kernel
-def solve_motion_by_fronts(t: Any, M: Any, h: Any, e: Any, z: Any, udot: Any) -> None:
-    """M~ udot_i = -R^T (h + M e), udot_d = D udot_i + e, by columns; NaN where M~ is not positive beyond rounding."""
+def solve_motion_by_fronts(t: Fronts, M: Matrix, h: Vector, e: Vector, z: Vector, udot: Vector) -> None:
+    """Solve M~ udot_i = -R^T (h + M e) and udot_d = D udot_i + e, by columns.
+
+    The accelerations are NaN if M~ is not positive up to rounding error.
+    """
     for k in range(h.size):
         z[k] = h[k]
         udot[k] = 0.0
@@ -136,7 +145,7 @@ def solve_motion_by_fronts(t: Any, M: Any, h: Any, e: Any, z: Any, udot: Any) ->
 
 @native_program
 def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """qdot and udot."""
+    """Compute qdot and udot."""
     a = arrays_of(state, constants, work)
     t = _fronts_of(a, constants, work)
     _embed(a, t, inputs, constants, work)
@@ -150,8 +159,8 @@ def rhs(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
 
 
 @native_kernel
-def conditioning_of_fronts(t: Any, m: int, longest: float) -> float:
-    """The smallest pivot of the choice over the longest column of A."""
+def conditioning_of_fronts(t: Fronts, m: int, longest: float) -> float:
+    """Return the smallest pivot of the selection relative to the longest column of A."""
     n, smallest = t.diag.size, math.inf
     for f in range(t.number):
         for k in range(t.pivots[f]):
@@ -160,8 +169,8 @@ def conditioning_of_fronts(t: Any, m: int, longest: float) -> float:
 
 
 @native_kernel
-def _fill_embedding(t: Any, R: Any, independent: Any) -> None:
-    """R by rows, and which speeds are independent."""
+def _fill_embedding(t: Fronts, R: Matrix, independent: Vector) -> None:
+    """Compute R by rows, and mark the independent speeds."""
     m, n = t.A.shape
     for i in range(n):
         for j in range(n):
@@ -180,7 +189,7 @@ def _fill_embedding(t: Any, R: Any, independent: Any) -> None:
 
 @native_program
 def embedding(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Conditioning; 1 for each independent speed, else 0; u; e_t; R by rows, its columns of dependent speeds zero."""
+    """Compute EmbeddingTerms: conditioning, independent speeds, u, e_t, and R with zero columns at dependent speeds."""
     a = arrays_of(state, constants, work)
     t = _fronts_of(a, constants, work)
     call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
@@ -193,14 +202,14 @@ def embedding(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> N
     for k in range(n):
         result.u[k] = a.state[a.state.size - n + k]
         a.z[k] = 0.0
-    back(t, t.A, a.e, a.z)  # e of a front holds while the dependent speeds beyond it are given
+    back(t, t.A, a.e, a.z)  # e of a front is valid for given dependent speeds beyond it
     for k in range(n):
         result.e_t[k] = a.z[k]
 
 
 @native_inline
-def least_by_fronts(a: Any, rows: Any, residual: Any, s: Any, constants: Any, work: Any) -> None:
-    """The least s with A s = -residual, for the rows listed: the motion of a unit mass in every speed."""
+def least_by_fronts(a: Arrays, rows: Indices, residual: Vector, s: Vector, constants: Any, work: Any) -> None:
+    """Compute the least s with A s = -residual, for the listed rows: the motion with a unit mass matrix."""
     t = _fronts_of(a, constants, work)
     _only(t, rows, residual, a.x)
     propose(t, a.lists.order, UNCHOSEN)
@@ -211,8 +220,8 @@ def least_by_fronts(a: Any, rows: Any, residual: Any, s: Any, constants: Any, wo
 
 
 @native_kernel
-def _only(t: Any, rows: Any, residual: Any, x: Any) -> None:
-    """Zero rows of A that are not listed; the residual of those that are by rows."""
+def _only(t: Fronts, rows: Indices, residual: Vector, x: Vector) -> None:
+    """Set the rows of A that are not listed to zero; copy the residual to the listed rows."""
     m, n = t.A.shape
     for i in range(m):
         x[i] = math.inf
@@ -226,7 +235,8 @@ def _only(t: Any, rows: Any, residual: Any, x: Any) -> None:
 
 
 @native_kernel
-def _unit_mass(M: Any, h: Any) -> None:
+def _unit_mass(M: Matrix, h: Vector) -> None:
+    """Set M to the unit matrix and h to zero."""
     for i in range(h.size):
         for j in range(h.size):
             M[i, j] = 0.0
@@ -234,9 +244,10 @@ def _unit_mass(M: Any, h: Any) -> None:
 
 
 @native_kernel
-def _serves(t: Any, m: int, longest: float) -> bool:
-    """Whether a choice as factored is so good that no other needs to be looked for, as ``settle`` says of dense code:
-    no entry of D is above 1 / WORSE, and nothing is left beyond the rank.
+def _serves(t: Fronts, m: int, longest: float) -> bool:
+    """Check whether a factored selection stays in use without a trial of others, as ``project`` does for dense rows.
+
+    No entry of D exceeds 1 / WORSE, and nothing is left beyond the rank.
     """
     n, largest, left = t.diag.size, 0.0, 0.0
     for f in range(t.number):
@@ -254,11 +265,11 @@ def _serves(t: Any, m: int, longest: float) -> bool:
 
 
 @native_inline
-def select_speeds_by_fronts(a: Any, inputs: Any, constants: Any, work: Any) -> float:
-    """Take the choice in force, or one anew where that has become worse or the rank another; u_d from u_i.
+def select_speeds_by_fronts(a: Arrays, inputs: Any, constants: Any, work: Any) -> float:
+    """Use the selection in force, or a new one if that is worse or the rank has changed; compute u_d from u_i.
 
     Returns:
-        The conditioning of the choice.
+        The conditioning of the selection.
     """
     t, rank = _fronts_of(a, constants, work), a.head.rank[0]
     m, longest = t.A.shape[0], longest_column(a.rows.A, t.beta)
@@ -273,8 +284,8 @@ def select_speeds_by_fronts(a: Any, inputs: Any, constants: Any, work: Any) -> f
 
 
 @native_inline
-def _look_for_better(a: Any, t: Any, longest: float, inputs: Any, constants: Any, work: Any) -> None:
-    """Leave A factored by the best choice, where it is better by much or of another rank, else by the one in force."""
+def _look_for_better(a: Arrays, t: Fronts, longest: float, inputs: Any, constants: Any, work: Any) -> None:
+    """Factor A with the best selection if it is much better or has another rank, else with the selection in force."""
     m = t.A.shape[0]
     call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
     propose(t, a.lists.order, UNCHOSEN)
@@ -293,8 +304,8 @@ def _look_for_better(a: Any, t: Any, longest: float, inputs: Any, constants: Any
 
 
 @native_kernel
-def _adopt(t: Any, rank_kept: Any, kept: Any, rank: int) -> None:
-    """The choice found becomes the one kept, dependent speeds first."""
+def _adopt(t: Fronts, rank_kept: Indices, kept: Indices, rank: int) -> None:
+    """Store the new selection as the one in force, dependent speeds first."""
     keep(t, t.A.shape[0])
     first, last = 0, rank
     for j in range(kept.size):

@@ -1,4 +1,7 @@
-"""Impulses at an instant: what touches, what is known of it, one impact.
+"""Impulses of contacts at one instant: contacts that touch, their velocities and responses, and one impact.
+
+In: velocities v = A u + b of all rows and their response G = A M^-1 A^T. Out: impulses [N s, N m s], and the velocities
+after an impact, v + G p.
 
 Source: Gillespie 2003, section 4; Djerassi, Collision with friction, Multibody Syst. Dyn. 21, 2009.
 """
@@ -15,67 +18,70 @@ from kane.engine.memory.contact_codes import (
     ADOPTED,
     CONTRADICTED,
     COULOMB,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     ENERGY_GAINED,
     NEWTON,
     NONE,
     OPEN,
     THRESHOLDS,
 )
-from kane.engine.memory.views import contact_state_at, impact_at
-from kane.engine.rows.tree_response import REPEATED, SLOW
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
+from kane.engine.memory.views import ContactState, Impact, contact_state_at, impact_at
+from kane.engine.rows.contact_arrays import Contacts
+from kane.engine.rows.embedding import Arrays
+from kane.engine.rows.tree_response import REDUNDANT, SLOW
 
-# A gap smaller than this is closed [m or rad].
+# Gaps below this are closed [m or rad].
 TOUCHING = 1e-11
-# Velocities under this share of what they are made of are rounding.
-ROUNDING = 1e-12
-# Of rows that repeat others elimination does not see this share.
-UNSEEN = math.sqrt(REPEATED)
+# Velocities of rows below this ratio of the sum of their terms are rounding error.
+VELOCITY_ROUNDING = 1e-12
+# Ratio of a redundant row that elimination does not detect.
+UNSEEN = math.sqrt(REDUNDANT)
 
 
 class Impulses(NamedTuple):
-    """Scratch of a transition.
+    """Scratch memory of a transition.
 
     Attributes:
         J, Z, G, v, start, impulse, rounding, left, total, before, first, undecided, aimed, angle, turn, step, turns,
-            cause, blamed, halted, jammed, group, island, present, lost: see ContactScratch. J and Z are written if
-            something holds both ways.
-        kept: ContactState when the transition began.
+            cause, blamed, halted, jammed, group, island, present, lost: see ContactScratch. J and Z are written if a
+            bilateral constraint is active.
+        kept: ContactState at the start of the transition.
         impact: Impact.
     """
 
-    J: Any
-    Z: Any
-    G: Any
-    v: Any
-    start: Any
-    impulse: Any
-    rounding: Any
-    left: Any
-    total: Any
-    before: Any
-    first: Any
-    undecided: Any
-    aimed: Any
-    angle: Any
-    turn: Any
-    step: Any
-    turns: Any
-    cause: Any
-    blamed: Any
-    halted: Any
-    jammed: Any
-    group: Any
-    island: Any
-    present: Any
-    lost: Any
-    kept: Any
-    impact: Any
+    J: Matrix
+    Z: Matrix
+    G: Matrix
+    v: Vector
+    start: Vector
+    impulse: Vector
+    rounding: Vector
+    left: Vector
+    total: Vector
+    before: Vector
+    first: Vector
+    undecided: Indices
+    aimed: Indices
+    angle: Vector
+    turn: Vector
+    step: Vector
+    turns: Matrix
+    cause: Indices
+    blamed: Indices
+    halted: Indices
+    jammed: Indices
+    group: Indices
+    island: Indices
+    present: Vector
+    lost: Indices
+    kept: ContactState
+    impact: Impact
 
 
 @native_inline
-def impulses_of(a: Any, c: Any, work: Any) -> Any:
-    """The Impulses of a call."""
+def impulses_of(a: Arrays, c: Contacts, work: Any) -> Impulses:
+    """Return the Impulses of a call."""
     nc = c.block.constraints
     s = contact_scratch_of(a.head, nc, work)
     return Impulses(
@@ -86,8 +92,8 @@ def impulses_of(a: Any, c: Any, work: Any) -> Any:
 
 
 @native_inline
-def touches(c: Any, k: int) -> bool:
-    """Whether a candidate that pushes only is closed; not beyond the ends of its features."""
+def touches(c: Contacts, k: int) -> bool:
+    """Check whether a unilateral constraint is closed, and within the ends of its features."""
     if c.table.normal[k] == NONE or c.table.bilateral[k] == 1:
         return False
     if c.table.ended[k] == 1 and c.gaps.off[k] > 0.0:
@@ -96,22 +102,23 @@ def touches(c: Any, k: int) -> bool:
 
 
 @native_inline
-def rounding_of(c: Any, k: int, row: int, u: Any) -> float:
-    """How much of the velocity of a row of a candidate is rounding, with speeds u.
+def rounding_of(c: Contacts, k: int, row: int, u: Vector) -> float:
+    """Return the rounding error of the velocity of a row of a constraint, with speeds u.
 
-    Of the normal row of what is open, and repeats rows in force, it is what elimination does not see, see ARMED.
+    The normal row of an open contact may repeat active rows. Its rounding error is UNSEEN, which elimination does not
+    detect.
     """
-    total, share = 0.0, ROUNDING
+    total, share = 0.0, VELOCITY_ROUNDING
     if row == c.table.normal[k] and c.state.armed[k] == 0:
-        share = UNSEEN if c.gaps.gap[k] >= -TOUCHING else ROUNDING
+        share = UNSEEN if c.gaps.gap[k] >= -TOUCHING else VELOCITY_ROUNDING
     for j in range(c.table.first_column[k], c.table.last_column[k]):
         total += abs(c.all_rows.A[row, j] * u[j])
     return float(SLOW + share * total)
 
 
 @native_kernel
-def load_rounding(c: Any, i: Any) -> None:
-    """How much of the velocities of what responds is rounding."""
+def load_rounding(c: Contacts, i: Impulses) -> None:
+    """Compute the rounding errors of the velocities of the constraints that respond."""
     for k in range(c.block.constraints):
         if responds(c, k):
             first, last = rows_of(c, k)
@@ -120,29 +127,29 @@ def load_rounding(c: Any, i: Any) -> None:
 
 
 @native_kernel
-def load_velocities(c: Any, i: Any) -> None:
-    """A u + b of all rows, as the program "constraints" gave it."""
+def load_velocities(c: Contacts, i: Impulses) -> None:
+    """Copy A u + b of all rows from the outputs of the program "constraints"."""
     for row in range(i.v.size):
         i.v[row] = c.all_rows.motion[row]
 
 
 @native_inline
-def responds(c: Any, k: int) -> bool:
-    """Whether what a candidate does to others may be asked: it touches, or has friction of its own."""
+def responds(c: Contacts, k: int) -> bool:
+    """Check whether impulses may act at a constraint: it touches, or has friction without a normal force."""
     return bool(touches(c, k) or c.table.friction[k] == THRESHOLDS)
 
 
 @native_inline
-def rows_of(c: Any, k: int) -> Any:
-    """The first row of a candidate, and the one behind its last."""
+def rows_of(c: Contacts, k: int) -> Any:
+    """Return the first row of a constraint, and the row behind its last row."""
     tangent, normal = c.table.tangent[k], c.table.normal[k]
     tangents = c.table.tangents[k]
     return (tangent, tangent + tangents) if normal == NONE else (normal, normal + 1 + tangents)
 
 
 @native_kernel
-def hit(c: Any, i: Any, k: int) -> int:
-    """One impact of a candidate; velocities and impulses of all rows after it."""
+def hit(c: Contacts, i: Impulses, k: int) -> int:
+    """Compute one impact at a contact; update the velocities and impulses of all rows; return how it ended."""
     b = i.impact
     first, last = rows_of(c, k)
     size = last - first
@@ -156,7 +163,7 @@ def hit(c: Any, i: Any, k: int) -> int:
     before = (b.v[0], b.v[1], b.v[2])
     ended = strike(b, size - 1 if coulomb else 0, c.table.law[k], c.gaps.restitution[k])
     if ended != DONE:
-        return CONTRADICTED if ended == IMMOVABLE else ENDLESS
+        return CONTRADICTED if ended == IMMOVABLE else ENDLESS_IMPACTS
     gained, size_of = 0.0, 0.0
     for r in range(3):
         gained += 0.5 * b.p[r] * (before[r] + b.v[r])
@@ -171,15 +178,15 @@ def hit(c: Any, i: Any, k: int) -> int:
             for s in range(begin, end):
                 for r in range(size):
                     i.v[s] += i.G[s, first + r] * b.p[r]
-    # What the impact has ended at is exact.
+    # The end velocities of the impact are exact.
     for r in range(size):
         i.v[first + r] = b.v[r]
     return ADOPTED
 
 
 @native_kernel
-def own_response(c: Any, i: Any, k: int) -> float:
-    """Change of the normal velocity of a sliding contact per unit of its normal impulse, with friction: dv_n/dp_n."""
+def own_response(c: Contacts, i: Impulses, k: int) -> float:
+    """Return dv_n / dp_n of a sliding contact with friction: normal velocity per unit of normal impulse."""
     normal, tangent = c.table.normal[k], c.table.tangent[k]
     share = i.G[normal, normal]
     for t in range(c.table.tangents[k]):
@@ -188,6 +195,6 @@ def own_response(c: Any, i: Any, k: int) -> float:
 
 
 @native_kernel
-def jams(c: Any, i: Any, k: int) -> bool:
-    """Whether a push at a sliding contact makes it approach (Painleve)."""
+def jams(c: Contacts, i: Impulses, k: int) -> bool:
+    """Check whether a normal impulse at a sliding contact makes it approach (Painleve)."""
     return bool(-math.inf < own_response(c, i, k) < 0.0)

@@ -1,8 +1,12 @@
-"""Forces of many rows: those that move nothing in common are solved for apart, so that n times as many cost n times.
+"""The row problem island by island: S lambda = b by elimination, with minimum norm where rows are redundant.
 
-A row has a force for each column that it can move, its own and those of all that carries it; rows that have no column
-in common have S = 0 between them. Rows that are tied so, over others too, are an island, of S of its own. What is found
-is what the compiled solutions of ``kane.formulation.quantities.responses`` find.
+In: the records of the active rows in a RowProblem, grouped by constraint. Out: their forces in ``force``, and
+v = D^-1 z + W lambda in the place of z / D. A force moves the columns (speeds) of its own bodies and of the bodies that
+carry them. Rows without a common column have S = 0 between them. Rows that are coupled, also through other rows, form
+an island, so that the cost grows linearly with the number of islands. The results equal those of the compiled solutions
+of ``kane.formulation.quantities.responses``.
+
+Source: Golub & Van Loan, Matrix Computations, 4th ed., sections 4.2 and 5.5.
 """
 
 from __future__ import annotations
@@ -13,54 +17,57 @@ from typing import Any
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.redundant_rows import NONE, eliminate, shorten
 from kane.engine.memory.contact_codes import COULOMB, MANY_SPEEDS, STICKING
-from kane.engine.memory.views import record_tail_at, record_tail_size, row_record_at, row_record_size
-
-# How rows in force were solved for: not at all; each force is determined; rows repeat others.
-UNSOLVED, DETERMINED, REPEATING = range(3)
-# What hardly pushes takes as much of redundant friction as if it pushed with this share of the largest force.
-SHARED = 1e-6
+from kane.engine.memory.loop_arguments import Indices, Matrix
+from kane.engine.memory.views import (
+    GapTerms,
+    RowRecord,
+    record_tail_at,
+    record_tail_size,
+    row_record_at,
+    row_record_size,
+)
+from kane.engine.rows.row_problem import DEPENDENT, LEAST_BOUND, NO_SOLUTION, SOLVED, RowProblem
 
 
 @native_kernel
-def solve_islands(k: Any, groups: int, shortest: bool, limits: Any) -> Any:
-    """Forces into ``found`` behind the speeds, v of udot = L^-1 v in the place of z / D.
+def solve_islands(k: RowProblem, groups: int, shortest: bool, limits: tuple[float, float, float, float]) -> Any:
+    """Compute the forces in ``force``, and v of udot = L^-1 v in the place of z / D.
 
     Args:
-        k: a Quick with the records of the rows in force.
-        groups: of how many groups.
-        shortest: whether forces are to be the shortest, which makes a difference to friction that slips alone.
-        limits: shares of the squares of rows by which they are independent, and repeat others; by how much forces may
-            amplify accelerations; the share of the accelerations of rows that is rounding.
+        k: RowProblem with the records of the active rows.
+        groups: number of groups of rows.
+        shortest: whether redundant forces must have the least norm; this matters for sliding friction.
+        limits: INDEPENDENT, REDUNDANT, AMPLIFIED and CONSISTENT of ``tree_response``.
 
     Returns:
-        UNSOLVED where rows are nearly dependent, or contradict each other, DETERMINED or REPEATING; and the least share
-        of its square that a row which repeats no others has left.
+        SOLVED, DEPENDENT, or NO_SOLUTION if rows are nearly dependent or contradict each other. Then the least ratio of
+        its square that remains of an independent row.
     """
     _tie(k, groups)
-    found, least = DETERMINED, 1.0
+    found, least = SOLVED, 1.0
     for i in range(groups):
         if k.group_root[i] == i:
             solved, share = _solve_island(k, i, shortest, limits)
-            if solved == UNSOLVED:
-                return UNSOLVED, 0.0
+            if solved == NO_SOLUTION:
+                return NO_SOLUTION, 0.0
             found, least = max(found, solved), min(least, share)
     return found, least
 
 
 @native_kernel
-def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
-    """Redundant friction of what sticks shared out as its bounds, in each island: the least sum of f^2 / (mu N).
+def share_friction(k: RowProblem, rows: int, gaps: GapTerms, limits: tuple[float, float, float, float]) -> bool:
+    """Share redundant friction of sticking contacts by their bounds in each island: minimize sum f^2 / (mu N).
 
-    With g = f / sqrt(mu N) that is the shortest g that makes what friction makes.
+    With g = f / sqrt(mu N), the shares are the g of least norm with the same generalized forces.
 
     Args:
-        k: a Quick whose islands are solved.
-        rows: how many are in force.
-        gaps: GapTerms.
-        limits: as of ``solve_islands``.
+        k: RowProblem with solved islands.
+        rows: number of active rows.
+        gaps: GapTerms with the friction coefficients.
+        limits: see ``solve_islands``.
 
     Returns:
-        False where it is not clear which rows repeat others.
+        False if some rows are nearly dependent.
     """
     first, counted = -1, 0
     while counted < rows:
@@ -70,12 +77,12 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
             continue
         m = _fill_friction(k, first, gaps)
         rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
-        if rank == NONE or (rank < m and not shorten(k.S, k.pivot, rank, k.b, m, limits)):
+        if rank == NONE or (rank < m and not shorten(k.S, k.pivot, rank, k.b, m, k.exchanges)):
             return False
         _bring_back(k, m)
         i, r = first, 0
         while i != NONE and rank < m:
-            for own in range(_first_row(k, i, True), k.group_rows[i]):
+            for own in range(_first_friction_row(k, i), k.group_rows[i]):
                 k.force[k.slot[i] + own] = k.b[r] * k.reach[r]
                 r += 1
             i = k.group_next[i]
@@ -83,14 +90,14 @@ def share_friction(k: Any, rows: int, gaps: Any, limits: Any) -> bool:
 
 
 @native_kernel
-def answer_islands(k: Any, groups: int, G: Any, island: Any) -> None:
-    """S of each island into G by the numbers of all rows; of each candidate the first one of its island.
+def answer_islands(k: RowProblem, groups: int, G: Matrix, island: Indices) -> None:
+    """Compute S of each island in G, by the numbers of all rows, and the first constraint of each island.
 
     Args:
-        k: a Quick with the records of candidates that are held.
-        groups: of how many.
-        G: (m, m) of all rows; what is not of one island is not written.
-        island: of all candidates; that of the others is not written.
+        k: RowProblem with the records of sticking constraints.
+        groups: number of groups of rows.
+        G: Delassus matrix of all rows, (m, m); entries between islands are not written.
+        island: number of the first constraint of the island, (nc,); entries of other constraints are not written.
     """
     _tie(k, groups)
     for first in range(groups):
@@ -114,8 +121,8 @@ def answer_islands(k: Any, groups: int, G: Any, island: Any) -> None:
 
 
 @native_inline
-def note_group(k: Any, group: int, candidate: int, place: int, rows: int, width: int) -> int:
-    """A group of rows whose records have been put at a place, behind the list of their columns; where they end."""
+def note_group(k: RowProblem, group: int, candidate: int, place: int, rows: int, width: int) -> int:
+    """Store a group of rows, whose records follow the list of their columns at a place; return their end."""
     start = place + width if k.n > MANY_SPEEDS else place
     k.group_place[group], k.group_rows[group], k.group_width[group] = start, rows, width
     k.group_constraint[group], k.slot[group] = candidate, 0
@@ -127,15 +134,15 @@ def note_group(k: Any, group: int, candidate: int, place: int, rows: int, width:
 
 
 @native_inline
-def record_of(k: Any, group: int, r: int) -> Any:
+def record_of(k: RowProblem, group: int, r: int) -> RowRecord:
     """Return the RowRecord of the r-th row of a group."""
     width = k.group_width[group]
     return row_record_at(k.given.records, k.group_place[group] + r * row_record_size(width), width)
 
 
 @native_inline
-def take_friction_out(k: Any, groups: int) -> None:
-    """D^-1 y of every row in the place of D^-1 x."""
+def take_friction_out(k: RowProblem, groups: int) -> None:
+    """Replace D^-1 x by D^-1 y in each record, so that no friction acts."""
     for i in range(groups):
         for r in range(k.group_rows[i]):
             row = record_of(k, i, r)
@@ -144,14 +151,14 @@ def take_friction_out(k: Any, groups: int) -> None:
 
 
 @native_inline
-def column_of(k: Any, group: int, j: int) -> int:
-    """The j-th column of a group."""
+def column_of(k: RowProblem, group: int, j: int) -> int:
+    """Return the j-th column of a group."""
     return int(k.given.records[k.group_place[group] - k.group_width[group] + j]) if k.n > MANY_SPEEDS else j
 
 
 @native_inline
-def _tie(k: Any, groups: int) -> None:
-    """Chains of the groups that have columns in common, each from the first on; of each column the first group."""
+def _tie(k: RowProblem, groups: int) -> None:
+    """Chain the groups with common columns to islands; store the first group of the island of each column."""
     for j in range(k.n):
         k.owner[j] = NONE
     for i in range(groups):
@@ -175,8 +182,8 @@ def _tie(k: Any, groups: int) -> None:
 
 
 @native_inline
-def _moves(k: Any, group: int, j: int) -> bool:
-    """Whether a group has anything in its j-th column."""
+def _moves(k: RowProblem, group: int, j: int) -> bool:
+    """Check whether a group has a nonzero entry in its j-th column."""
     found = False
     for r in range(k.group_rows[group]):
         row = record_of(k, group, r)
@@ -185,15 +192,16 @@ def _moves(k: Any, group: int, j: int) -> bool:
 
 
 @native_inline
-def _root(k: Any, i: int) -> int:
+def _root(k: RowProblem, i: int) -> int:
+    """Return the first group of the island of a group."""
     while k.group_root[i] != i:
         i = k.group_root[i]
     return int(i)
 
 
 @native_inline
-def _solve_island(k: Any, first: int, shortest: bool, limits: Any) -> Any:
-    """The forces of the rows of one island, and what they make of v; how they were found, and the least share."""
+def _solve_island(k: RowProblem, first: int, shortest: bool, limits: tuple[float, float, float, float]) -> Any:
+    """Solve one island and add its forces to v; return the result of the solver and the least remaining ratio."""
     _, _, amplified, kept = limits
     columns = _number_columns(k, first)
     m, moving = _load(k, first, columns)
@@ -203,7 +211,7 @@ def _solve_island(k: Any, first: int, shortest: bool, limits: Any) -> Any:
         others = max(others, abs(k.given.scaled[k.column[j]]))
     rank = eliminate(k.S, k.pivot, k.square, k.b, k.loose, m, limits)
     if rank == NONE:
-        return UNSOLVED, 0.0
+        return NO_SOLUTION, 0.0
     largest, left_over, pushed, least = 0.0, 0.0, 0.0, 1.0
     for r in range(m):
         for i in range(min(r, rank)):
@@ -218,20 +226,20 @@ def _solve_island(k: Any, first: int, shortest: bool, limits: Any) -> Any:
         for j in range(r + 1, rank):
             total -= k.S[r, j] * k.b[j]
         k.b[r] = total * k.pivot[r]
-    if shortest and rank < m and not shorten(k.S, k.pivot, rank, k.b, m, limits):
-        return UNSOLVED, 0.0
+    if shortest and rank < m and not shorten(k.S, k.pivot, rank, k.b, m, k.exchanges):
+        return NO_SOLUTION, 0.0
     _bring_back(k, m)
     for r in range(m):
         pushed += abs(k.b[r]) * k.reach[r]
     _push(k, first, columns, rank == columns and not moving and others > 0.0)
     if pushed > amplified * others or left_over > kept * kept * largest or not math.isfinite(largest + pushed):
-        return UNSOLVED, 0.0
-    return (DETERMINED if rank == m else REPEATING), least
+        return NO_SOLUTION, 0.0
+    return (SOLVED if rank == m else DEPENDENT), least
 
 
 @native_inline
-def _bring_back(k: Any, m: int) -> None:
-    """b in the order of the rows, out of that of elimination."""
+def _bring_back(k: RowProblem, m: int) -> None:
+    """Return b from the order of elimination to the order of the rows."""
     for r in range(m):
         k.pivot[k.loose[r]] = k.b[r]
     for r in range(m):
@@ -239,21 +247,16 @@ def _bring_back(k: Any, m: int) -> None:
 
 
 @native_inline
-def _sticks(k: Any, i: int) -> bool:
-    """Whether a group is a contact whose friction holds by its normal force."""
+def _first_friction_row(k: RowProblem, i: int) -> int:
+    """Return the first friction row of a group that is a sticking Coulomb contact, else its number of rows."""
     c = k.group_constraint[i]
-    return bool(c != NONE and k.table.friction[c] == COULOMB and k.state.status[c] == STICKING)
+    sticks = c != NONE and k.table.friction[c] == COULOMB and k.state.status[c] == STICKING
+    return 1 if sticks else int(k.group_rows[i])
 
 
 @native_inline
-def _first_row(k: Any, i: int, friction: bool) -> int:
-    """Of which rows of a group are looked at the first: of all, or of friction that sticks; else none is."""
-    return (1 if _sticks(k, i) else int(k.group_rows[i])) if friction else 0
-
-
-@native_inline
-def _number_columns(k: Any, first: int) -> int:
-    """The columns of an island, one after the other, each with its number there; how many there are."""
+def _number_columns(k: RowProblem, first: int) -> int:
+    """Number the columns of an island consecutively; return their number."""
     i, columns = first, 0
     while i != NONE:
         for j in range(k.group_width[i]):
@@ -266,8 +269,8 @@ def _number_columns(k: Any, first: int) -> int:
 
 
 @native_inline
-def _count_columns(k: Any, first: int) -> int:
-    """How many columns have a number in an island."""
+def _count_columns(k: RowProblem, first: int) -> int:
+    """Return the number of numbered columns of an island."""
     i, columns = first, 0
     while i != NONE:
         for j in range(k.group_width[i]):
@@ -280,13 +283,13 @@ def _count_columns(k: Any, first: int) -> int:
 
 @native_inline
 def _mark(first: int) -> int:
-    """The owner of columns that have a number in an island."""
+    """Return the owner that marks the numbered columns of an island."""
     return NONE - 1 - first
 
 
 @native_inline
-def _load(k: Any, first: int, columns: int) -> Any:
-    """b and sizes of the rows of an island, and these packed; how many there are, whether one has a remainder."""
+def _load(k: RowProblem, first: int, columns: int) -> Any:
+    """Load b, squares, reaches and packed records; return the number of rows, and whether a remainder is nonzero."""
     i, m, moving = first, 0, False
     while i != NONE:
         for r in range(k.group_rows[i]):
@@ -300,8 +303,8 @@ def _load(k: Any, first: int, columns: int) -> Any:
 
 
 @native_inline
-def _pack(k: Any, first: int, columns: int, group: int, own: int, r: int, scale: float) -> None:
-    """y and w of a row of a group, scaled, by the columns of its island: the r-th row of Y, the r-th column of W."""
+def _pack(k: RowProblem, first: int, columns: int, group: int, own: int, r: int, scale: float) -> None:
+    """Copy y and w of a row, scaled, to row r of Y and column r of W, by the numbers of the columns."""
     row = record_of(k, group, own)
     for j in range(columns):
         k.Y[r, j] = k.W[j, r] = 0.0
@@ -312,8 +315,8 @@ def _pack(k: Any, first: int, columns: int, group: int, own: int, r: int, scale:
 
 
 @native_inline
-def _fill(k: Any, m: int, columns: int) -> None:
-    """S of the rows that are packed."""
+def _fill(k: RowProblem, m: int, columns: int) -> None:
+    """Compute S = Y W of the packed rows."""
     for r in range(m):
         for s in range(m):
             k.S[r, s] = 0.0
@@ -325,16 +328,16 @@ def _fill(k: Any, m: int, columns: int) -> None:
 
 
 @native_inline
-def _fill_friction(k: Any, first: int, gaps: Any) -> int:
-    """S of the rows of friction that sticks, each times the root of its bound, and g; how many there are."""
+def _fill_friction(k: RowProblem, first: int, gaps: GapTerms) -> int:
+    """Compute S and g of the friction rows of sticking contacts, scaled by sqrt(mu N); return their number."""
     i, m, columns, least = first, 0, _count_columns(k, first), 0.0
     while i != NONE:
         for own in range(k.group_rows[i]):
-            least = max(least, SHARED * abs(k.force[k.slot[i] + own]))
+            least = max(least, LEAST_BOUND * abs(k.force[k.slot[i] + own]))
         i = k.group_next[i]
     i = first
     while i != NONE and least > 0.0:
-        for own in range(_first_row(k, i, True), k.group_rows[i]):
+        for own in range(_first_friction_row(k, i), k.group_rows[i]):
             bound = gaps.static[k.group_constraint[i]] * k.force[k.slot[i]]
             k.reach[m] = math.sqrt(max(bound, least))
             _pack(k, first, columns, i, own, m, k.reach[m])
@@ -347,8 +350,8 @@ def _fill_friction(k: Any, first: int, gaps: Any) -> int:
 
 
 @native_inline
-def _push(k: Any, first: int, columns: int, fixed: bool) -> None:
-    """Forces where they belong, and v by them: zero where rows leave nothing free and nothing moves."""
+def _push(k: RowProblem, first: int, columns: int, fixed: bool) -> None:
+    """Store the forces by row and add W lambda to v; v is zero if the rows leave no freedom and have no motion."""
     i, r = first, 0
     while i != NONE:
         for own in range(k.group_rows[i]):

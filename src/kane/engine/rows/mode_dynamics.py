@@ -1,11 +1,13 @@
-"""Accelerations and forces in a mode: rows in force embedded, friction of sliding contacts from their normal forces.
+"""Accelerations and forces in a contact mode; the embedding is the solver of the row problem that takes every mode.
 
-With F_s the column of generalized forces that friction makes of a normal force of 1 N at the sliding contact s,
+In: the state, the inputs, and the contact mode. Out: udot, the forces of all rows, and the response of each sliding
+contact. The active rows are embedded. F_s is the generalized force of the friction per unit of normal force at the
+sliding contact s:
 
     M udot + h = A^T lambda + sum F_s N_s,   A udot + remainder = 0,   udot = R udot_i + e_t.
 
-The p dynamic equations, projected by R^T, and the s kinetostatic ones, which give N_s, are solved together: the first
-by Cholesky for udot_i as a function of the N_s, which leaves s equations for these.
+The dynamic equations, projected by R^T, give udot_i by Cholesky factorization as a function of the normal forces N_s.
+The kinetostatic equations of the sliding contacts are left; they give N_s.
 
 Source: Gillespie 2003, section 4, Eqs. 43-46; Kane & Levinson 1985, Dynamics: Theory and Applications, section 4.9.
 """
@@ -13,114 +15,82 @@ Source: Gillespie 2003, section 4, Eqs. 43-46; Kane & Levinson 1985, Dynamics: T
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.engine.call import call_program, native_inline, native_kernel, vector_at
 from kane.engine.laws.internal_forces import keeps_bounds
+from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.factorizations import (
     factor_positive,
-    solve_factored,
+    solve_cholesky,
     solve_upper,
     to_q,
 )
-from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
+from kane.engine.memory.constraint_codes import UNCONSTRAINED
 from kane.engine.memory.contact_codes import (
     COULOMB,
     GAPS,
-    NONE,
-    OPEN,
     SLIDING,
-    STICKING,
     THRESHOLDS,
 )
-from kane.engine.memory.views import constraint_rows_at, gap_terms_at
-from kane.engine.rows.embedding import arrays_among, reduce_mass, remainders
-from kane.engine.rows.islands import DETERMINED, REPEATING, UNSOLVED, share_friction
+from kane.engine.memory.loop_arguments import Indices
+from kane.engine.rows.contact_arrays import Contacts
+from kane.engine.rows.embedding import (
+    Arrays,
+    arrays_among,
+    call,
+    embed,
+    find_dependent,
+    project_loads,
+    reduce_mass,
+    remainders,
+)
+from kane.engine.rows.islands import share_friction
 from kane.engine.rows.row_forces import direction, find_forces, find_responses, name_rows, rub
+from kane.engine.rows.row_problem import (
+    ACCELERATION,
+    DEPENDENT,
+    NO_SOLUTION,
+    SOLVED,
+    ActiveRows,
+    RowProblem,
+    active_rows_of,
+)
 from kane.engine.rows.tree_response import LIMITS, accelerate_by_response, slips
 
-
-class Contacts(NamedTuple):
-    """The candidates of a model and what is known of them in a call.
-
-    Attributes:
-        block, table, state, held: see ContactConstants.
-        all_rows, gaps: ConstraintRows of all rows, and GapTerms.
-        active, row_mask, forces, F, Y, K, N, l, h, remainder, udot, E, B, H, path, response: see ContactScratch. The
-            response is 1.0 where all rows are independent, see ``find_responses``.
-    """
-
-    block: Any
-    table: Any
-    state: Any
-    held: Any
-    all_rows: Any
-    gaps: Any
-    active: Any
-    row_mask: Any
-    forces: Any
-    F: Any
-    Y: Any
-    K: Any
-    N: Any
-    l: Any
-    h: Any
-    remainder: Any
-    udot: Any
-    E: Any
-    B: Any
-    H: Any
-    path: Any
-    response: Any
+# Smallest pivot of a selection of dependent speeds, relative to the longest column of A, with which it stays in use.
+STALE_SELECTION = 1e-2
 
 
 @native_inline
-def contacts_of(constants: Any, work: Any) -> Any:
-    """The Contacts of a call."""
-    c = contact_constants_of(constants)
-    m, n, nc = c.head.rows, c.head.speeds, c.block.constraints
-    s = contact_scratch_of(c.head, nc, work)
-    all_rows, gaps = constraint_rows_at(work, s.all_rows, m, n), gap_terms_at(work, s.gaps, nc)
-    return Contacts(
-        c.block, c.table, c.state, c.held, all_rows, gaps, s.active, s.row_mask, s.forces, s.F, s.Y, s.K, s.N, s.l, s.h,
-        s.remainder, s.udot, s.E, s.B, s.H, s.path, s.response,
-    )  # fmt: skip
-
-
-@native_inline
-def copy_state(a: Any, state: Any) -> None:
-    """The state of a call into the arrays."""
+def copy_state(a: Arrays, state: Any) -> None:
+    """Copy the state of a call to the arrays."""
     given = vector_at(state, 0, a.state.size)
     for i in range(given.size):
         a.state[i] = given[i]
 
 
 @native_inline
-def find_gaps(c: Any, a: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """GapTerms, signs and coefficients at the state of the arrays."""
+def find_gaps(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) -> None:
+    """Compute GapTerms (gaps, switching expressions and coefficients) at the state of the arrays."""
     part = vector_at(constants, c.block.places[GAPS], 0)
     call_program(c.block.addresses[GAPS], a.state, vector_at(inputs, 0, 0), part, c.gaps.whole, vector_at(work, 0, 0))
 
 
 @native_inline
-def mark_rows(c: Any, bilateral: bool) -> None:
-    """Mark the active rows, or only those that hold both ways."""
+def mark_rows(c: Contacts, bilateral: bool) -> None:
+    """Mark the active rows, or only those of permanent and bilateral constraints."""
     for i in range(c.row_mask.size):
         c.row_mask[i] = 1 if i < c.block.permanent else 0
     for k in range(c.block.constraints):
-        status = c.state.status[k]
-        if status == OPEN or (bilateral and c.table.bilateral[k] == 0):
-            continue
-        if c.table.normal[k] != NONE:
-            c.row_mask[c.table.normal[k]] = 1
-        if status == STICKING:
-            for i in range(c.table.tangents[k]):
-                c.row_mask[c.table.tangent[k] + i] = 1
+        first, rows = active_rows_of(c.table, c.state, k)
+        for row in range(first, first if bilateral and c.table.bilateral[k] == 0 else first + rows):
+            c.row_mask[row] = 1
 
 
 @native_inline
-def count_rows(c: Any, bilateral: bool) -> int:
-    """Mark and list the active rows, or only those that hold both ways; return their number."""
+def count_rows(c: Contacts, bilateral: bool) -> int:
+    """Mark and list the active rows, or only those of permanent and bilateral constraints; return their number."""
     mark_rows(c, bilateral)
     m = 0
     for i in range(c.row_mask.size):
@@ -131,17 +101,17 @@ def count_rows(c: Any, bilateral: bool) -> int:
 
 
 @native_inline
-def in_force(c: Any, constants: Any, work: Any, bilateral: bool) -> Any:
-    """The Arrays of the rows in force; what they hold stays."""
+def active_arrays(c: Contacts, constants: Any, work: Any, bilateral: bool) -> Arrays:
+    """Return the Arrays of the active rows, without a change of their values."""
     m = count_rows(c, bilateral)
     return arrays_among(constants, work, c.all_rows, c.active[:m], m)
 
 
 @native_kernel
-def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
-    """Columns F of the sliding contacts, in the order of the choice, their candidates in N; how many.
+def _load_friction(c: Contacts, order: Indices, rank: int, n: int) -> int:
+    """Compute the columns F of the sliding contacts, whose normal rows go to N; return their number.
 
-    Kinetic friction that does not depend on a normal force is put into h.
+    Columns have the order of the selection. Kinetic friction that depends on no normal force is added to h.
     """
     s = 0
     for k in range(c.block.constraints):
@@ -167,99 +137,108 @@ def _load_friction(c: Any, order: Any, rank: int, n: int) -> int:
 
 
 @native_inline
-def move_by_response(c: Any, k: Any, counted: Any, state: Any, inputs: Any, constants: Any, work: Any) -> bool:
-    """The forces of all rows at a state, where they are found by the factor of M; udot is in ``found`` of the Quick.
-
-    Redundant forces that have to be moved into their bounds are not found so.
+def move_by_response(
+    c: Contacts, k: RowProblem, active: ActiveRows, state: Any, inputs: Any, constants: Any, work: Any
+) -> bool:
+    """Compute the forces of all rows by the tree response; udot is in the RowProblem.
 
     Args:
-        c: what the program "gaps" gives is there.
-        k: a Quick.
-        counted: what ``rows_in_force`` says.
+        c: Contacts with GapTerms at the state.
+        k: RowProblem of the call.
+        active: active rows of the contact mode.
         state, inputs, constants, work: of the call.
+
+    Returns:
+        False if the solver refuses the rows, or if redundant forces have to be moved into their bounds.
     """
-    how = accelerate_by_response(k, counted, state, inputs, constants, work, True)
-    if how == UNSOLVED or (how == REPEATING and not share_friction(k, counted[0], c.gaps, LIMITS)):
+    how = accelerate_by_response(k, active, state, inputs, constants, work, True)
+    if how == NO_SOLUTION or (how == DEPENDENT and not share_friction(k, active.rows, c.gaps, LIMITS)):
         return False
-    _take_forces(c, k, counted)
-    return bool(how == DETERMINED or keeps_bounds(c))
+    _take_forces(c, k, active)
+    return bool(how == SOLVED or keeps_bounds(c))
 
 
 @native_inline
-def _take_forces(c: Any, k: Any, counted: Any) -> None:
-    """What the quick way has found, into the forces of all rows."""
-    m, slides, sticks, _ = counted
+def _take_forces(c: Contacts, k: RowProblem, active: ActiveRows) -> None:
+    """Copy the forces of the active rows to the forces of all rows, and add sliding friction."""
     name_rows(k)
     for row in range(c.forces.size):
         c.forces[row] = 0.0
-    for j in range(m):
+    for j in range(active.rows):
         c.forces[k.row[j]] = k.force[j]
-    for i in range(k.block.constraints if slides or sticks else 0):
-        c.response[i] = 1.0  # all pivots are INDEPENDENT
+    for i in range(k.block.constraints if active.slides or active.rubs else 0):
+        c.response[i] = 1.0  # all pivots exceed INDEPENDENT
         if slips(k, i):
             rub(c, i, k.slip[i, 0], k.slip[i, 1])
 
 
 @native_inline
-def take_motion(c: Any, k: Any) -> None:
-    """udot that the quick way has found; z in the place of h, whose size it has."""
+def take_motion(c: Contacts, k: RowProblem) -> None:
+    """Copy udot of the tree response, and its z as a measure of the loads h."""
     for j in range(k.n):
         c.udot[j], c.h[j] = k.udot[j], k.given.z[j]
 
 
+@native_kernel
+def move_by_embedding(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) -> None:
+    """Compute accelerations and forces by the embedding, with a new selection of speeds if the present one is stale.
+
+    Projection by the tree response does not update the selection.
+    """
+    rank = embed(a, a.head.rank[0], STALE_SELECTION, inputs, constants, work)
+    call(a, UNCONSTRAINED, inputs, constants, work, a.unconstrained.whole)
+    accelerate(c, a, rank)
+
+
 @native_inline
-def accelerate(c: Any, a: Any, rank: int) -> None:
-    """udot and forces of all rows, where A is factored, D in the Factors, and the program "unconstrained" called."""
-    positive = reduce_rows(c, a, rank)
+def accelerate(c: Contacts, a: Arrays, rank: int) -> None:
+    """Compute udot and the forces of all rows, with D in the factors and the unconstrained terms at the state."""
+    positive = reduce_rows(c, a, rank, ACCELERATION)
     sliding = accelerate_reduced(c, a, rank, positive)
     find_forces(c, a, rank, sliding)
 
 
 @native_kernel
-def reduce_rows(c: Any, a: Any, rank: int) -> bool:
-    """What rows in force make of M, whatever slips and wherever to; whether M~ is positive."""
+def reduce_rows(c: Contacts, a: Arrays, rank: int, level: int) -> bool:
+    """Compute e_t of the level, M~ and its Cholesky factor; return whether M~ is positive.
+
+    At the level VELOCITY the speeds satisfy A u + b = 0, so that e_t is zero.
+    """
     n, m = a.f.order.size, a.f.A.shape[0]
     for k in range(m):
-        c.remainder[k] = a.unconstrained.remainder[c.active[k]]
+        c.remainder[k] = a.unconstrained.remainder[c.active[k]] if level == ACCELERATION else 0.0
     remainders(a.f, rank, c.remainder[:m], a.x, a.e)
     reduce_mass(a.f, rank, a.unconstrained.M, a.M, a.W, a.reduced)
     return factor_positive(a.reduced, n - rank)
 
 
 @native_kernel
-def accelerate_reduced(c: Any, a: Any, rank: int, positive: bool) -> int:
-    """udot, NaN where there is not one solution, and how many contacts slide with friction of their normal forces."""
-    D, order, n, good = a.f.A, a.f.order, a.f.order.size, positive
+def accelerate_reduced(c: Contacts, a: Arrays, rank: int, positive: bool) -> int:
+    """Compute udot with the Cholesky factor of M~, NaN without a unique solution.
+
+    Returns:
+        The number of contacts that slide with friction proportional to their normal forces.
+    """
+    order, n, good = a.f.order, a.f.order.size, positive
     for j in range(n):
         c.h[j] = a.unconstrained.h[j]
     sliding = _load_friction(c, order, rank, n)
-    for i in range(n):
-        a.z[i] = c.h[order[i]]
-        for k in range(rank):
-            a.z[i] += a.M[i, k] * a.e[k]
-    for j in range(rank, n):
-        a.udot[j] = -a.z[j]
-    for k in range(rank):
-        for j in range(rank, n):
-            a.udot[j] -= D[k, j] * a.z[k]
-    solve_factored(a.reduced, n - rank, a.udot[rank:])
+    project_loads(a.f, rank, c.h, a.M, a.e, a.z, a.udot)
+    solve_cholesky(a.reduced, n - rank, a.udot[rank:])
     if sliding > 0:
         good = _solve_normal(c, a, rank, sliding) and good
         for s in range(sliding):
             for j in range(rank, n):
                 a.udot[j] += c.N[s] * c.Y[s, j]
-    for k in range(rank):
-        a.udot[k] = a.e[k]
-        for j in range(rank, n):
-            a.udot[k] += D[k, j] * a.udot[j]
+    find_dependent(a.f, rank, a.e, a.udot)
     for k in range(n):
         c.udot[order[k]] = a.udot[k] if good else math.nan
     return sliding
 
 
 @native_kernel
-def _place(c: Any, m: int, row: int) -> int:
-    """Which of the rows in force a row is."""
+def _place(c: Contacts, m: int, row: int) -> int:
+    """Return the number of a row among the active rows."""
     for k in range(m):
         if c.active[k] == row:
             return k
@@ -267,8 +246,8 @@ def _place(c: Any, m: int, row: int) -> int:
 
 
 @native_kernel
-def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
-    """Normal forces N of the sliding contacts, from the kinetostatic equations; whether there is one solution."""
+def _solve_normal(c: Contacts, a: Arrays, rank: int, sliding: int) -> bool:
+    """Compute the normal forces N of sliding contacts by the kinetostatic equations; return whether they are unique."""
     D, n, m = a.f.A, a.f.order.size, a.f.A.shape[0]
     for s in range(sliding):
         for j in range(rank, n):
@@ -276,7 +255,7 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
         for k in range(rank):
             for j in range(rank, n):
                 c.Y[s, j] += D[k, j] * c.F[s, k]
-        solve_factored(a.reduced, n - rank, c.Y[s, rank:])
+        solve_cholesky(a.reduced, n - rank, c.Y[s, rank:])
         for i in range(rank):
             c.Y[s, i] = c.F[s, i]
             for j in range(rank, n):
@@ -301,31 +280,6 @@ def _solve_normal(c: Any, a: Any, rank: int, sliding: int) -> bool:
                 entry += a.x[i] * c.Y[other, i]
             c.K[s, other] = entry
     find_responses(c, sliding)
-    return solve_square(c.K, sliding, c.l, c.N)
-
-
-@native_kernel
-def solve_square(K: Any, n: int, b: Any, x: Any) -> bool:
-    """K x = b by elimination with row pivoting, K and b overwritten; whether no pivot is rounding."""
-    good, largest = True, 0.0
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(K[i, k]) > abs(K[pivot, k]):
-                pivot = i
-        largest = max(largest, abs(K[pivot, k]))
-        good = good and abs(K[pivot, k]) > 1e-14 * largest
-        for j in range(n):
-            K[k, j], K[pivot, j] = K[pivot, j], K[k, j]
-        b[k], b[pivot] = b[pivot], b[k]
-        for i in range(k + 1, n):
-            share = K[i, k] / K[k, k] if K[k, k] != 0.0 else 0.0
-            for j in range(k, n):
-                K[i, j] -= share * K[k, j]
-            b[i] -= share * b[k]
-    for k in range(n - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, n):
-            total -= K[k, j] * x[j]
-        x[k] = total / K[k, k] if K[k, k] != 0.0 else 0.0
-    return good
+    for s in range(sliding):
+        c.N[s] = c.l[s]
+    return bool(solve_square(c.K, sliding, c.pivots, c.N) == sliding)

@@ -1,4 +1,10 @@
-"""Forces of the rows in a mode: of least norm where they are redundant; what sticks shares friction as its bounds."""
+"""Forces of all rows in a contact mode, from the embedding: redundant forces, contradictions, and sliding friction.
+
+In: udot_i, z and the factors of the embedding. Out: ``forces`` of all rows [N, N m], zero for inactive rows, and the
+response of each sliding contact.
+
+Source: Golub & Van Loan, Matrix Computations, 4th ed., section 5.5; Genot & Brogliato 1999 (sign of the response).
+"""
 
 from __future__ import annotations
 
@@ -8,59 +14,56 @@ from typing import Any
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.internal_forces import share_within_bounds
 from kane.engine.linear.factorizations import factor, from_q, solve_lower
+from kane.engine.linear.redundant_rows import eliminate
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import (
     COULOMB,
-    NONE,
-    OPEN,
     SLIDING,
     STICKING,
 )
 from kane.engine.memory.views import FactorScratch
+from kane.engine.rows.contact_arrays import Contacts
+from kane.engine.rows.embedding import Arrays, find_multipliers
+from kane.engine.rows.row_problem import LEAST_BOUND, RowProblem, active_rows_of
 from kane.engine.rows.tree_response import slip_direction
 
-# What is left of the acceleration of a row, over what it is made of, where rows contradict each other: more than what
-# those leave that count as dependent. The force is then as good as infinite [N].
-CONTRADICTED, UNBOUNDED_FORCE = 1e-7, 1e30
-# Accelerations below this [m/s^2 or rad/s^2] are none.
-STILL = 1e-10
-# What hardly pushes takes as much of redundant friction as if it pushed with this share of the largest force.
-SHARED = 1e-6
+# Remaining acceleration of a row, relative to its terms, above which rows contradict each other; it is larger than
+# that of redundant rows. Their forces are then unbounded [N].
+CONTRADICTION, UNBOUNDED_FORCE = 1e-7, 1e30
+# Accelerations below this are zero [m/s^2 or rad/s^2].
+NO_ACCELERATION = 1e-10
 
 
 @native_inline
-def direction(c: Any, k: int) -> Any:
-    """The direction of slip of a sliding candidate, see ``slip_direction``."""
+def direction(c: Contacts, k: int) -> Any:
+    """Return the direction of slip of a sliding constraint, see ``slip_direction``."""
     t, tangents = c.table.tangent[k], c.table.tangents[k]
     y = c.all_rows.motion[t + 1] if tangents == 2 else 0.0
     return slip_direction(c.state, k, tangents, c.all_rows.motion[t], y)
 
 
 @native_inline
-def name_rows(k: Any) -> None:
-    """The rows in force, in the order of their records."""
+def name_rows(k: RowProblem) -> None:
+    """List the numbers of the active rows in the order of their records."""
     m = k.block.permanent
     for r in range(m):
         k.row[r] = r
     for c in range(k.block.constraints):
-        status = k.state.status[c]
-        if status != OPEN:
-            normals = 1 if k.table.normal[c] != NONE else 0
-            first = k.table.normal[c] if normals == 1 else k.table.tangent[c]
-            for r in range(normals if status == SLIDING else normals + k.table.tangents[c]):
-                k.row[m] = first + r
-                m += 1
+        first, rows = active_rows_of(k.table, k.state, c)
+        for row in range(first, first + rows):
+            k.row[m] = row
+            m += 1
 
 
 @native_kernel
-def _share_friction(c: Any, a: Any) -> None:
-    """Redundant friction of what sticks, shared out as its bounds: the least sum of f^2 / (mu N).
+def _share_friction(c: Contacts, a: Arrays) -> None:
+    """Share the redundant friction of sticking contacts by their bounds: minimize sum f^2 / (mu N).
 
-    The Factors are overwritten.
+    The factors are overwritten.
     """
     n, held, least = a.f.order.size, 0, 0.0
     for row in range(c.forces.size):
-        least = max(least, SHARED * abs(c.forces[row]))
+        least = max(least, LEAST_BOUND * abs(c.forces[row]))
     for j in range(n):
         a.z[j] = 0.0
     for k in range(c.block.constraints):
@@ -91,19 +94,13 @@ def _share_friction(c: Any, a: Any) -> None:
 
 
 @native_kernel
-def find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
-    """Forces of all rows: lambda of least norm of those in force, friction of what slides, zero of the others."""
-    n, m = a.f.order.size, a.f.A.shape[0]
-    for k in range(m):
-        a.x[k] = 0.0
-    for i in range(rank):
-        a.x[i] = a.z[i]
-        for j in range(rank, n):
-            a.x[i] += a.W[i, j] * a.udot[j]
-        for s in range(sliding):
-            a.x[i] -= c.N[s] * c.F[s, i]
-    solve_lower(a.f, rank, a.x)
-    from_q(a.f, rank, a.x)
+def find_forces(c: Contacts, a: Arrays, rank: int, sliding: int) -> None:
+    """Compute the forces of all rows: lambda of least norm, and the friction of sliding contacts."""
+    m = a.f.A.shape[0]
+    for s in range(sliding):
+        for i in range(rank):
+            a.z[i] -= c.N[s] * c.F[s, i]
+    find_multipliers(a, rank)
     for i in range(c.forces.size):
         c.forces[i] = 0.0
     for k in range(m):
@@ -116,11 +113,11 @@ def find_forces(c: Any, a: Any, rank: int, sliding: int) -> None:
 
 
 @native_kernel
-def _mark_contradictions(c: Any, a: Any) -> None:
-    """Rows whose acceleration does not vanish, whatever their forces: these are without bound, against it.
+def _mark_contradictions(c: Contacts, a: Arrays) -> None:
+    """Set unbounded forces at rows whose acceleration no forces remove, against this acceleration.
 
-    As where two bars between sticking contacts come into line: nothing holds their joint back there. What is left is
-    compared with the largest of what rows in force are made of, and of what the loads alone would make of them.
+    An example is a joint between two bars that come into line between sticking contacts. The scale is the largest sum
+    of the terms of an active row, and of the accelerations of the loads alone.
     """
     n, largest = c.udot.size, 0.0
     for k in range(a.f.A.shape[0]):
@@ -133,46 +130,37 @@ def _mark_contradictions(c: Any, a: Any) -> None:
             size += abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.unconstrained.M[j * (j + 1) // 2 + j]
         largest = max(largest, size)
     for k in range(a.f.A.shape[0]):
-        if abs(c.remainder[k]) > CONTRADICTED * largest + STILL:
+        if abs(c.remainder[k]) > CONTRADICTION * largest + NO_ACCELERATION:
             c.forces[c.active[k]] = -math.copysign(UNBOUNDED_FORCE, c.remainder[k])
 
 
 @native_kernel
-def find_responses(c: Any, sliding: int) -> None:
-    """Responses of sliding contacts: pivots of K by symmetric elimination, the largest first.
+def find_responses(c: Contacts, sliding: int) -> None:
+    """Compute the responses of sliding contacts: pivots of K by symmetric elimination, the largest first.
 
-    K has the normal accelerations that normal forces make together with their friction, all other rows in force being
-    kept; without friction it is the unit matrix. If its determinant is negative, so is a pivot, and compliant contacts
-    are unstable, however stiff they are.
+    K holds the normal accelerations per unit of each normal force with its friction, while all other active rows hold.
+    Without friction it is the unit matrix. If its determinant is negative, so is a pivot. Compliant contacts of any
+    stiffness are then unstable.
 
     Args:
-        c: the Contacts; K and the normal rows N of the sliding contacts are read, ``response`` is written.
-        sliding: number of contacts that slide with friction of their normal forces.
+        c: Contacts; K and the normal rows N of the sliding contacts are read, ``response`` is written.
+        sliding: number of contacts that slide with friction proportional to their normal forces.
     """
+    square, order = c.path[1], c.pivots
     for r in range(sliding):
+        square[r] = 1.0
         for s in range(sliding):
             c.B[r, s] = c.K[r, s]
-    for _ in range(sliding):
-        chosen = 0
-        for s in range(1, sliding):
-            if c.B[s, s] > c.B[chosen, chosen]:
-                chosen = s
-        pivot = c.B[chosen, chosen]
+    eliminate(c.B, c.path[0], square, c.path[2], order, sliding, (0.0, math.inf, 0.0, 0.0))
+    for s in range(sliding):
         for k in range(c.block.constraints):
-            if c.table.normal[k] == int(c.N[chosen]):
-                c.response[k] = pivot
-        c.B[chosen, chosen] = -math.inf
-        for r in range(sliding):
-            if pivot > 0.0 and c.B[r, r] > -math.inf:
-                share = c.B[r, chosen] / pivot
-                for s in range(sliding):
-                    if c.B[s, s] > -math.inf:
-                        c.B[r, s] -= share * c.B[chosen, s]
+            if c.table.normal[k] == int(c.N[order[s]]):
+                c.response[k] = c.B[s, s]
 
 
 @native_inline
-def add_friction(c: Any) -> None:
-    """Kinetic friction of what slides into the forces, which have the normal ones."""
+def add_friction(c: Contacts) -> None:
+    """Add the kinetic friction of sliding contacts to the forces, from their normal forces."""
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING and c.table.tangents[k] > 0:
             x, y = direction(c, k)
@@ -180,8 +168,8 @@ def add_friction(c: Any) -> None:
 
 
 @native_inline
-def rub(c: Any, k: int, x: float, y: float) -> None:
-    """Kinetic friction of what slides in this direction into the forces."""
+def rub(c: Contacts, k: int, x: float, y: float) -> None:
+    """Store the kinetic friction of a constraint that slides in the direction (x, y)."""
     bound = c.gaps.kinetic[k]
     if c.table.friction[k] == COULOMB:
         bound *= c.forces[c.table.normal[k]]

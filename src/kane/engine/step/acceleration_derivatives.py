@@ -4,7 +4,8 @@ f = M udot + bias - B inputs, df at udot. ``out`` has outputs that are expressio
 udot, and its derivatives in blocks of columns, laid out value by value: they stay where they are found.
 
 The constants of a program start with a header of integers: the places below; then lists: where the entries of df lie
-among the blocks of columns, and where those of the outputs among their rows. Behind them lie the stages of two programs:
+among the blocks of columns, and where those of the outputs among their rows. Behind them are the constants of two
+programs:
 "forward", and the terms, which read [inputs, udot] and give the factor of M, df, the outputs, their derivatives, and
 udot again. A third program solves for a block of columns, laid out value by value, with the factor as its stage.
 

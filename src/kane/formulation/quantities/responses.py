@@ -21,7 +21,7 @@ from typing import Any
 from kane.codegen.programs.program import Program
 from kane.engine.memory.contact_codes import MANY_SPEEDS
 from kane.engine.memory.views import row_record_size
-from kane.engine.rows.tree_response import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
+from kane.engine.rows.tree_response import AMPLIFIED, BLURRED, INDEPENDENT, REDUNDANT, SLOW, slip_left
 from kane.expression.collector import collector_paused
 from kane.expression.construct import (
     build_absolute,
@@ -147,7 +147,7 @@ class Responses:
         """Return the program that solves for udot and the forces of at most ``capacity`` rows.
 
         It reads the outputs of ``factor`` and one record per row. Outputs: udot, forces, the number of independent
-        rows, pivots, and b after the elimination. A row whose pivot is below REPEATED y^T D^-1 y is left out. The
+        rows, pivots, and b after the elimination. A row whose pivot is below REDUNDANT y^T D^-1 y is left out. The
         number is -1 if the forces may be so large that digits are lost.
         """
         n = len(self.order)
@@ -349,7 +349,7 @@ def _solved(
                 row[j] = row[j] - ratio * S[i][j]
             left[k] = left[k] - ratio * left[i]
         S.append(row)
-        inverses.append(build_select(build_less(REPEATED * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
+        inverses.append(build_select(build_less(REDUNDANT * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
     for k in range(m - 1, -1, -1):
         total, above = (left[k] * inverses[k], shares[k]) if symmetric else (left[k], S[k][k + 1 :])
         for entry, found in zip(reversed(above), reversed(x[k + 1 :]), strict=True):  # use the latest result last

@@ -91,6 +91,7 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
         follow=coupler.follow,
         known=np.zeros(1),
         A=np.zeros((n, n)),
+        pivots=np.zeros(n, dtype=np.int64),
         b=np.zeros(n),
         reaction=np.zeros(6),
         counts=np.zeros(1, dtype=np.int64),

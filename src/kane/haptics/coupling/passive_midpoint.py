@@ -149,6 +149,7 @@ def _arrays(functions: tuple[CompiledFunction, ...], parameters: Vector, sizes: 
         work=np.zeros(max(function.n_work for function in functions)),
         L=np.zeros((n, n)),
         A=np.zeros((n, n)),
+        pivots=np.zeros(n, dtype=np.int64),
         w=np.zeros(n),
         middle=np.zeros(n),
         force=np.zeros(n),

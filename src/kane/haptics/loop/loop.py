@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from kane.engine.call import NativeLoop
 from kane.engine.code import Entry, address_of
 from kane.engine.kinds import packed
-from kane.engine.memory.loop_arguments import AT_ONCE, CHANGED, TIME, Course, Indices, Matrix, Vector
+from kane.engine.memory.loop_arguments import AT_ONCE, Course, Indices, Matrix, Vector
+from kane.engine.memory.run_memory import clock_of
 from kane.engine.realtime import loop_arrays as at
 from kane.engine.realtime.device_sample import COMMAND, SAMPLE
 from kane.engine.realtime.passive_midpoint import march_passive
@@ -106,7 +107,7 @@ class Loop:
         """Sum of kinetic and potential energy of the mechanism after the last tick [J]."""
         store, function = self.integration.store, self.coupled.energy
         given = self.integration.system.inputs[: function.n_rest]
-        now = np.append(store.clock[TIME], store.x)
+        now = np.append(clock_of(store).time[0], store.x)
         return float(function(now, given, self.circuit.grip.stage_of_energy).sum())
 
     @property
@@ -162,7 +163,7 @@ class Loop:
         integration.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
         integration.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
         if len(integration.system.automaton.guards.out):
-            wanted = int(integration.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
+            wanted = int(integration.counts.changes[0]) + ticks + 2 * AT_ONCE
             integration.store = integration.store._replace(changes=_longer(integration.store.changes, wanted))
         desk = self.circuit.desk
         if len(desk.log) < total:
