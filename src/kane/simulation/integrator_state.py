@@ -26,7 +26,6 @@ from kane.engine.memory.loop_arguments import (
 )
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
 from kane.engine.memory.views import (
-    ModeChange,
     ModePrograms,
     RunClock,
     RunCounts,
@@ -164,11 +163,6 @@ class IntegratorState:
     def problem(self) -> InitialValueProblem:
         """Initial value problem of the active mode."""
         return self.problems[int(self.mode.key[0])]
-
-    @property
-    def changes(self) -> ModeChange:
-        """Transitions of the run, each array with one row per transition."""
-        return mode_change_at(self.store.changes[: self.counts.changes[0]], 0, len(self.x))
 
     @property
     def finished(self) -> bool:
