@@ -14,6 +14,7 @@ SIZES = {
     "m": "rows of constraints, those of intermittent constraints included",
     "n": "generalized speeds",
     "nq": "coordinates",
+    "nx": "entries of the state [q, u]",
     "p": "residuals of the configuration",
     "nc": "intermittent constraints",
     "k": "blocks of a problem of reactions",
@@ -27,6 +28,7 @@ SIZES = {
     "columns": "columns in the record of a row",
     "inputs": "inputs of the model",
     "digits": "numbers that describe lost digits",
+    "waiting": "commands of a simulated device that do not act yet",
 }
 
 
