@@ -15,7 +15,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import kane
-from kane.engine.realtime.loop_arrays import AT, OF_FORCE
 from kane.haptics import Arm, Coupler, Session, Simulated
 
 OUT = Path("out")
@@ -67,7 +66,7 @@ def main() -> None:
     angle.plot(run.time, RATIO * run["key"], "tab:red", linestyle="--", label=f"{RATIO:g} times the key")
     angle.set(xlabel="time [s]", ylabel="angle [rad]")
     angle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    force.plot(log[:, AT], log[:, OF_FORCE + 2], "k")
+    force.plot(log["time"], log["force"][:, 2], "k")
     force.set(xlabel="time [s]", ylabel="force on the finger [N]")
     figure.savefig(OUT / "piano_key.png")
     session.save_html(OUT / "piano_key.html", traces=[front])

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.realtime import loop_arrays as at
-from kane.engine.realtime.device_sample import SAMPLE
+from kane.engine.memory.views import device_sample_at, log_row_at
 from kane.errors import ImportFileError, SimulationError, shown
 from kane.expression.number_arguments import require
 from kane.haptics.coupling.coupler import Coupler
@@ -72,7 +71,7 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
     (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
     kind = RigidCoupler if head["method"] == InverseDynamics.name else Coupler
     coupler = kind(body.point(head["handle"][1]), **head["coupler"])
-    samples = recording.log[:, at.OF_SAMPLE : at.OF_SAMPLE + SAMPLE]
+    samples = device_sample_at(recording.log, log_row_at(recording.log, 0).sample).whole
     return Session(
         dyn,
         RecordedDevice(Traits(**head["device"]), samples),

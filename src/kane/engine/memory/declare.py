@@ -18,6 +18,7 @@ SIZES = {
     "m": "rows of all constraints, permanent and intermittent",
     "n": "generalized speeds",
     "nq": "coordinates",
+    "nx": "entries of the state [q, u]",
     "p": "residuals of the configuration",
     "nc": "intermittent constraints",
     "k": "blocks of a problem of reactions",
@@ -30,10 +31,10 @@ SIZES = {
     "most": "rows of the largest compiled solution",
     "columns": "columns in the record of a row",
     "inputs": "inputs of the model",
-    "nx": "coordinates and speeds",
     "guards": "guards of a mode",
     "least": "numbers of ``Projection.least``",
     REST: "doubles up to the end of the memory",
+    "waiting": "commands of a simulated device that do not act yet",
 }
 # Compiled programs that write arrays. All other writers are files of the package.
 PROGRAMS = (

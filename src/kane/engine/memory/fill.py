@@ -1,4 +1,4 @@
-"""Fill regions of memory by name, from Python."""
+"""Regions of memory, filled and read by name from Python."""
 
 from __future__ import annotations
 
@@ -36,3 +36,15 @@ def filled(region: MemoryRegion, **values: Any) -> NDArray[np.int64]:
 def _numbers(array: MemoryArray, values: Any) -> NDArray[np.int64]:
     numbers = np.atleast_1d(np.asarray(values, np.float64 if array.kind == DOUBLES else np.int64))
     return np.ascontiguousarray(numbers).reshape(-1).view(np.int64)
+
+
+def record_dtype(region: MemoryRegion) -> np.dtype[np.void]:
+    """Return the structured type of a region of doubles without sizes: named columns for rows of its numbers."""
+    fields: list[Any] = []
+    for field in region.fields:
+        if isinstance(field, MemoryArray):
+            shape = tuple(int(size) for size in field.shape)
+            fields.append((field.name, np.float64, () if shape == (1,) else shape))
+        else:
+            fields.append((field.name, record_dtype(field.region)))
+    return np.dtype(fields)

@@ -1689,3 +1689,921 @@ def trajectory_queue_at(memory: Any, start: Any) -> TrajectoryQueue:
 def trajectory_queue_size() -> int:
     """Return the number of doubles of TrajectoryQueue."""
     return (1 + 1 + 1)
+
+
+class DeviceSample(NamedTuple):
+    """Sample, output of the program read of a device: state = [t], rest = table, stage = settings, work = memory."""
+
+    sequence: Vector
+    measured: Vector
+    position: Vector
+    orientation: Vector
+    buttons: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def device_sample_at(memory: Any, start: Any) -> DeviceSample:
+    """Return the DeviceSample that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 3
+    p4 = p3 + 4
+    p5 = p4 + 1
+    return DeviceSample(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 3), vector_at(memory, p3, 4),
+        vector_at(memory, p4, 1), vector_at(memory, start, p5 - start), p5,
+    )
+
+
+@native_inline
+def device_sample_size() -> int:
+    """Return the number of doubles of DeviceSample."""
+    return (1 + 1 + 3 + 4 + 1)
+
+
+class DeviceCommand(NamedTuple):
+    """Command of a device, the state of its program write; the other arguments are as of the program read."""
+
+    time: Vector
+    force: Vector
+    torque: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def device_command_at(memory: Any, start: Any) -> DeviceCommand:
+    """Return the DeviceCommand that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 3
+    p3 = p2 + 3
+    return DeviceCommand(
+        vector_at(memory, start, 1), vector_at(memory, p1, 3), vector_at(memory, p2, 3),
+        vector_at(memory, start, p3 - start), p3,
+    )
+
+
+@native_inline
+def device_command_size() -> int:
+    """Return the number of doubles of DeviceCommand."""
+    return (1 + 3 + 3)
+
+
+class DeviceSlot(NamedTuple):
+    """Memory shared by the loop and a device driver. A guard is odd while somebody writes (sequence lock)."""
+
+    sample_guard: Indices
+    sample: int
+    command_guard: Indices
+    command: int
+    kept: int
+    closing: Vector
+    end: int
+
+
+@native_inline
+def device_slot_at(memory: Any, start: Any) -> DeviceSlot:
+    """Return the DeviceSlot that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + device_sample_size()
+    p3 = p2 + 1
+    p4 = p3 + device_command_size()
+    p5 = p4 + device_sample_size()
+    p6 = p5 + 1
+    return DeviceSlot(
+        integers_at(memory, start, 1), p1, integers_at(memory, p2, 1), p3, p4, vector_at(memory, p5, 1), p6,
+    )
+
+
+@native_inline
+def device_slot_size() -> int:
+    """Return the number of doubles of DeviceSlot."""
+    return (1 + device_sample_size() + 1 + device_command_size() + device_sample_size() + 1)
+
+
+class PointerSettings(NamedTuple):
+    """Settings of the pointer device."""
+
+    fence: Indices
+    follow: Vector
+    fastest: Vector
+    patience: Vector
+    end: int
+
+
+@native_inline
+def pointer_settings_at(memory: Any, start: Any) -> PointerSettings:
+    """Return the PointerSettings that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    return PointerSettings(
+        integers_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1), p4,
+    )
+
+
+@native_inline
+def pointer_settings_size() -> int:
+    """Return the number of doubles of PointerSettings."""
+    return (1 + 1 + 1 + 1)
+
+
+class PointerMemory(NamedTuple):
+    """Memory of the pointer device; it begins with the slot that the page fills."""
+
+    slot: int
+    gone: Vector
+    last: Vector
+    heard: Vector
+    now: Vector
+    sequence: Vector
+    y: Vector
+    v: Vector
+    end: int
+
+
+@native_inline
+def pointer_memory_at(memory: Any, start: Any) -> PointerMemory:
+    """Return the PointerMemory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + device_slot_size()
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 3
+    p8 = p7 + 3
+    return PointerMemory(
+        start, vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1), vector_at(memory, p4, 1),
+        vector_at(memory, p5, 1), vector_at(memory, p6, 3), vector_at(memory, p7, 3), p8,
+    )
+
+
+@native_inline
+def pointer_memory_size() -> int:
+    """Return the number of doubles of PointerMemory."""
+    return (device_slot_size() + 1 + 1 + 1 + 1 + 1 + 3 + 3)
+
+
+class SimulatedSettings(NamedTuple):
+    """Settings of a simulated device: of its axes of translation, then of its angles."""
+
+    mass: Vector
+    viscous: Vector
+    stiffness: Vector
+    damping: Vector
+    friction: Vector
+    quantum: Vector
+    limit: Vector
+    period: Vector
+    delay: Vector
+    loss: Vector
+    patience: Vector
+    points: Vector
+    axes: Vector
+    end: int
+
+
+@native_inline
+def simulated_settings_at(memory: Any, start: Any) -> SimulatedSettings:
+    """Return the SimulatedSettings that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 2
+    p2 = p1 + 2
+    p3 = p2 + 2
+    p4 = p3 + 2
+    p5 = p4 + 2
+    p6 = p5 + 2
+    p7 = p6 + 2
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + 1
+    p11 = p10 + 1
+    p12 = p11 + 1
+    p13 = p12 + 6
+    return SimulatedSettings(
+        vector_at(memory, start, 2), vector_at(memory, p1, 2), vector_at(memory, p2, 2), vector_at(memory, p3, 2),
+        vector_at(memory, p4, 2), vector_at(memory, p5, 2), vector_at(memory, p6, 2), vector_at(memory, p7, 1),
+        vector_at(memory, p8, 1), vector_at(memory, p9, 1), vector_at(memory, p10, 1), vector_at(memory, p11, 1),
+        vector_at(memory, p12, 6), p13,
+    )
+
+
+@native_inline
+def simulated_settings_size() -> int:
+    """Return the number of doubles of SimulatedSettings."""
+    return (2 + 2 + 2 + 2 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 6)
+
+
+class SimulatedMemory(NamedTuple):
+    """Memory of a simulated device."""
+
+    now: Vector
+    tick: Vector
+    x: Vector
+    v: Vector
+    effort: Vector
+    last: int
+    renewed: Vector
+    seed: Vector
+    pending: Vector
+    queue: Matrix
+    end: int
+
+
+@native_inline
+def simulated_memory_at(memory: Any, start: Any, waiting: Any) -> SimulatedMemory:
+    """Return the SimulatedMemory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 6
+    p4 = p3 + 6
+    p5 = p4 + 6
+    p6 = p5 + device_sample_size()
+    p7 = p6 + 1
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + waiting * 7
+    return SimulatedMemory(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 6), vector_at(memory, p3, 6),
+        vector_at(memory, p4, 6), p5, vector_at(memory, p6, 1), vector_at(memory, p7, 1), vector_at(memory, p8, 1),
+        matrix_at(memory, p9, waiting, 7), p10,
+    )
+
+
+@native_inline
+def simulated_memory_size(waiting: Any) -> int:
+    """Return the number of doubles of SimulatedMemory."""
+    return (1 + 1 + 6 + 6 + 6 + device_sample_size() + 1 + 1 + 1 + waiting * 7)
+
+
+class CouplerInputs(NamedTuple):
+    """Inputs that a coupler adds to a model."""
+
+    proxy: Vector
+    rates: Vector
+    stiffness: Vector
+    damping: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def coupler_inputs_at(memory: Any, start: Any) -> CouplerInputs:
+    """Return the CouplerInputs that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 7
+    p2 = p1 + 6
+    p3 = p2 + 2
+    p4 = p3 + 2
+    return CouplerInputs(
+        vector_at(memory, start, 7), vector_at(memory, p1, 6), vector_at(memory, p2, 2), vector_at(memory, p3, 2),
+        vector_at(memory, start, p4 - start), p4,
+    )
+
+
+@native_inline
+def coupler_inputs_size() -> int:
+    """Return the number of doubles of CouplerInputs."""
+    return (7 + 6 + 2 + 2)
+
+
+class HandleMotion(NamedTuple):
+    """Outputs of the program "handle": the motion of the handle in the ground."""
+
+    position: Vector
+    rates: Vector
+    R: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def handle_motion_at(memory: Any, start: Any) -> HandleMotion:
+    """Return the HandleMotion that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 3
+    p2 = p1 + 6
+    p3 = p2 + 9
+    return HandleMotion(
+        vector_at(memory, start, 3), vector_at(memory, p1, 6), vector_at(memory, p2, 9),
+        vector_at(memory, start, p3 - start), p3,
+    )
+
+
+@native_inline
+def handle_motion_size() -> int:
+    """Return the number of doubles of HandleMotion."""
+    return (3 + 6 + 9)
+
+
+class LoopRules(NamedTuple):
+    """Constants of a haptic session."""
+
+    period: Vector
+    power: Vector
+    reach: Vector
+    stale: Vector
+    ramp_down: Vector
+    ramp_up: Vector
+    missed: Vector
+    lead: Vector
+    delay: Vector
+    scale: Vector
+    force_scale: Vector
+    largest: Vector
+    slew: Vector
+    fast: Vector
+    leap: Vector
+    brake: Vector
+    crawl: Vector
+    tolerance: Vector
+    axes: Vector
+    end: int
+
+
+@native_inline
+def loop_rules_at(memory: Any, start: Any) -> LoopRules:
+    """Return the LoopRules that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + 2
+    p11 = p10 + 2
+    p12 = p11 + 2
+    p13 = p12 + 2
+    p14 = p13 + 2
+    p15 = p14 + 2
+    p16 = p15 + 2
+    p17 = p16 + 2
+    p18 = p17 + 2
+    p19 = p18 + 6
+    return LoopRules(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 1),
+        vector_at(memory, p8, 1), vector_at(memory, p9, 2), vector_at(memory, p10, 2), vector_at(memory, p11, 2),
+        vector_at(memory, p12, 2), vector_at(memory, p13, 2), vector_at(memory, p14, 2), vector_at(memory, p15, 2),
+        vector_at(memory, p16, 2), vector_at(memory, p17, 2), vector_at(memory, p18, 6), p19,
+    )
+
+
+@native_inline
+def loop_rules_size() -> int:
+    """Return the number of doubles of LoopRules."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 6)
+
+
+class LoopState(NamedTuple):
+    """Numbers that change from tick to tick."""
+
+    level: Vector
+    end_time: Vector
+    end_wrench: Vector
+    device: Vector
+    device_rates: Vector
+    measured: Vector
+    received: Vector
+    extrapolated: Vector
+    offset: Vector
+    written: Vector
+    pull: Vector
+    to_operator: Vector
+    to_mechanism: Vector
+    handle: Vector
+    stored: Vector
+    made: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def loop_state_at(memory: Any, start: Any) -> LoopState:
+    """Return the LoopState that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 6
+    p4 = p3 + 7
+    p5 = p4 + 6
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 7
+    p9 = p8 + 7
+    p10 = p9 + 6
+    p11 = p10 + 6
+    p12 = p11 + 2
+    p13 = p12 + 1
+    p14 = p13 + 7
+    p15 = p14 + 1
+    p16 = p15 + 1
+    return LoopState(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 6), vector_at(memory, p3, 7),
+        vector_at(memory, p4, 6), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 7),
+        vector_at(memory, p8, 7), vector_at(memory, p9, 6), vector_at(memory, p10, 6), vector_at(memory, p11, 2),
+        vector_at(memory, p12, 1), vector_at(memory, p13, 7), vector_at(memory, p14, 1), vector_at(memory, p15, 1),
+        vector_at(memory, start, p16 - start), p16,
+    )
+
+
+@native_inline
+def loop_state_size() -> int:
+    """Return the number of doubles of LoopState."""
+    return (1 + 1 + 6 + 7 + 6 + 1 + 1 + 7 + 7 + 6 + 6 + 2 + 1 + 7 + 1 + 1)
+
+
+class LoopCounts(NamedTuple):
+    """Integers that change from tick to tick."""
+
+    ticks: Indices
+    status: Indices
+    fault: Indices
+    sequence: Indices
+    armed_by: Indices
+    disarmed_by: Indices
+    clutched: Indices
+    step: Indices
+    lost: Indices
+    taken: Indices
+    published: Indices
+    seized: Indices
+    own_slot: Indices
+    exchanged_slot: Indices
+    writing: Indices
+    watching: Indices
+    prediction: Indices
+    parts: Indices
+    agrees: Indices
+    agreed: Indices
+    adopted: Indices
+    end: int
+
+
+@native_inline
+def loop_counts_at(memory: Any, start: Any) -> LoopCounts:
+    """Return the LoopCounts that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + 1
+    p11 = p10 + 1
+    p12 = p11 + 1
+    p13 = p12 + 1
+    p14 = p13 + 1
+    p15 = p14 + 1
+    p16 = p15 + 1
+    p17 = p16 + 1
+    p18 = p17 + 1
+    p19 = p18 + 1
+    p20 = p19 + 1
+    p21 = p20 + 1
+    return LoopCounts(
+        integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1),
+        integers_at(memory, p3, 1), integers_at(memory, p4, 1), integers_at(memory, p5, 1), integers_at(memory, p6, 1),
+        integers_at(memory, p7, 1), integers_at(memory, p8, 1), integers_at(memory, p9, 1), integers_at(memory, p10, 1),
+        integers_at(memory, p11, 1), integers_at(memory, p12, 1), integers_at(memory, p13, 1),
+        integers_at(memory, p14, 1), integers_at(memory, p15, 1), integers_at(memory, p16, 1),
+        integers_at(memory, p17, 1), integers_at(memory, p18, 1), integers_at(memory, p19, 1),
+        integers_at(memory, p20, 1), p21,
+    )
+
+
+@native_inline
+def loop_counts_size() -> int:
+    """Return the number of doubles of LoopCounts."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
+
+
+class LoopScratch(NamedTuple):
+    """Scratch memory of a tick."""
+
+    word: Indices
+    now: Vector
+    device_before: Vector
+    wrench_before: Vector
+    wanted: Vector
+    rotation: Vector
+    displacement: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def loop_scratch_at(memory: Any, start: Any) -> LoopScratch:
+    """Return the LoopScratch that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 7
+    p4 = p3 + 6
+    p5 = p4 + 6
+    p6 = p5 + 4
+    p7 = p6 + 4
+    return LoopScratch(
+        integers_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 7), vector_at(memory, p3, 6),
+        vector_at(memory, p4, 6), vector_at(memory, p5, 4), vector_at(memory, p6, 4),
+        vector_at(memory, start, p7 - start), p7,
+    )
+
+
+@native_inline
+def loop_scratch_size() -> int:
+    """Return the number of doubles of LoopScratch."""
+    return (1 + 1 + 7 + 6 + 6 + 4 + 4)
+
+
+class LoopPace(NamedTuple):
+    """Times of the ticks."""
+
+    clock: Indices
+    zero: Indices
+    period: Indices
+    spin: Indices
+    lost: Indices
+    early: Indices
+    end: int
+
+
+@native_inline
+def loop_pace_at(memory: Any, start: Any) -> LoopPace:
+    """Return the LoopPace that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    return LoopPace(
+        integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1),
+        integers_at(memory, p3, 1), integers_at(memory, p4, 1), integers_at(memory, p5, 1), p6,
+    )
+
+
+@native_inline
+def loop_pace_size() -> int:
+    """Return the number of doubles of LoopPace."""
+    return (1 + 1 + 1 + 1 + 1 + 1)
+
+
+class LoopCommand(NamedTuple):
+    """Command of the user."""
+
+    arm: Vector
+    disarm: Vector
+    stop: Vector
+    clutch: Vector
+    stiffness: Vector
+    damping: Vector
+    inputs: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def loop_command_at(memory: Any, start: Any, inputs: Any) -> LoopCommand:
+    """Return the LoopCommand that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 2
+    p6 = p5 + 2
+    p7 = p6 + inputs
+    return LoopCommand(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 2), vector_at(memory, p5, 2), vector_at(memory, p6, inputs),
+        vector_at(memory, start, p7 - start), p7,
+    )
+
+
+@native_inline
+def loop_command_size(inputs: Any) -> int:
+    """Return the number of doubles of LoopCommand."""
+    return (1 + 1 + 1 + 1 + 2 + 2 + inputs)
+
+
+class TakenCommand(NamedTuple):
+    """Command with the tick from which it applies."""
+
+    tick: Vector
+    command: int
+    end: int
+
+
+@native_inline
+def taken_command_at(memory: Any, start: Any, inputs: Any) -> TakenCommand:
+    """Return the TakenCommand that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + loop_command_size(inputs)
+    return TakenCommand(vector_at(memory, start, 1), p1, p2)
+
+
+@native_inline
+def taken_command_size(inputs: Any) -> int:
+    """Return the number of doubles of TakenCommand."""
+    return (1 + loop_command_size(inputs))
+
+
+class LoopEnergies(NamedTuple):
+    """Energies of a tick."""
+
+    to_operator: Vector
+    to_mechanism: Vector
+    kinetic: Vector
+    potential: Vector
+    to_operator_by_torque: Vector
+    end: int
+
+
+@native_inline
+def loop_energies_at(memory: Any, start: Any) -> LoopEnergies:
+    """Return the LoopEnergies that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    return LoopEnergies(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), p5,
+    )
+
+
+@native_inline
+def loop_energies_size() -> int:
+    """Return the number of doubles of LoopEnergies."""
+    return (1 + 1 + 1 + 1 + 1)
+
+
+class LogRow(NamedTuple):
+    """One tick in the log of a session; energies are taken at the start of the tick."""
+
+    time: Vector
+    lateness: Vector
+    work: Vector
+    age: Vector
+    status: Vector
+    fault: Vector
+    level: Vector
+    force: Vector
+    torque: Vector
+    pull: Vector
+    proxy: Vector
+    handle: Vector
+    rates: Vector
+    stiffness: Vector
+    damping: Vector
+    energies: int
+    sample: int
+    end: int
+
+
+@native_inline
+def log_row_at(memory: Any, start: Any) -> LogRow:
+    """Return the LogRow that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 3
+    p9 = p8 + 3
+    p10 = p9 + 6
+    p11 = p10 + 7
+    p12 = p11 + 7
+    p13 = p12 + 6
+    p14 = p13 + 2
+    p15 = p14 + 2
+    p16 = p15 + loop_energies_size()
+    p17 = p16 + device_sample_size()
+    return LogRow(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 3),
+        vector_at(memory, p8, 3), vector_at(memory, p9, 6), vector_at(memory, p10, 7), vector_at(memory, p11, 7),
+        vector_at(memory, p12, 6), vector_at(memory, p13, 2), vector_at(memory, p14, 2), p15, p16, p17,
+    )
+
+
+@native_inline
+def log_row_size() -> int:
+    """Return the number of doubles of LogRow."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 3 + 3 + 6 + 7 + 7 + 6 + 2 + 2 + loop_energies_size() + device_sample_size())
+
+
+class LoopSnapshot(NamedTuple):
+    """State of a session after a tick; energies given to the operator are as of its start."""
+
+    tick: Vector
+    now: Vector
+    status: Vector
+    fault: Vector
+    force: Vector
+    torque: Vector
+    energies: int
+    time: Vector
+    x: Vector
+    end: int
+
+
+@native_inline
+def loop_snapshot_at(memory: Any, start: Any, nx: Any) -> LoopSnapshot:
+    """Return the LoopSnapshot that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 3
+    p6 = p5 + 3
+    p7 = p6 + loop_energies_size()
+    p8 = p7 + 1
+    p9 = p8 + nx
+    return LoopSnapshot(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 3), vector_at(memory, p5, 3), p6, vector_at(memory, p7, 1), vector_at(memory, p8, nx), p9,
+    )
+
+
+@native_inline
+def loop_snapshot_size(nx: Any) -> int:
+    """Return the number of doubles of LoopSnapshot."""
+    return (1 + 1 + 1 + 1 + 3 + 3 + loop_energies_size() + 1 + nx)
+
+
+class PassiveLedger(NamedTuple):
+    """Energy balance of passive midpoint steps."""
+
+    coupler: Vector
+    other: Vector
+    owed: Vector
+    kinetic: Vector
+    potential: Vector
+    known: Vector
+    lost: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def passive_ledger_at(memory: Any, start: Any) -> PassiveLedger:
+    """Return the PassiveLedger that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    return PassiveLedger(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, 1), vector_at(memory, p6, 1),
+        vector_at(memory, start, p7 - start), p7,
+    )
+
+
+@native_inline
+def passive_ledger_size() -> int:
+    """Return the number of doubles of PassiveLedger."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1)
+
+
+class MidpointTerms(NamedTuple):
+    """Outputs of the program "passive 0", at the middle of a step."""
+
+    M: Vector
+    C: Matrix
+    h: Vector
+    g: Vector
+    J: Matrix
+    v_t: Vector
+    A: Matrix
+    whole: Vector
+    end: int
+
+
+@native_inline
+def midpoint_terms_at(memory: Any, start: Any, n: Any, m: Any) -> MidpointTerms:
+    """Return the MidpointTerms that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + (n * (n + 1) // 2)
+    p2 = p1 + n * n
+    p3 = p2 + n
+    p4 = p3 + n
+    p5 = p4 + 6 * n
+    p6 = p5 + 6
+    p7 = p6 + m * n
+    return MidpointTerms(
+        vector_at(memory, start, n * (n + 1) // 2), matrix_at(memory, p1, n, n), vector_at(memory, p2, n),
+        vector_at(memory, p3, n), matrix_at(memory, p4, 6, n), vector_at(memory, p5, 6), matrix_at(memory, p6, m, n),
+        vector_at(memory, start, p7 - start), p7,
+    )
+
+
+@native_inline
+def midpoint_terms_size(n: Any, m: Any) -> int:
+    """Return the number of doubles of MidpointTerms."""
+    return ((n * (n + 1) // 2) + n * n + n + n + 6 * n + 6 + m * n)
+
+
+class StepEndTerms(NamedTuple):
+    """Outputs of the program "passive 1", at the end of a step."""
+
+    M: Vector
+    potential: Vector
+    place: Vector
+    A: Matrix
+    whole: Vector
+    end: int
+
+
+@native_inline
+def step_end_terms_at(memory: Any, start: Any, n: Any, m: Any) -> StepEndTerms:
+    """Return the StepEndTerms that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + (n * (n + 1) // 2)
+    p2 = p1 + 1
+    p3 = p2 + 12
+    p4 = p3 + m * n
+    return StepEndTerms(
+        vector_at(memory, start, n * (n + 1) // 2), vector_at(memory, p1, 1), vector_at(memory, p2, 12),
+        matrix_at(memory, p3, m, n), vector_at(memory, start, p4 - start), p4,
+    )
+
+
+@native_inline
+def step_end_terms_size(n: Any, m: Any) -> int:
+    """Return the number of doubles of StepEndTerms."""
+    return ((n * (n + 1) // 2) + 1 + 12 + m * n)
+
+
+class PrescribedTerms(NamedTuple):
+    """Outputs of the program "rigid" for inverse dynamics."""
+
+    position: Vector
+    C: Matrix
+    r: Vector
+    M: Vector
+    h: Vector
+    rates: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def prescribed_terms_at(memory: Any, start: Any, n: Any, nq: Any) -> PrescribedTerms:
+    """Return the PrescribedTerms that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + n
+    p2 = p1 + n * n
+    p3 = p2 + n
+    p4 = p3 + (n * (n + 1) // 2)
+    p5 = p4 + n
+    p6 = p5 + nq
+    return PrescribedTerms(
+        vector_at(memory, start, n), matrix_at(memory, p1, n, n), vector_at(memory, p2, n),
+        vector_at(memory, p3, n * (n + 1) // 2), vector_at(memory, p4, n), vector_at(memory, p5, nq),
+        vector_at(memory, start, p6 - start), p6,
+    )
+
+
+@native_inline
+def prescribed_terms_size(n: Any, nq: Any) -> int:
+    """Return the number of doubles of PrescribedTerms."""
+    return (n + n * n + n + (n * (n + 1) // 2) + n + nq)
+
+
+class Follower(NamedTuple):
+    """Point y that follows the proxy smoothly."""
+
+    y: Vector
+    rate: Vector
+    acceleration: Vector
+    proxy: Vector
+    whole: Vector
+    end: int
+
+
+@native_inline
+def follower_at(memory: Any, start: Any) -> Follower:
+    """Return the Follower that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 3
+    p2 = p1 + 3
+    p3 = p2 + 3
+    p4 = p3 + 3
+    return Follower(
+        vector_at(memory, start, 3), vector_at(memory, p1, 3), vector_at(memory, p2, 3), vector_at(memory, p3, 3),
+        vector_at(memory, start, p4 - start), p4,
+    )
+
+
+@native_inline
+def follower_size() -> int:
+    """Return the number of doubles of Follower."""
+    return (3 + 3 + 3 + 3)

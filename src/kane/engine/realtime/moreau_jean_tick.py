@@ -1,33 +1,32 @@
-"""What no step of the method passes in a tick is passed by one step of Moreau and Jean, to the end of the tick."""
+"""Moreau-Jean time step to the end of a tick, for ticks that the method cannot complete."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from kane.engine.call import call_program, native_inline
 from kane.engine.linear.vectors import normalise
 from kane.engine.memory import contact_codes as header
+from kane.engine.memory.loop_arguments import StateEquation, Store
 from kane.engine.memory.run_codes import CHANGE, ENDLESS, GOING, REFUSED
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
 from kane.engine.memory.views import mode_change_at
-from kane.engine.realtime.loop_arrays import PERIOD, TOO_MANY
+from kane.engine.realtime.loop_arrays import TOO_MANY_PARTS, Circuit
 from kane.engine.step.mode_changes import enter
 from kane.engine.step.state_equation import project, write_row
 
 
 @native_inline
-def pass_over(s: Any, system: Any, store: Any, status: int) -> int:
-    """What is left of a tick, at which the method has ended with this status, as one step of Moreau and Jean.
+def step_to_tick_end(s: Circuit, system: StateEquation, store: Store, status: int) -> int:
+    """Take the rest of a tick as one Moreau-Jean time step, after the method has ended with this status.
 
-    The next step of the method begins with a change of the mode, as at the start of a run: statuses behind such a step
-    are those of its impulses.
+    The next step of the method begins with a transition, as at the start of a run, because the statuses after a
+    Moreau-Jean step are those of its impulses.
 
     Returns:
-        GOING; the status, where that step finds no impulses either, or could not help.
+        GOING; or the given status if the step fails or does not apply.
     """
-    p, x, clock, counts = s.passing, store.x, clock_of(store), counts_of(store)
-    n, end = x.size, (counts.steps[0] + 1) * s.rules[PERIOD]
-    if not (p.program != 0 and _is_passable(system, n, status) and counts.changes[0] < store.changes.shape[0]):
+    p, x, clock, counts = s.moreau_jean, store.x, clock_of(store), counts_of(store)
+    n, end = x.size, (counts.steps[0] + 1) * s.rules.period[0]
+    if not (p.program != 0 and _applies(system, n, status) and counts.changes[0] < store.changes.shape[0]):
         return status
     p.state[0], p.state[1 + n] = clock.time[0], end - clock.time[0]
     for i in range(n):
@@ -43,7 +42,7 @@ def pass_over(s: Any, system: Any, store: Any, status: int) -> int:
     for i in range(n):
         note.before[i], x[i] = x[i], p.out[i]
     normalise(x, system.quaternions)
-    enter(system, system.automaton.table.shape[0] - 1)  # contacts have one key, and the newest row is in force
+    enter(system, system.automaton.table.shape[0] - 1)  # contacts have one key; the newest row is active
     project(system.projection, system, end, x)
     for i in range(n):
         note.after[i] = x[i]
@@ -57,9 +56,9 @@ def pass_over(s: Any, system: Any, store: Any, status: int) -> int:
 
 
 @native_inline
-def _is_passable(system: Any, n: int, status: int) -> bool:
-    """Whether no mode was found, or changes did not end; else something is wrong that other steps do not mend."""
+def _applies(system: StateEquation, n: int, status: int) -> bool:
+    """Return whether no contact mode was found or transitions did not end; another step cannot cure other failures."""
     if status != REFUSED:
-        return bool(status in (ENDLESS, TOO_MANY))
+        return bool(status in (ENDLESS, TOO_MANY_PARTS))
     found = system.automaton.changed[n]
     return bool(found in (header.NO_MODE, header.ENDLESS_IMPACTS))

@@ -1,119 +1,56 @@
-"""The loop of passive midpoint steps: what the simulation stores, loses and gets through the coupler is an identity.
+"""The loop of passive midpoint steps: stored energy, losses and the work of the coupler balance exactly.
 
 With M = L L^T and w = L^T u the kinetic energy is |w|^2/2 and the equations of motion are
 
-    w' + Q w = L^-1 (J^T f + tau - g),   Q = lower(L^-1 C L^-T) - its transpose,
+    w' + Q w = L^-1 (J^T f + tau - g),   Q = lower(L^-1 C L^-T) - its transpose.
 
-Q skew because C + C^T is the rate of M: it does no work. One step takes L, C, J, tau and g where half a step leads at
-the speeds of its start, and w in the middle between its ends, which one linear system determines:
+Q is skew because C + C^T = dM/dt, and does no work. A step evaluates L, C, J, tau and g half a step ahead at the speeds
+of its start. One linear system determines w at its middle:
 
-    (2/T + Q + L^-1 J^T (K T/2 + B) J L^-T) w_mid = 2/T w_0 + L^-1 (J^T (K (x_h - p_0) + B v_h) + tau - g),
+    (2/T + Q + L^-1 J^T (K T/2 + B) J L^-T) w_mid = 2/T w_0 + L^-1 (J^T (K (x_h - p_0) + B v_h) + tau - g).
 
-with the velocity and the angular velocity of the handle in J; of the spring between orientations K (x_h - p_0) is its
-torque at the start of the step.
+J contains the velocity and the angular velocity of the handle. For the spring between orientations, K (x_h - p_0) is
+its torque at the start of the step. So |w_1|^2/2 - |w_0|^2/2 = T u_mid . (J^T f + tau - g) with
+f = K (x_h - p_0 - T/2 v_mid) + B (v_h - v_mid).
 
-So |w_1|^2/2 - |w_0|^2/2 = T u_mid . (J^T f + tau - g), with f = K (x_h - p_0 - T/2 v_mid) + B (v_h - v_mid).
+Active constraint rows, A u = 0, restrict w_mid to the motions that they allow, P w = w with an orthogonal projector P.
+The system becomes P (...) P w_mid + Q^T Q w_mid = P (...), and the reactions do no work. Kinetic friction is a load
+with the normal forces at the start of the step, and only dissipates. The end of the step is projected: q onto the
+constraints and w onto the allowed motions.
 
-Constraints in force, A u = 0, permanent ones and those of the mode, restrict w_mid to the motions that they leave,
-P w = w with the orthogonal projector P: the system is P (...) P w_mid + Q^T Q w_mid = P (...), and their forces do no
-work. Dry friction of what slides is a load, by the normal forces at the start of the step; it only takes. At the end
-coordinates are put onto the constraints and w onto the motions that are left there.
+The energy that the end of the step has beyond the work is of order T^3 without sliding. A common factor on all speeds
+removes or adds it. At rest, as at a turning point, it is owed.
 
-What energy there is at the end beyond the work of coupler and loads, of the third power of T where nothing slides, is
-taken off w_1 or given to it, all speeds in one proportion; where there is no motion, as at a turning point, it is owed.
-
-Source: Kim et al. 2017, doi 10.1177/0278364917731821, passive midpoint integration; its potential is another.
+Source: Kim et al. 2017, doi 10.1177/0278364917731821, passive midpoint integration, with a different potential.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 from kane.engine.call import call_program, native_inline, native_loop
 from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.factorizations import factor_triangle, solve_lower_factor, solve_upper_factor
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import Course, Indices, InputTables, Matrix, StateEquation, Store, Vector, Watch
+from kane.engine.memory.loop_arguments import Course, InputTables, Matrix, StateEquation, Store, Vector, Watch
 from kane.engine.memory.run_codes import GOING, NOT_FINITE, STUCK
 from kane.engine.memory.run_memory import clock_of, counts_of
+from kane.engine.memory.views import PassiveLedger, coupler_inputs_at
+from kane.engine.realtime.passive_arrays import MIDPOINT, RATES_OF_Q, STEP_END, Passive
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
-from kane.engine.realtime.tangent_rows import find_rows, friction, project, restrict
+from kane.engine.realtime.tangent_rows import find_active_rows, friction, project_motion, restrict
 from kane.engine.step.explicit import fixed_step
 from kane.engine.step.mode_changes import AGAIN, STANDS, cut_step, has_guards, is_full, look_at_end
 from kane.engine.step.slip_directions import remember
 from kane.engine.step.step_ends import begin_step, end_step, project_step_end
 
-# Places in the ledger [J]: work of the coupler, work of all loads that have no potential, what is owed to the
-# potential, kinetic energy and potential energy; whether the last two are those of the state; what
-# changes of modes took.
-PORT, OTHER, OWED, KINETIC, POTENTIAL, KNOWN, LOST = range(7)
-LEDGER = 7
-# Numbers that say where a handle is: its position and rotation matrix. Less kinetic energy than TINY is rest [J].
-PLACE, TINY = 12, 1e-30
-
-
-class Passive(NamedTuple):
-    """What passive steps need of a mechanism.
-
-    Attributes:
-        programs: addresses, with state [t, q, u] and rest = inputs: "ahead" with out = [M, C, h, g, J, v_t] where M is
-            one triangle, C and J (6, n) go by rows, h = C u + g less all other forces, and v = J u + v_t is that of the
-            handle; "behind" with out = [M, V, p, R]; "kinematics" with out = dq/dt.
-        stages: of the programs, one after the other, and where each begins.
-        places: where in ``stages`` each program's begins.
-        ahead, behind, rates, work: outputs and scratch.
-        L, A: (n, n).
-        pivots: exchanges of the elimination, (n,).
-        w, middle, force: (n,).
-        coupling: J L^-T by rows, (6, n).
-        push: force and torque of the coupler if the handle did not move in the step, (6,).
-        turns: scratch for two quaternions.
-        axes: about which of its axes the coupler turns, as 0 and 1, (3,).
-        ledger: see PORT.
-        trial, end: the ledger and w at the end of a step that is tried.
-        place: the position of the handle and its rotation matrix, at the start of the step.
-        rubbing: generalized forces of dry friction.
-        rows: orthonormal rows of the constraints in force, see ``kane.engine.realtime.tangent_rows``, (n, n).
-        forces: of all rows of constraints.
-        parabola: the interpolant of a step, see ``_leave_slopes``.
-        inputs: where among the inputs those of the coupler begin.
-        permanent: how many rows are always in force.
-        reactions: the address of the program of the forces of rows; zero where none come and go.
-    """
-
-    programs: Indices
-    stages: Vector
-    places: Indices
-    ahead: Vector
-    behind: Vector
-    rates: Vector
-    work: Vector
-    L: Matrix
-    A: Matrix
-    pivots: Indices
-    w: Vector
-    middle: Vector
-    force: Vector
-    coupling: Matrix
-    push: Vector
-    turns: Vector
-    axes: Vector
-    ledger: Vector
-    trial: Vector
-    end: Vector
-    place: Vector
-    rubbing: Vector
-    rows: Matrix
-    forces: Vector
-    parabola: Matrix
-    inputs: int
-    permanent: int
-    reactions: int
+# Kinetic energy below which the mechanism counts as resting [J].
+REST_ENERGY = 1e-30
 
 
 @native_inline
-def _call(p: Any, system: Any, which: int, t: float, x: Any, out: Any) -> None:
+def _call(p: Passive, system: StateEquation, which: int, t: float, x: Vector, out: Vector) -> None:
+    """Call a program of the step at the state x."""
     state = system.state
     state[0] = t
     for i in range(x.size):
@@ -122,12 +59,12 @@ def _call(p: Any, system: Any, which: int, t: float, x: Any, out: Any) -> None:
 
 
 @native_inline
-def _skew(p: Any, C: Any) -> None:
-    """A = Q: the part below the diagonal of L^-1 C L^-T, less its transpose."""
+def _set_skew(p: Passive, C: Matrix) -> None:
+    """Set A = Q, the part of L^-1 C L^-T below the diagonal less its transpose."""
     A, L, n = p.A, p.L, p.L.shape[0]
     for j in range(n):  # columns of L^-1 C
         for i in range(n):
-            A[i, j] = C[i * n + j]
+            A[i, j] = C[i, j]
         for i in range(n):
             for k in range(i):
                 A[i, j] -= L[i, k] * A[k, j]
@@ -141,85 +78,81 @@ def _skew(p: Any, C: Any) -> None:
 
 
 @native_inline
-def _look_behind(p: Any, system: Any, t: float, x: Any, ledger: Any) -> bool:
-    """L and the potential energy at a state; whether M is positive there."""
-    n = p.w.size
-    _call(p, system, 1, t, x, p.behind)
-    ledger[POTENTIAL] = p.behind[n * (n + 1) // 2]
-    return bool(factor_triangle(p.behind, p.L))
+def _evaluate_end(p: Passive, system: StateEquation, t: float, x: Vector, ledger: PassiveLedger) -> bool:
+    """Compute L and the potential energy at the state x; return whether the mass matrix is positive definite."""
+    _call(p, system, STEP_END, t, x, p.step_end.whole)
+    ledger.potential[0] = p.step_end.potential[0]
+    return bool(factor_triangle(p.step_end.M, p.L))
 
 
 @native_inline
-def _keep_place(p: Any) -> None:
-    """Where the handle is, at the state that was looked at."""
-    n = p.w.size
-    for i in range(PLACE):
-        p.place[i] = p.behind[n * (n + 1) // 2 + 1 + i]
+def _keep_place(p: Passive) -> None:
+    """Store the place of the handle at the last evaluated state."""
+    for i in range(p.place.size):
+        p.place[i] = p.step_end.place[i]
 
 
 @native_inline
-def _begin(p: Any, system: Any, t: float, x: Any) -> bool:
-    """w and the energies at the state from which a step goes that no step has led to."""
+def _begin(p: Passive, system: StateEquation, t: float, x: Vector) -> bool:
+    """Compute w and the energies at a state that no step has led to; return False for a singular mass matrix."""
     n = p.w.size
-    if not _look_behind(p, system, t, x, p.ledger):
+    if not _evaluate_end(p, system, t, x, p.ledger):
         return False
     _keep_place(p)
-    nq, p.ledger[KINETIC] = x.size - n, 0.0
+    nq, p.ledger.kinetic[0] = x.size - n, 0.0
     for i in range(n):
         p.w[i] = 0.0
         for k in range(i, n):
             p.w[i] += p.L[k, i] * x[nq + k]
-        p.ledger[KINETIC] += 0.5 * p.w[i] * p.w[i]
-    p.ledger[KNOWN] = 1.0
+        p.ledger.kinetic[0] += 0.5 * p.w[i] * p.w[i]
+    p.ledger.known[0] = 1.0
     return True
 
 
 @native_inline
-def _changed(p: Any, system: Any, t: float, x: Any) -> bool:
-    """After a change of the mode: what it took of the energy is lost."""
-    had = p.ledger[KINETIC] + p.ledger[POTENTIAL]
+def _begin_mode(p: Passive, system: StateEquation, t: float, x: Vector) -> bool:
+    """Begin at the state after a transition, and enter the lost energy; return as ``_begin``."""
+    had = p.ledger.kinetic[0] + p.ledger.potential[0]
     found = _begin(p, system, t, x)
-    p.ledger[LOST] += had - p.ledger[KINETIC] - p.ledger[POTENTIAL]
+    p.ledger.lost[0] += had - p.ledger.kinetic[0] - p.ledger.potential[0]
     return found
 
 
 @native_inline
-def _push(p: Any, system: Any, T: float, v_t: Any) -> None:
-    """Force and torque of the coupler at a handle whose velocities are v_t, those that are there without any speeds."""
-    given, place, own, e = system.inputs[p.inputs :], p.place, p.turns[:4], p.turns[4:8]
+def _push(p: Passive, system: StateEquation, T: float, v_t: Vector) -> None:
+    """Compute the wrench of the coupler at a handle with the rates v_t, which it has without speeds."""
+    given, place, own, e = coupler_inputs_at(system.inputs, p.inputs), p.place, p.turns[:4], p.turns[4:8]
     quaternion_of(place[3:], own)
-    turn_between(given[3:], own, e)
+    turn_between(given.proxy[3:], own, e)
     for r in range(6):
-        p.push[r] = given[15 + r // 3] * given[7 + r] - _yield(p, system, T, r) * v_t[r]
+        p.push[r] = given.damping[r // 3] * given.rates[r] - _impedance(p, system, T, r) * v_t[r]
     for i in range(3):
-        p.push[i] += given[13] * (given[i] - place[i])
-        p.push[3 + i] += given[14] * spring_torque(e, p.axes, i, -1.0)
+        p.push[i] += given.stiffness[0] * (given.proxy[i] - place[i])
+        p.push[3 + i] += given.stiffness[1] * spring_torque(e, p.axes, i, -1.0)
 
 
 @native_inline
-def _yield(p: Any, system: Any, T: float, r: int) -> float:
-    """By how much force or torque r falls where the handle goes faster: K T/2 + B."""
-    given = system.inputs[p.inputs :]
-    return float(0.5 * T * given[13 + r // 3] + given[15 + r // 3])
+def _impedance(p: Passive, system: StateEquation, T: float, r: int) -> float:
+    """Return K T/2 + B, by which component r of the wrench falls per rate of the handle."""
+    given = coupler_inputs_at(system.inputs, p.inputs)
+    return float(0.5 * T * given.stiffness[r // 3] + given.damping[r // 3])
 
 
 @native_inline
-def _forces(p: Any, system: Any, u: Any, T: float) -> None:
-    """The equations for w_mid: their matrix in A, their right-hand side in ``middle``, other loads in ``force``."""
-    n, at = p.w.size, p.w.size * (p.w.size + 1) // 2
-    C, h, g = p.ahead[at:], p.ahead[at + n * n :], p.ahead[at + n * n + n :]
-    J, v_t = p.ahead[at + n * n + 2 * n :], p.ahead[at + n * n + 8 * n :]
+def _set_up_system(p: Passive, system: StateEquation, u: Vector, T: float) -> None:
+    """Set up the linear system of w_mid: matrix in A, right-hand side in ``middle``, other loads in ``force``."""
+    n, terms = p.w.size, p.midpoint
     for i in range(n):
-        p.force[i] = g[i] - h[i]
+        p.force[i] = terms.g[i] - terms.h[i]
         for j in range(n):
-            p.force[i] += C[i * n + j] * u[j]
-        p.middle[i] = p.force[i] - g[i]
-    friction(p, system, p.ahead[at + n * n + 8 * n + 6 :], p.rubbing)
-    _skew(p, C)
-    _push(p, system, T, v_t)
+            p.force[i] += terms.C[i, j] * u[j]
+        p.middle[i] = p.force[i] - terms.g[i]
+    friction(p, system, terms.A, p.rubbing)
+    _set_skew(p, terms.C)
+    _push(p, system, T, terms.v_t)
     for r in range(6):
         for j in range(n):
-            p.coupling[r, j] = J[r * n + j]
+            p.coupling[r, j] = terms.J[r, j]
             p.middle[j] += p.coupling[r, j] * p.push[r]
         solve_lower_factor(p.L, n, p.coupling[r])
     for i in range(n):
@@ -230,84 +163,83 @@ def _forces(p: Any, system: Any, u: Any, T: float) -> None:
         p.A[i, i] += 2.0 / T
         for j in range(n):
             for r in range(6):
-                p.A[i, j] += _yield(p, system, T, r) * p.coupling[r, i] * p.coupling[r, j]
-    count = find_rows(p, system, p.ahead[at + n * n + 8 * n + 6 :])
+                p.A[i, j] += _impedance(p, system, T, r) * p.coupling[r, i] * p.coupling[r, j]
+    count = find_active_rows(p, system, terms.A)
     if count > 0:
         restrict(p, count, 2.0 / T)
 
 
 @native_inline
-def _account(p: Any, system: Any, u: Any, T: float) -> None:
-    """Work within the step, at the speeds u in its middle; what the loads without potential do is theirs.
+def _add_work(p: Passive, system: StateEquation, u: Vector, T: float) -> None:
+    """Add the work of coupler and other loads in the step, with the speeds u at its middle.
 
-    Friction takes: where the slip turned round within the step, what its force would have given is not taken for work.
+    Friction only dissipates: if the slip reverses within the step, its positive work is not counted.
     """
-    n, at, rubbed = u.size, u.size * (u.size + 1) // 2, 0.0
-    J, v_t = p.ahead[at + n * n + 2 * n :], p.ahead[at + n * n + 8 * n :]
-    for i in range(n):
-        p.trial[OTHER] += T * u[i] * p.force[i]
+    terms, rubbed = p.midpoint, 0.0
+    for i in range(u.size):
+        p.trial.other[0] += T * u[i] * p.force[i]
         rubbed += T * u[i] * p.rubbing[i]
-    p.trial[OTHER] += min(rubbed, 0.0)
+    p.trial.other[0] += min(rubbed, 0.0)
     for r in range(6):
         v = 0.0
-        for j in range(n):
-            v += J[r * n + j] * u[j]
-        p.trial[PORT] += T * (p.push[r] - _yield(p, system, T, r) * v) * (v_t[r] + v)
+        for j in range(u.size):
+            v += terms.J[r, j] * u[j]
+        p.trial.coupler[0] += T * (p.push[r] - _impedance(p, system, T, r) * v) * (terms.v_t[r] + v)
 
 
 @native_inline
-def _pay(p: Any) -> None:
-    """Take off w_1 what there is of energy beyond what was done as work, as far as it can be; the rest is owed."""
+def _balance(p: Passive) -> None:
+    """Scale w_1 so that the energy equals the work done, as far as there is kinetic energy; the rest is owed."""
     kinetic, had, has = 0.0, p.ledger, p.trial
     for i in range(p.end.size):
         kinetic += 0.5 * p.end[i] * p.end[i]
-    owed = had[OWED] + (kinetic - had[KINETIC]) + (has[POTENTIAL] - had[POTENTIAL])
-    owed -= has[PORT] - had[PORT] + has[OTHER] - had[OTHER]
-    if kinetic > abs(owed) + TINY:
-        share = math.sqrt(1.0 - owed / kinetic)
+    owed = had.owed[0] + (kinetic - had.kinetic[0]) + (has.potential[0] - had.potential[0])
+    owed -= has.coupler[0] - had.coupler[0] + has.other[0] - had.other[0]
+    if kinetic > abs(owed) + REST_ENERGY:
+        ratio = math.sqrt(1.0 - owed / kinetic)
         for i in range(p.end.size):
-            p.end[i] *= share
+            p.end[i] *= ratio
         kinetic, owed = kinetic - owed, 0.0
-    has[OWED], has[KINETIC] = owed, kinetic
+    has.owed[0], has.kinetic[0] = owed, kinetic
 
 
 @native_inline
-def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) -> int:
-    """From store.x to store.y, with w_1 in ``end`` and the ledger in ``trial``, as it may be taken again, shorter."""
+def _try_step(p: Passive, system: StateEquation, store: Store, t: float, T: float, t1: float) -> int:
+    """Compute store.y from store.x, w_1 in ``end`` and the ledger in ``trial``; a cut step may replace the result."""
     x, y, z, n = store.x, store.y, store.z, p.w.size
-    nq, at = x.size - n, p.w.size * (p.w.size + 1) // 2
-    for i in range(LEDGER):
-        p.trial[i] = p.ledger[i]
-    _call(p, system, 2, t, x, p.rates)
+    nq = x.size - n
+    for i in range(p.trial.whole.size):
+        p.trial.whole[i] = p.ledger.whole[i]
+    _call(p, system, RATES_OF_Q, t, x, p.rates)
     for i in range(nq):
         store.slopes[0, i] = p.rates[i]
         z[i] = x[i] + 0.5 * T * p.rates[i]
     for i in range(n):
         z[nq + i] = x[nq + i]
     normalise(z, system.quaternions)
-    _call(p, system, 0, t + 0.5 * T, z, p.ahead)
-    if not factor_triangle(p.ahead, p.L):
+    _call(p, system, MIDPOINT, t + 0.5 * T, z, p.midpoint.whole)
+    if not factor_triangle(p.midpoint.M, p.L):
         return STUCK
-    _forces(p, system, x[nq:], T)
+    _set_up_system(p, system, x[nq:], T)
     solve_square(p.A, n, p.pivots, p.middle)
     for i in range(n):
         p.end[i] = 2.0 * p.middle[i] - p.w[i]
     solve_upper_factor(p.L, n, p.middle)
-    _account(p, system, p.middle, T)
+    _add_work(p, system, p.middle, T)
     for i in range(n):
         z[nq + i] = p.middle[i]
         y[nq + i] = p.middle[i]
-    _call(p, system, 2, t + 0.5 * T, z, p.rates)
+    _call(p, system, RATES_OF_Q, t + 0.5 * T, z, p.rates)
     for i in range(nq):
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
     remember(system, clock_of(store))
     project_step_end(system, t1, y)
-    if not _look_behind(p, system, t1, y, p.trial):
+    if not _evaluate_end(p, system, t1, y, p.trial):
         return STUCK
-    project(p, find_rows(p, system, p.behind[at + 1 + PLACE :]), p.end)
-    _pay(p)
+    project_motion(p, find_active_rows(p, system, p.step_end.A), p.end)
+    _balance(p)
     u = y[nq:]
     for i in range(n):
         u[i] = p.end[i]
@@ -316,9 +248,10 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
 
 
 @native_inline
-def _leave_slopes(p: Any, store: Any, T: float) -> None:
-    """What ``parabola`` makes the way within the step of, as steps of other lengths from here would make it nearly:
-    speeds go along a straight line, coordinates begin with dq/dt, which is there already.
+def _store_slopes(p: Passive, store: Store, T: float) -> None:
+    """Store slopes for the interpolant ``parabola``: speeds are linear in time, coordinates begin with dq/dt.
+
+    The interpolant approximates shorter steps from the same state.
     """
     x, y, slopes = store.x, store.y, store.slopes
     for i in range(x.size):
@@ -328,12 +261,12 @@ def _leave_slopes(p: Any, store: Any, T: float) -> None:
 
 
 @native_inline
-def _adopt(p: Any) -> None:
-    """The step stands."""
+def _accept(p: Passive) -> None:
+    """Accept the step: its end is the start of the next one."""
     for i in range(p.w.size):
         p.w[i] = p.end[i]
-    for i in range(LEDGER):
-        p.ledger[i] = p.trial[i]
+    for i in range(p.trial.whole.size):
+        p.ledger.whole[i] = p.trial.whole[i]
     _keep_place(p)
 
 
@@ -347,19 +280,17 @@ def march_passive(
     passive: Passive,
     steps: int,
 ) -> int:
-    """Take up to so many steps; see ``march_explicit``.
+    """Take steps, at most up to the end of the course; see ``march_explicit``.
 
     Args:
-        system: a StateEquation.
-        tables: the sampled inputs.
-        course: of fixed steps.
-        watch: a Watch.
+        system, tables, watch: as in ``march_explicit``.
+        course: a course of fixed steps.
         store: with room for the records and two slopes.
-        passive: a Passive.
-        steps: how many.
+        passive: arrays of the steps.
+        steps: number of steps.
 
     Returns:
-        GOING, NOT_FINITE, STUCK where the mass matrix is not positive, or why a mode cannot change.
+        GOING, NOT_FINITE, STUCK if the mass matrix is not positive definite, or the cause of a failed transition.
     """
     p, clock, counts = passive, clock_of(store), counts_of(store)
     for _ in range(steps):
@@ -369,16 +300,16 @@ def march_passive(
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status
-        fresh = p.ledger[KNOWN] == 0.0
+        fresh = p.ledger.known[0] == 0.0
         if (fresh and not _begin(p, system, t, store.x)) or (
-            counts.changes[0] != changes and not fresh and not _changed(p, system, t, store.x)
+            counts.changes[0] != changes and not fresh and not _begin_mode(p, system, t, store.x)
         ):
             return STUCK
         T, t1 = fixed_step(course, clock, counts)
         status = _try_step(p, system, store, t, T, t1)
         if status != GOING:
             return status
-        _leave_slopes(p, store, T)
+        _store_slopes(p, store, T)
         if has_guards(system):
             look_at_end(system, tables[1], t1, store.y)
             found = cut_step(system, tables[1], course, store, p.parabola, (t, T, t1))
@@ -386,6 +317,6 @@ def march_passive(
                 continue
             if found != STANDS:
                 return found
-        _adopt(p)
+        _accept(p)
         end_step(system, tables[1], course, watch, store, p.parabola, (t, T, t1), 1)
     return GOING

@@ -1,8 +1,8 @@
-"""A handle that follows the mouse of a page: the page says now and then where it is, the handle goes there smoothly.
+"""Program of a device handle that follows the mouse of a page smoothly.
 
-Pages speak a hundred times a second at most and in leaps. The handle y goes after the place x that was said last as a
-mass on a spring with critical damping does, y'' = W^2 (x - y) - 2 W y', which is solved exactly over each tick, and no
-faster than a hand: so there is a new, smooth sample in each tick as long as the page speaks.
+A page sends positions at most a hundred times per second, in steps. The device handle y follows the last position x
+like a mass on a critically damped spring, y'' = W^2 (x - y) - 2 W y'. Its speed is limited. The equation is solved
+exactly over each tick, so that every tick gets a new sample while the page sends.
 """
 
 from __future__ import annotations
@@ -10,53 +10,43 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.engine.call import integers_at, native_program, vector_at
-from kane.engine.realtime.device_sample import MEASURED, POSITION, SAMPLE, SEQUENCE
-from kane.engine.realtime.shared_slot import KEPT, SAID, SLOT, look
-
-# Places in the settings: the address of a FENCE; how fast the handle follows, W [1/s]; its largest SPEED [m/s];
-# PATIENCE, after which a page that says nothing has gone [s].
-FENCE, FOLLOW, FASTEST, PATIENCE = range(4)
-SETTINGS = 4
-# Places in the memory behind the slot: whether the page has GONE; its last sample; when that came (HEARD); the time NOW
-# of the handle; how many samples it has given (GIVEN); its position Y and velocity V.
-GONE, LAST, HEARD, NOW, GIVEN, Y, V = SLOT, SLOT + 1, SLOT + 2, SLOT + 3, SLOT + 4, SLOT + 5, SLOT + 8
-MEMORY = SLOT + 11
+from kane.engine.call import native_program, vector_at
+from kane.engine.memory.views import device_sample_at, device_slot_at, pointer_memory_at, pointer_settings_at
+from kane.engine.realtime.shared_slot import keep_sample
 
 
 @native_program
 def read_pointer(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Where the handle is now; no new sample where the page has gone or says nothing."""
-    memory, settings = vector_at(work, 0, MEMORY), vector_at(constants, 0, SETTINGS)
-    sample, now = vector_at(out, 0, SAMPLE), vector_at(state, 0, 1)[0]
-    look(memory, integers_at(work, SAID, 1), integers_at(constants, FENCE, 1)[0], sample, now)
-    new = memory[KEPT + SEQUENCE] != memory[LAST]
-    silent = now - memory[HEARD] > settings[PATIENCE]
+    """Give the present state of the device handle, or the last sample if the page is closed or silent."""
+    memory, settings = pointer_memory_at(work, 0), pointer_settings_at(constants, 0)
+    sample, now = device_sample_at(out, 0), vector_at(state, 0, 1)[0]
+    kept = keep_sample(work, device_slot_at(work, memory.slot), settings.fence[0], sample, now)
+    new, silent = kept.sequence[0] != memory.last[0], now - memory.heard[0] > settings.patience[0]
     if new:
-        if silent or memory[LAST] == 0.0:
-            memory[NOW] = now
+        if silent or memory.last[0] == 0.0:
+            memory.now[0] = now
             for i in range(3):
-                memory[V + i] = 0.0
-                if memory[LAST] == 0.0:
-                    memory[Y + i] = memory[KEPT + POSITION + i]
-        memory[LAST], memory[HEARD] = memory[KEPT + SEQUENCE], now
-    if memory[LAST] > 0.0 and (new or not silent) and memory[GONE] == 0.0:
-        t, W, way = max(now - memory[NOW], 0.0), settings[FOLLOW], 0.0
+                memory.v[i] = 0.0
+                if memory.last[0] == 0.0:
+                    memory.y[i] = kept.position[i]
+        memory.last[0], memory.heard[0] = kept.sequence[0], now
+    if memory.last[0] > 0.0 and (new or not silent) and memory.gone[0] == 0.0:
+        t, W, way = max(now - memory.now[0], 0.0), settings.follow[0], 0.0
         fall = math.exp(-W * t)
         for i in range(3):
-            from_there = memory[Y + i] - memory[KEPT + POSITION + i]
-            rate = memory[V + i] + W * from_there
-            sample[POSITION + i] = memory[KEPT + POSITION + i] + (from_there + rate * t) * fall
-            memory[V + i] = (memory[V + i] - W * rate * t) * fall
-            way += (sample[POSITION + i] - memory[Y + i]) ** 2
-        share = min(1.0, settings[FASTEST] * t / math.sqrt(way)) if way > 0.0 else 1.0
+            away = memory.y[i] - kept.position[i]
+            rate = memory.v[i] + W * away
+            sample.position[i] = kept.position[i] + (away + rate * t) * fall
+            memory.v[i] = (memory.v[i] - W * rate * t) * fall
+            way += (sample.position[i] - memory.y[i]) ** 2
+        ratio = min(1.0, settings.fastest[0] * t / math.sqrt(way)) if way > 0.0 else 1.0
         for i in range(3):
-            memory[Y + i] += share * (sample[POSITION + i] - memory[Y + i])
-            memory[V + i] *= share
-        memory[NOW] = now
-        memory[GIVEN] += 1.0
-    for i in range(SAMPLE):
-        sample[i] = memory[KEPT + i]
+            memory.y[i] += ratio * (sample.position[i] - memory.y[i])
+            memory.v[i] *= ratio
+        memory.now[0] = now
+        memory.sequence[0] += 1.0
+    for i in range(sample.whole.size):
+        sample.whole[i] = kept.whole[i]
     for i in range(3):
-        sample[POSITION + i] = memory[Y + i]
-    sample[SEQUENCE], sample[MEASURED] = memory[GIVEN], memory[NOW]
+        sample.position[i] = memory.y[i]
+    sample.sequence[0], sample.measured[0] = memory.sequence[0], memory.now[0]

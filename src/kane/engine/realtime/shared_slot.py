@@ -1,6 +1,6 @@
-"""A device that others speak to: what it says lies in a slot of shared memory, what it is told in another.
+"""Programs of a device whose driver runs elsewhere: they exchange samples and commands through shared memory.
 
-Both are guarded by a number that is odd while somebody writes (sequence lock), so that nobody waits for anybody.
+A ``DeviceSlot`` has a guard for each direction (sequence lock), so that neither side waits for the other.
 """
 
 from __future__ import annotations
@@ -8,49 +8,59 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import call_program, integers_at, native_inline, native_program, vector_at
-from kane.engine.realtime.device_sample import COMMAND, MEASURED, SAMPLE, SEQUENCE
-
-# Places in the memory: the guard of the sample (SAID) and the sample, the guard of the command (TOLD) and the
-# command; the last good sample (KEPT) of the reader; whether the other side is to end (CLOSING).
-SAID, GIVEN, TOLD, ORDERED, KEPT, CLOSING = 0, 1, 11, 12, 19, 29
-SLOT = 30
+from kane.engine.memory.views import (
+    DeviceSample,
+    DeviceSlot,
+    device_command_at,
+    device_sample_at,
+    device_slot_at,
+)
 
 
 @native_inline
-def look(memory: Any, guard: Any, fence: int, sample: Any, now: float) -> None:
-    """Keep the sample in the slot, if it is new and nobody writes to it now; ``sample`` is scratch."""
-    before = guard[0]
-    call_program(fence, memory, memory, memory, memory, memory)
-    for i in range(SAMPLE):
-        sample[i] = memory[GIVEN + i]
-    call_program(fence, memory, memory, memory, memory, memory)
-    if before % 2 == 0 and before == guard[0] and sample[SEQUENCE] != memory[KEPT + SEQUENCE]:
-        for i in range(SAMPLE):
-            memory[KEPT + i] = sample[i]
-        memory[KEPT + MEASURED] = now
+def keep_sample(memory: Any, slot: DeviceSlot, fence: int, scratch: DeviceSample, now: float) -> DeviceSample:
+    """Copy the sample of the slot to ``kept`` if it is new and complete; return the kept sample.
+
+    Args:
+        memory: memory that begins with the slot.
+        slot: its view.
+        fence: address of the memory fence.
+        scratch: overwritten.
+        now: time of the measurement of a new sample [s].
+    """
+    given, kept, d = device_sample_at(memory, slot.sample), device_sample_at(memory, slot.kept), scratch.whole
+    before = slot.sample_guard[0]
+    call_program(fence, d, d, d, d, d)
+    for i in range(d.size):
+        d[i] = given.whole[i]
+    call_program(fence, d, d, d, d, d)
+    if before % 2 == 0 and before == slot.sample_guard[0] and scratch.sequence[0] != kept.sequence[0]:
+        for i in range(d.size):
+            kept.whole[i] = d[i]
+        kept.measured[0] = now
+    return kept
 
 
 @native_program
 def read_slot(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """The sample in the slot, if nobody writes to it now, else the last one; measured when it was first seen.
+    """Give the sample of the slot, or the last one while the driver writes; it counts as measured when first seen.
 
-    The settings are the address of a fence.
+    The only setting is the address of the memory fence.
     """
-    memory, sample = vector_at(work, 0, SLOT), vector_at(out, 0, SAMPLE)
-    fence, now = integers_at(constants, 0, 1)[0], vector_at(state, 0, 1)[0]
-    look(memory, integers_at(work, SAID, 1), fence, sample, now)
-    for i in range(SAMPLE):
-        sample[i] = memory[KEPT + i]
+    sample, fence = device_sample_at(out, 0), integers_at(constants, 0, 1)[0]
+    kept = keep_sample(work, device_slot_at(work, 0), fence, sample, vector_at(state, 0, 1)[0])
+    for i in range(sample.whole.size):
+        sample.whole[i] = kept.whole[i]
 
 
 @native_program
 def write_slot(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Leave the command in the slot."""
-    memory, fence = vector_at(work, 0, SLOT), integers_at(constants, 0, 1)[0]
-    guard, command = integers_at(work, TOLD, 1), vector_at(state, 0, COMMAND)
-    guard[0] += 1
-    call_program(fence, memory, memory, memory, memory, memory)
-    for i in range(COMMAND):
-        memory[ORDERED + i] = command[i]
-    call_program(fence, memory, memory, memory, memory, memory)
-    guard[0] += 1
+    """Store the command in the slot."""
+    slot, fence, command = device_slot_at(work, 0), integers_at(constants, 0, 1)[0], device_command_at(state, 0).whole
+    ordered = device_command_at(work, slot.command).whole
+    slot.command_guard[0] += 1
+    call_program(fence, command, command, command, command, command)
+    for i in range(command.size):
+        ordered[i] = command[i]
+    call_program(fence, command, command, command, command, command)
+    slot.command_guard[0] += 1

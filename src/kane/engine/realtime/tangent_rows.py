@@ -1,35 +1,35 @@
-"""The rows of constraints in force in the metric of the mass matrix: what motions they leave, and friction beside.
+"""Active constraint rows in the metric of the mass matrix: the motions that they allow, and Coulomb friction.
 
-With M = L L^T and w = L^T u a row a of A u = 0 reads (L^-1 a) . w = 0. Orthonormal rows Q of these span the same,
-whatever depends on whatever; w - Q^T Q w is the motion nearest to w, in the metric of the kinetic energy, that they
-leave.
+With M = L L^T and w = L^T u, a row a of A u = 0 is (L^-1 a) . w = 0. Orthonormal rows Q span all active rows, also
+linearly dependent ones. w - Q^T Q w is the allowed motion that is nearest to w in kinetic energy.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from kane.engine.call import call_program, native_inline
 from kane.engine.linear.factorizations import solve_lower_factor
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING, STICKING
+from kane.engine.memory.loop_arguments import Matrix, StateEquation, Vector
 from kane.engine.memory.run_codes import RHS
 from kane.engine.memory.run_memory import mode_of
+from kane.engine.realtime.passive_arrays import Passive
 
-# A row of which orthogonalisation leaves less than this part depends on those before it.
-DEPENDENT = 1e-9
+# Relative length after orthogonalisation below which a row counts as linearly dependent on earlier rows.
+LEAST_NEW_PART = 1e-9
 
 
 @native_inline
-def _add_row(p: Any, A: Any, row: int, count: int) -> int:
-    """Make a row of A orthonormal to those that are there, twice, as once leaves rounding; how many there are then."""
+def _add_row(p: Passive, A: Matrix, row: int, count: int) -> int:
+    """Append a row of A, orthonormalized twice because of rounding; return the number of orthonormal rows."""
     n = p.w.size
     if count == n:
         return n
     new = p.rows[count]
     for j in range(n):
-        new[j] = A[row * n + j]
+        new[j] = A[row, j]
     solve_lower_factor(p.L, n, new)
     before = _length(new)
     for _ in range(2):
@@ -38,7 +38,7 @@ def _add_row(p: Any, A: Any, row: int, count: int) -> int:
             for j in range(n):
                 new[j] -= part * p.rows[r, j]
     left = _length(new)
-    if not left > DEPENDENT * before:
+    if not left > LEAST_NEW_PART * before:
         return count
     for j in range(n):
         new[j] /= left
@@ -46,7 +46,8 @@ def _add_row(p: Any, A: Any, row: int, count: int) -> int:
 
 
 @native_inline
-def _dot(a: Any, b: Any) -> float:
+def _dot(a: Vector, b: Vector) -> float:
+    """Return a . b."""
     total = 0.0
     for j in range(a.size):
         total += a[j] * b[j]
@@ -54,13 +55,17 @@ def _dot(a: Any, b: Any) -> float:
 
 
 @native_inline
-def _length(a: Any) -> float:
+def _length(a: Vector) -> float:
+    """Return the Euclidean norm."""
     return math.sqrt(_dot(a, a))
 
 
 @native_inline
-def find_rows(p: Any, system: Any, A: Any) -> int:
-    """Orthonormal rows of what is in force, from A by rows and L; how many. Those of candidates are in the mode."""
+def find_active_rows(p: Passive, system: StateEquation, A: Matrix) -> int:
+    """Compute orthonormal rows that span the active rows of A, with the factor L; return their number.
+
+    Permanent rows are always active; the contact mode has the status of intermittent constraints.
+    """
     count = 0
     for row in range(p.permanent):
         count = _add_row(p, A, row, count)
@@ -78,8 +83,8 @@ def find_rows(p: Any, system: Any, A: Any) -> int:
 
 
 @native_inline
-def project(p: Any, count: int, w: Any) -> None:
-    """w - Q^T Q w."""
+def project_motion(p: Passive, count: int, w: Vector) -> None:
+    """Replace w by the allowed motion w - Q^T Q w."""
     for r in range(count):
         part = _dot(p.rows[r], w)
         for j in range(w.size):
@@ -87,11 +92,14 @@ def project(p: Any, count: int, w: Any) -> None:
 
 
 @native_inline
-def restrict(p: Any, count: int, scale: float) -> None:
-    """The linear system A w = b of all speeds becomes P A P w + scale Q^T Q w = P b, whose solution has Q w = 0."""
+def restrict(p: Passive, count: int, scale: float) -> None:
+    """Restrict the system A w = b to the allowed motions.
+
+    With P = 1 - Q^T Q the new system is P A P w + scale Q^T Q w = P b.
+    """
     A, n = p.A, p.w.size
     for i in range(n):  # A P
-        project(p, count, A[i])
+        project_motion(p, count, A[i])
     for r in range(count):  # P A P = A P - Q^T (Q A P)
         for j in range(n):
             part = 0.0
@@ -103,12 +111,15 @@ def restrict(p: Any, count: int, scale: float) -> None:
         for i in range(n):
             for j in range(n):
                 A[i, j] += scale * p.rows[r, i] * p.rows[r, j]
-    project(p, count, p.middle)
+    project_motion(p, count, p.middle)
 
 
 @native_inline
-def friction(p: Any, system: Any, A: Any, out: Any) -> bool:
-    """The generalized forces of dry friction of what slides, at the state that is set; whether anything does."""
+def friction(p: Passive, system: StateEquation, A: Matrix, out: Vector) -> bool:
+    """Set ``out`` to the generalized forces of kinetic friction at the present state; return whether a contact slides.
+
+    Without intermittent constraints ``out`` stays as it is.
+    """
     if p.reactions == 0:
         return False
     c, slides = contact_constants_of(system.headers[mode_of(system).places[RHS] :]), False
@@ -124,5 +135,5 @@ def friction(p: Any, system: Any, A: Any, out: Any) -> bool:
         if c.state.status[k] == SLIDING:
             for row in range(c.table.tangent[k], c.table.tangent[k] + c.table.tangents[k]):
                 for j in range(out.size):
-                    out[j] += p.forces[row] * A[row * out.size + j]
+                    out[j] += p.forces[row] * A[row, j]
     return True

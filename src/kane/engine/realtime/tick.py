@@ -1,135 +1,72 @@
-"""The loop of a haptic session: read, couple, clamp, write, integrate; one native function that knows no Python.
+"""The loop of a haptic session: read, couple, clamp, write, integrate, in one native function without Python.
 
-A force is written before the step that it belongs to is integrated, so that what the step costs adds nothing to the
-delay that hands feel. Ticks that are late are made up for at once, with the newest sample; more than MISSED of them
-end the force, and what is lost then is counted: simulated time stands still for so long and does not go slowly.
+A force is written before the step that it belongs to, so that the computing time of the step does not delay it. A late
+tick is computed at once with the newest sample. More than the allowed number of missed ticks end the force. The lost
+ticks are counted and not simulated.
 
 Source: Gillespie 2003, section 4.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import call_program, native_inline, native_loop
-from kane.engine.memory.loop_arguments import StateEquation, Store
+from kane.engine.memory.loop_arguments import StateEquation, Store, Vector
 from kane.engine.memory.run_codes import GOING
 from kane.engine.memory.run_memory import clock_of, counts_of
-from kane.engine.realtime import device_sample as sample
+from kane.engine.memory.views import (
+    LogRow,
+    LoopCommand,
+    LoopPace,
+    device_sample_at,
+    log_row_at,
+    loop_command_at,
+    loop_energies_at,
+    loop_snapshot_at,
+    taken_command_at,
+)
 from kane.engine.realtime.coupler import (
-    account_for_hand,
-    account_for_mechanism,
-    be_at_handle,
+    add_work_on_mechanism,
+    add_work_on_operator,
     couple,
-    foresee,
-    look_ahead,
-    take_together,
+    extrapolate_device,
+    keep_handle,
+    predict_proxy,
+    set_offset,
 )
 from kane.engine.realtime.loop_arrays import (
-    AGE,
-    ARM,
     ARMED,
-    ARMED_BY,
     AS_RECORDED,
-    AT,
-    BEFORE,
-    BEHIND,
-    BETWEEN,
     BY_CLOCK,
-    CLUTCH,
-    DAMPER,
-    DISARM,
-    DISARMED_BY,
-    EARLY,
     ENDING,
-    EVERY,
-    FAULT,
-    FORCED,
-    FULL,
-    GIVEN,
-    GIVEN_IN,
-    GIVEN_OUT,
-    GONE,
-    HAND,
-    HANDLE,
-    HELD,
-    HOW,
-    IDLE,
-    IMAGE,
-    LATE,
-    LEVEL,
-    LOST,
-    MARCHED,
-    MATRIX,
-    MEASURED,
-    MISSED,
-    NO_STEP,
-    NOW,
-    OF_ENERGIES,
-    OF_FAULT,
-    OF_FORCE,
-    OF_HAND,
-    OF_HANDLE,
-    OF_IMAGE,
-    OF_LEVEL,
-    OF_PULL,
-    OF_SAMPLE,
-    OF_SETTINGS,
-    OF_STATUS,
+    NO_FAULT,
     OVERRUN,
-    OWN,
-    PERIOD,
-    PUBLISHED,
-    PULL,
-    RAMP,
-    RATE,
-    SEIZED,
-    SLEEP,
-    SOUND,
-    SPIN,
-    SPRING,
-    STATUS,
-    STEP,
-    STOP,
-    TAKEN,
-    TICKS,
-    TOO_MANY,
-    TRIED,
-    UNTRIED,
-    WANTED,
-    WATCHED,
-    WORKED,
-    WRITTEN,
-    ZERO,
+    STEP_FAILED,
+    TOO_MANY_PARTS,
+    UNARMED,
+    UNPREDICTED,
+    UNREAD,
+    WATCHDOG_ACTED,
     Circuit,
-    Indices,
 )
-from kane.engine.realtime.machine_calls import clock, exchange, fence, write_alone
-from kane.engine.realtime.moreau_jean_tick import pass_over
+from kane.engine.realtime.machine_calls import clock, exchange, fence, sleep, write_alone
+from kane.engine.realtime.moreau_jean_tick import step_to_tick_end
 from kane.engine.realtime.rotations import quaternion_of
-from kane.engine.realtime.safety import clamp, examine, fail, rise
-from kane.engine.realtime.tick_prediction import PARTS, adopt, drive, try_tick
+from kane.engine.realtime.safety import clamp, examine, fail, ramp_up
+from kane.engine.realtime.tick_prediction import MOST_PARTS, adopt_prediction, drive, predict_tick
 
-# What ends a loop of ticks: all are done; it was told to stop; the simulation cannot go on.
-ALL, STOPPED, BROKEN = range(3)
+# Results of the loop: all ticks are complete; a command ended the run; the mechanism cannot continue.
+TICKS_COMPLETE, RUN_STOPPED, MECHANISM_FAILED = range(3)
 
 
 @native_inline
-def _sleep(calls: Any, until: int) -> None:
-    """Sleep until a time; not at all where it has come."""
-    left = until - clock(calls)
+def _wait(s: Circuit, system: StateEquation, store: Store, pace: LoopPace, due: int) -> int:
+    """Wait until a time of the clock: sleep, predict the tick, then wait busily; return the lateness [ns]."""
+    calls, spin, early = s.calls, pace.spin[0], pace.early[0]
+    left = due - spin - early - clock(calls)
     if left > 0:
-        calls.words[0] = left
-        call_program(calls.addresses[SLEEP], calls.doubles, calls.doubles, calls.doubles, calls.doubles, calls.doubles)
-
-
-@native_inline
-def _wait(s: Any, system: Any, store: Any, pace: Any, due: int) -> int:
-    """Until a time: asleep, then trying the tick that is due, then looking at the clock; how late it is then [ns]."""
-    calls, spin, early = s.calls, pace[SPIN], pace[EARLY]
-    _sleep(calls, due - spin - early)
+        sleep(calls, left)
     if early > 0:
-        try_tick(s, system, store, due - spin)
+        predict_tick(s, system, store, due - spin)
     late = clock(calls) - due
     while late < 0:
         late = clock(calls) - due
@@ -137,228 +74,250 @@ def _wait(s: Any, system: Any, store: Any, pace: Any, due: int) -> int:
 
 
 @native_inline
-def _take_command(s: Any, system: Any) -> None:
-    """Put a new command in force, where there is one, and write it down."""
-    counts, desk = s.counts, s.desk
+def _take_command(s: Circuit, system: StateEquation) -> None:
+    """Apply the inputs of a new command if there is one, and record it."""
+    counts, messages, inputs = s.counts, s.messages, s.handle.inputs
     new = False
-    if desk.script.shape[0] > 0:
-        k = counts[TAKEN]
-        if k < desk.script.shape[0] and desk.script[k, 0] <= counts[TICKS]:
-            for i in range(desk.slots.shape[1]):
-                desk.slots[counts[OWN], i] = desk.script[k, 1 + i]
-            new = True
-    elif counts[BETWEEN] >= FULL:
-        counts[OWN] = exchange(s, BETWEEN, counts[OWN]) - FULL
+    if messages.script.shape[0] > 0:
+        k = counts.taken[0]
+        if k < messages.script.shape[0]:
+            entry = taken_command_at(messages.script[k], 0, inputs)
+            if entry.tick[0] <= counts.ticks[0]:
+                for i in range(messages.slots.shape[1]):
+                    messages.slots[counts.own_slot[0], i] = messages.script[k, entry.command + i]
+                new = True
+    elif counts.exchanged_slot[0] >= UNREAD:
+        counts.own_slot[0] = exchange(s.calls, counts.exchanged_slot, counts.own_slot[0]) - UNREAD
         new = True
-    command = desk.slots[counts[OWN]]
     if new:
-        for i in range(command.size - GIVEN):
-            system.inputs[i] = command[GIVEN + i]
-        if counts[TAKEN] < desk.taken.shape[0]:
-            row = desk.taken[counts[TAKEN]]
-            row[0] = counts[TICKS]
-            for i in range(command.size):
-                row[1 + i] = command[i]
-        counts[TAKEN] += 1
+        command = loop_command_at(messages.slots[counts.own_slot[0]], 0, inputs)
+        for i in range(inputs):
+            system.inputs[i] = command.inputs[i]
+        if counts.taken[0] < messages.taken.shape[0]:
+            row = messages.taken[counts.taken[0]]
+            entry = taken_command_at(row, 0, inputs)
+            entry.tick[0] = counts.ticks[0]
+            for i in range(command.whole.size):
+                row[entry.command + i] = command.whole[i]
+        counts.taken[0] += 1
 
 
 @native_inline
-def _obey(s: Any, command: Any, found: int, now: float) -> None:
-    """Arm, disarm, clutch: wherever hand and mechanism are taken together the coupler is without stretch."""
-    counts, moving = s.counts, s.moving
-    together = False
-    if int(command[DISARM]) != counts[DISARMED_BY]:
-        counts[DISARMED_BY] = int(command[DISARM])
-        fail(s, SOUND, now)
-    if int(command[ARM]) != counts[ARMED_BY] and counts[STATUS] != ENDING:
-        counts[ARMED_BY] = int(command[ARM])
-        if counts[STATUS] == IDLE and counts[MARCHED] == GOING and command[ARM] > command[DISARM]:
-            counts[FAULT] = found
-            if found == SOUND:
-                counts[STATUS], counts[SEIZED], moving[LEVEL], together = ARMED, 0, 0.0, True
-    held = command[CLUTCH] != 0.0
-    together = together or (counts[HELD] == 1 and not held)
-    counts[HELD] = 1 if held else 0
-    if together:
-        take_together(s)
+def _apply_command(s: Circuit, command: LoopCommand, found: int, now: float) -> None:
+    """Arm, disarm or clutch; whenever device and mechanism are coupled, the coupler begins without stretch."""
+    counts, couples = s.counts, False
+    if int(command.disarm[0]) != counts.disarmed_by[0]:
+        counts.disarmed_by[0] = int(command.disarm[0])
+        fail(s, NO_FAULT, now)
+    if int(command.arm[0]) != counts.armed_by[0] and counts.status[0] != ENDING:
+        counts.armed_by[0] = int(command.arm[0])
+        if counts.status[0] == UNARMED and counts.step[0] == GOING and command.arm[0] > command.disarm[0]:
+            counts.fault[0] = found
+            if found == NO_FAULT:
+                counts.status[0], counts.seized[0], s.state.level[0], couples = ARMED, 0, 0.0, True
+    clutched = command.clutch[0] != 0.0
+    couples = couples or (counts.clutched[0] == 1 and not clutched)
+    counts.clutched[0] = 1 if clutched else 0
+    if couples:
+        set_offset(s)
 
 
 @native_inline
-def _look(s: Any, system: Any, store: Any) -> None:
-    """Where the handle is, how it is turned, how fast, and the energies."""
-    state = system.state
+def _observe(s: Circuit, system: StateEquation, store: Store) -> None:
+    """Compute pose and rates of the handle and the energies at the present state."""
+    state, handle = system.state, s.handle
     state[0] = clock_of(store).time[0]
     for i in range(store.x.size):
         state[1 + i] = store.x[i]
-    grip = s.grip
-    call_program(grip.programs[0], state, system.inputs, grip.constants, grip.out, grip.work)
-    quaternion_of(grip.out[MATRIX:], grip.turn)
-    call_program(grip.programs[1], state, system.inputs, grip.constants_of_energy, grip.energy, grip.work)
+    call_program(handle.motion_program, state, system.inputs, handle.constants, handle.motion.whole, handle.work)
+    quaternion_of(handle.motion.R, handle.orientation)
+    call_program(handle.energy_program, state, system.inputs, handle.energy_constants, handle.energy, handle.work)
 
 
 @native_inline
-def _write(s: Any, now: float) -> None:
-    """Write force and torque, or zero where the watchdog has stepped in."""
-    for i in range(6):
-        s.port.command[sample.FORCE + i] = 0.0 if s.counts[SEIZED] == 1 else s.moving[WRITTEN + i]
+def _write(s: Circuit, now: float) -> None:
+    """Write the clamped wrench, or zero if the watchdog has acted."""
+    command = s.port.command
+    for i in range(3):
+        command.force[i] = 0.0 if s.counts.seized[0] == 1 else s.state.written[i]
+        command.torque[i] = 0.0 if s.counts.seized[0] == 1 else s.state.written[3 + i]
     if not write_alone(s, now):
-        fail(s, WATCHED, now)
+        fail(s, WATCHDOG_ACTED, now)
 
 
 @native_inline
-def _step(s: Any, system: Any, store: Any) -> int:
-    """One step of the mechanism under the coupler, in as many parts as changes of modes cut it into."""
+def _step(s: Circuit, system: StateEquation, store: Store) -> int:
+    """Take one step of the mechanism with the coupler, in the parts into which transitions cut it."""
     drive(s, system, store)
-    if adopt(s, system, store):
+    if adopt_prediction(s, system, store):
         return GOING
-    before, calls, status = counts_of(store).steps[0], s.calls, TOO_MANY
-    for _ in range(PARTS):
-        call_program(calls.addresses[STEP], calls.step, calls.step, calls.step, calls.doubles, calls.doubles)
-        if calls.words[0] != GOING:
-            status = int(calls.words[0])
+    before, calls, status = counts_of(store).steps[0], s.calls, TOO_MANY_PARTS
+    for _ in range(MOST_PARTS):
+        call_program(
+            calls.step, calls.arguments, calls.arguments, calls.arguments, calls.scratch.whole, calls.scratch.whole
+        )
+        if calls.scratch.word[0] != GOING:
+            status = int(calls.scratch.word[0])
             break
         if counts_of(store).steps[0] != before:
             return GOING
-    return pass_over(s, system, store, status)
+    return step_to_tick_end(s, system, store, status)
 
 
 @native_inline
-def _log(s: Any, row: Any, now: float, late: float) -> None:
-    moving, counts = s.moving, s.counts
-    row[AT], row[LATE], row[AGE] = now, late, now - moving[MEASURED] + s.rules[BEHIND]
-    row[OF_STATUS], row[OF_FAULT], row[OF_LEVEL] = counts[STATUS], counts[FAULT], moving[LEVEL]
+def _log(s: Circuit, cells: Vector, row: LogRow, now: float, late: float) -> None:
+    """Fill the row of a tick, except for the columns of its start and its computing time."""
+    state, counts, coupling, command = s.state, s.counts, s.coupling, s.port.command
+    row.time[0], row.lateness[0] = now, late
+    row.age[0] = now - state.measured[0] + s.rules.delay[0]
+    row.status[0], row.fault[0], row.level[0] = counts.status[0], counts.fault[0], state.level[0]
+    for i in range(3):
+        row.force[i], row.torque[i] = command.force[i], command.torque[i]
     for i in range(6):
-        row[OF_FORCE + i], row[OF_PULL + i] = s.port.command[sample.FORCE + i], moving[PULL + i]
-        row[OF_HAND + i] = moving[RATE + i]
+        row.pull[i], row.rates[i] = state.pull[i], coupling.rates[i]
     for i in range(7):
-        row[OF_IMAGE + i] = moving[IMAGE + i]
+        row.proxy[i] = coupling.proxy[i]
     for group in range(2):
-        row[OF_SETTINGS + group], row[OF_SETTINGS + 2 + group] = moving[SPRING + group], moving[DAMPER + group]
-    for i in range(sample.SAMPLE):
-        row[OF_SAMPLE + i] = s.port.sample[i]
+        row.stiffness[group], row.damping[group] = coupling.stiffness[group], coupling.damping[group]
+    given = device_sample_at(cells, row.sample)
+    for i in range(given.whole.size):
+        given.whole[i] = s.port.sample.whole[i]
 
 
 @native_inline
-def _note_energies(s: Any, at: Any) -> None:
-    """Given to the hand by forces and to the mechanism, kinetic, potential, given to the hand by torques."""
-    moving = s.moving
-    at[0], at[1], at[4] = moving[GIVEN_OUT], moving[GIVEN_IN], moving[GIVEN_OUT + 1]
-    at[2], at[3] = s.grip.energy[0], s.grip.energy[1]
+def _write_energies(s: Circuit, memory: Vector, place: int) -> None:
+    """Write the energies at a place of the memory."""
+    energies = loop_energies_at(memory, place)
+    energies.to_operator[0], energies.to_operator_by_torque[0] = s.state.to_operator[0], s.state.to_operator[1]
+    energies.to_mechanism[0] = s.state.to_mechanism[0]
+    energies.kinetic[0], energies.potential[0] = s.handle.energy[0], s.handle.energy[1]
 
 
 @native_inline
-def _publish(s: Any, store: Any, now: float) -> None:
-    """A snapshot for others: its number is odd while it is written, so that whoever reads it knows (sequence lock)."""
-    counts, shown = s.counts, s.desk.snapshot
-    counts[PUBLISHED] += 1
+def _publish(s: Circuit, store: Store, now: float) -> None:
+    """Write the snapshot; its guard is odd meanwhile, so that readers recognise it (sequence lock)."""
+    counts, memory, command, x = s.counts, s.messages.snapshot, s.port.command, store.x
+    shown = loop_snapshot_at(memory, 0, x.size)
+    counts.published[0] += 1
     fence(s.calls)
-    shown[0], shown[1], shown[2], shown[3] = counts[TICKS], now, counts[STATUS], counts[FAULT]
-    for i in range(6):
-        shown[4 + i] = s.port.command[sample.FORCE + i]
-    _note_energies(s, shown[10:])
-    shown[15] = clock_of(store).time[0]
-    for i in range(store.x.size):
-        shown[16 + i] = store.x[i]
+    shown.tick[0], shown.now[0] = counts.ticks[0], now
+    shown.status[0], shown.fault[0] = counts.status[0], counts.fault[0]
+    for i in range(3):
+        shown.force[i], shown.torque[i] = command.force[i], command.torque[i]
+    _write_energies(s, memory, shown.energies)
+    shown.time[0] = clock_of(store).time[0]
+    for i in range(x.size):
+        shown.x[i] = x[i]
     fence(s.calls)
-    counts[PUBLISHED] += 1
+    counts.published[0] += 1
 
 
 @native_inline
-def _begin_account(s: Any) -> None:
-    """At the first tick neither hand nor handle has come from anywhere."""
+def _read(s: Circuit, now: float) -> int:
+    """Read the device and take its sample; return the fault."""
+    port, scratch = s.port, s.calls.scratch
     for i in range(7):
-        s.calls.doubles[BEFORE + i] = s.moving[HAND + i]
-    be_at_handle(s)
-
-
-@native_inline
-def _tick(s: Any, system: Any, store: Any, now: float, late: float, row: Any) -> int:
-    """One tick; STOPPED where the command says so, BROKEN where the simulation stands and no force is left."""
-    counts, moving, port = s.counts, s.moving, s.port
-    scratch = s.calls.doubles
-    for i in range(7):
-        scratch[BEFORE + i] = moving[HAND + i]
-    for i in range(6):
-        scratch[FORCED + i] = port.command[sample.FORCE + i]
-    scratch[NOW] = now
-    call_program(port.programs[0], scratch[NOW : NOW + 1], port.table, port.settings, port.sample, port.memory)
+        scratch.device_before[i] = s.state.device[i]
+    for i in range(3):
+        scratch.wrench_before[i], scratch.wrench_before[3 + i] = port.command.force[i], port.command.torque[i]
+    scratch.now[0] = now
+    call_program(port.read, scratch.now, port.table, port.settings, port.sample.whole, port.memory)
     found = examine(s, now)
-    look_ahead(s, now)
-    if found != SOUND:
+    extrapolate_device(s, now)
+    return found
+
+
+@native_inline
+def _tick(s: Circuit, system: StateEquation, store: Store, now: float, late: float) -> int:
+    """Compute one tick.
+
+    Args:
+        s, system, store: see ``run_ticks``.
+        now, late: time of the tick and its lateness [s].
+
+    Returns:
+        RUN_STOPPED after a command to stop; MECHANISM_FAILED after a failed step, once the force has ended.
+    """
+    counts, state, cells = s.counts, s.state, s.messages.log[s.counts.ticks[0]]
+    row = log_row_at(cells, 0)
+    found = _read(s, now)
+    if found != NO_FAULT:
         fail(s, found, now)
-    if late > s.rules[MISSED] * s.rules[PERIOD]:
+    if late > s.rules.missed[0] * s.rules.period[0]:
         fail(s, OVERRUN, now)
-    if counts[SEIZED] == 1:
-        fail(s, WATCHED, now)
-    if counts[TICKS] == 0:
-        _look(s, system, store)
-        _begin_account(s)
-    account_for_hand(s)
-    _note_energies(s, row[OF_ENERGIES:])
+    if counts.seized[0] == 1:
+        fail(s, WATCHDOG_ACTED, now)
+    if counts.ticks[0] == 0:
+        _observe(s, system, store)
+        for i in range(7):
+            s.calls.scratch.device_before[i] = state.device[i]
+        keep_handle(s)
+    add_work_on_operator(s)
+    _write_energies(s, cells, row.energies)
     for i in range(7):
-        row[OF_HANDLE + i] = moving[HANDLE + i]
+        row.handle[i] = state.handle[i]
     _take_command(s, system)
-    command = s.desk.slots[counts[OWN]]
-    _obey(s, command, found, now)
-    rise(s)
+    command = loop_command_at(s.messages.slots[counts.own_slot[0]], 0, s.handle.inputs)
+    _apply_command(s, command, found, now)
+    ramp_up(s)
     couple(s, command, now)
-    clamp(s, now, scratch[WANTED : WANTED + 6])
+    clamp(s, now, s.calls.scratch.wanted)
     _write(s, now)
-    foresee(s, command)
-    if counts[MARCHED] == GOING:
-        counts[MARCHED] = _step(s, system, store)
-        if counts[MARCHED] != GOING:
-            fail(s, NO_STEP, now)
-    counts[TRIED] = UNTRIED
-    _look(s, system, store)
-    account_for_mechanism(s)
-    _log(s, row, now, late)
-    counts[TICKS] += 1
+    predict_proxy(s, command)
+    if counts.step[0] == GOING:
+        counts.step[0] = _step(s, system, store)
+        if counts.step[0] != GOING:
+            fail(s, STEP_FAILED, now)
+    counts.prediction[0] = UNPREDICTED
+    _observe(s, system, store)
+    add_work_on_mechanism(s)
+    _log(s, cells, row, now, late)
+    counts.ticks[0] += 1
     _publish(s, store, now)
-    if counts[STATUS] != IDLE:
-        return ALL
-    if counts[MARCHED] != GOING:
-        return BROKEN
-    return STOPPED if command[STOP] != 0.0 else ALL
+    if counts.status[0] != UNARMED:
+        return TICKS_COMPLETE
+    if counts.step[0] != GOING:
+        return MECHANISM_FAILED
+    return RUN_STOPPED if command.stop[0] != 0.0 else TICKS_COMPLETE
 
 
 @native_loop
-def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: Indices, ticks: int) -> int:
-    """So many ticks, see above.
+def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: LoopPace, ticks: int) -> int:
+    """Run ticks until they are complete, a command ends the run, or the mechanism fails.
 
     Args:
-        circuit: a Circuit, whose log has a row for each tick of it so far and of these.
-        system, store: of the march that ``calls.step`` advances.
-        pace: see HOW.
-        ticks: how many; the force ends within them.
+        circuit: arrays of the session; the log has a row for each old and new tick.
+        system, store: arrays of the integrator that ``calls.step`` advances.
+        pace: times of the ticks.
+        ticks: number of ticks; the force ends within them.
 
     Returns:
-        ALL, STOPPED or BROKEN.
+        TICKS_COMPLETE, RUN_STOPPED or MECHANISM_FAILED.
     """
     s, rules, counts = circuit, circuit.rules, circuit.counts
-    ending = int(rules[RAMP] / rules[PERIOD]) + 2
+    ending = int(rules.ramp_down[0] / rules.period[0]) + 2
     for left in range(ticks, 0, -1):
-        k = counts[TICKS]
-        now, late, began = k * rules[PERIOD] + pace[GONE] * 1e-9, 0.0, 0
-        if pace[HOW] == BY_CLOCK:
-            due = pace[ZERO] + k * pace[EVERY]
+        k = counts.ticks[0]
+        now, late, began = k * rules.period[0] + pace.lost[0] * 1e-9, 0.0, 0
+        if pace.clock[0] == BY_CLOCK:
+            due = pace.zero[0] + k * pace.period[0]
             behind = _wait(s, system, store, pace, due)
             began = due + behind
             late = behind * 1e-9
             now += late
-            if late > rules[MISSED] * rules[PERIOD]:
-                whole = behind // pace[EVERY]
-                counts[LOST] += whole
-                pace[ZERO] += whole * pace[EVERY]
-                pace[GONE] += whole * pace[EVERY]
-        elif pace[HOW] == AS_RECORDED:
-            now, late = s.desk.recorded[k, AT], s.desk.recorded[k, LATE]
+            if late > rules.missed[0] * rules.period[0]:
+                whole = behind // pace.period[0]
+                counts.lost[0] += whole
+                pace.zero[0] += whole * pace.period[0]
+                pace.lost[0] += whole * pace.period[0]
+        elif pace.clock[0] == AS_RECORDED:
+            recorded = log_row_at(s.messages.recorded[k], 0)
+            now, late = recorded.time[0], recorded.lateness[0]
         if left <= ending:
-            fail(s, SOUND, now)
-        row = s.desk.log[k]
-        end = _tick(s, system, store, now, late, row)
-        if pace[HOW] == BY_CLOCK:
-            row[WORKED] = (clock(s.calls) - began) * 1e-9
-        if end != ALL:
+            fail(s, NO_FAULT, now)
+        end = _tick(s, system, store, now, late)
+        if pace.clock[0] == BY_CLOCK:
+            log_row_at(s.messages.log[k], 0).work[0] = (clock(s.calls) - began) * 1e-9
+        if end != TICKS_COMPLETE:
             return end
-    return ALL
+    return TICKS_COMPLETE

@@ -1,73 +1,47 @@
-"""The next tick, taken before it is due: where its contacts will meet is found, and what follows from that.
+"""Prediction of ticks: the next tick is computed on copies before it is due, for the predicted pose of the proxy.
 
-While a loop would sleep the next tick is taken on copies, with the hand where it will be if it goes on as it goes: the
-predictor of Gillespie's multi-rate scheme. Where the hand is then as it was foreseen, as nearly as its encoders tell
-and a hundredth of the largest force allows, the mechanism gets the image that was foreseen, whether there was time to
-try the tick or not: what a session does follows from samples and commands alone. If there was time, the copies are
-what the tick would lead to, bit for bit, and become the state. If there was not, or the hand went elsewhere, the tick
-takes its own step. What the hand feels is always of the hand as it is.
+``coupler.predict_proxy`` decides whether the proxy is near its prediction, within one encoder step and a fraction of
+the largest force. If so, the mechanism gets the predicted proxy, whether the computation was finished in time or not,
+so that a session depends on samples and commands only. A finished computation has the bits of the tick and becomes the
+state. Otherwise the tick takes its own step. The force on the operator always uses the measured pose.
 
 Source: Gillespie 2003, end of section 4.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.memory.loop_arguments import AT_ONCE, Indices, StateEquation, Store, Vector
 from kane.engine.memory.run_codes import GOING
 from kane.engine.memory.run_memory import counts_of
-from kane.engine.memory.views import mode_change_at
-from kane.engine.realtime.loop_arrays import (
-    ADOPTED,
-    AGREES,
-    DAMPER,
-    FORESEEN,
-    FORETOLD,
-    IMAGE,
-    MARCHED,
-    RATE,
-    REFUSED,
-    SPRING,
-    STEP,
-    TICKS,
-    TRIED,
-    TRIED_PARTS,
-    TRYING,
-    UNTRIED,
-)
+from kane.engine.memory.views import coupler_inputs_at, mode_change_at
+from kane.engine.realtime.loop_arrays import PREDICTED, PREDICTING, UNPREDICTABLE, UNPREDICTED, Circuit
 from kane.engine.realtime.machine_calls import clock
 from kane.engine.step.mode_changes import has_guards
 
-# Parts into which changes of modes may cut one step.
-PARTS = 200
-# A time of the clock that does not come.
-NEVER = 2**62
+# Largest number of parts into which transitions may cut one step.
+MOST_PARTS = 200
+# Time of the clock that never comes [ns].
+NO_TIME_LIMIT = 2**62
 
 
 @native_inline
-def drive(s: Any, system: Any, store: Any) -> None:
-    """The inputs of the coupler for the next step."""
-    at, moving, inputs = s.grip.inputs, s.moving, system.inputs
-    for i in range(7):
-        inputs[at + i] = moving[IMAGE + i]
-    for i in range(6):
-        inputs[at + 7 + i] = moving[RATE + i]
-    for group in range(2):
-        inputs[at + 13 + group], inputs[at + 15 + group] = moving[SPRING + group], moving[DAMPER + group]
+def drive(s: Circuit, system: StateEquation, store: Store) -> None:
+    """Write the inputs of the coupler for the next step."""
+    _copy(s.coupling.whole, coupler_inputs_at(system.inputs, s.handle.inputs).whole)
     counts_of(store).slope_known[0] = 0
 
 
 @native_inline
-def _copy(source: Any, target: Any) -> None:
+def _copy(source: Vector | Indices, target: Vector | Indices) -> None:
+    """Copy an array."""
     for i in range(source.size):
         target[i] = source[i]
 
 
 @native_inline
-def _carry(system: Any, store: Any, to: Any, into: Any) -> None:
-    """What a step moves, but for rows and inputs."""
+def _copy_state(system: StateEquation, store: Store, to: StateEquation, into: Store) -> None:
+    """Copy the arrays that a step changes, except for records and inputs."""
     _copy(store.x, into.x)
     _copy(store.clock, into.clock)
     _copy(store.counts, into.counts)
@@ -81,55 +55,54 @@ def _carry(system: Any, store: Any, to: Any, into: Any) -> None:
 
 
 @native_inline
-def try_tick(s: Any, system: Any, store: Any, until: int) -> None:
-    """Take the next step on the copies, as far as a time of the clock allows [ns]; nothing of the session changes."""
-    a, counts = s.ahead, s.counts
-    if counts[MARCHED] != GOING or counts[TICKS] == 0:
+def predict_tick(s: Circuit, system: StateEquation, store: Store, until: int) -> None:
+    """Compute the next step on the copies, until a time of the clock at the latest [ns]."""
+    a, counts = s.prediction, s.counts
+    if counts.step[0] != GOING or counts.ticks[0] == 0:
         return
-    _carry(system, store, a.system, a.store)
+    _copy_state(system, store, a.system, a.store)
     _copy(system.inputs, a.system.inputs)
-    _copy(a.moves[0], a.copies[0])
-    _copy(a.moves[1], a.copies[1])
-    _copy(a.moves[2], a.copies[2])
-    for i in range(s.moving.size - FORESEEN):
-        a.system.inputs[s.grip.inputs + i] = s.moving[FORESEEN + i]
+    _copy(a.carried[0], a.copies[0])
+    _copy(a.carried[1], a.copies[1])
+    _copy(a.carried[2], a.copies[2])
+    _copy(s.predicted.whole, coupler_inputs_at(a.system.inputs, s.handle.inputs).whole)
     of = counts_of(a.store)
     of.rows[0] = of.events[0] = of.changes[0] = of.slope_known[0] = 0
-    counts[TRIED], counts[TRIED_PARTS] = TRYING, 0
-    _go_on(s, store, until)
+    counts.prediction[0], counts.parts[0] = PREDICTING, 0
+    _continue_prediction(s, store, until)
 
 
 @native_inline
-def _go_on(s: Any, store: Any, until: int) -> None:
-    """Parts of the step on the copies, until it is done, cannot go on, or a time of the clock has come."""
-    a, calls, counts = s.ahead, s.calls, s.counts
-    while counts[TRIED] == TRYING:
-        call_program(calls.addresses[STEP], a.step, a.step, a.step, calls.doubles, calls.doubles)
-        counts[TRIED_PARTS] += 1
-        if calls.words[0] != GOING:
-            counts[TRIED] = REFUSED
+def _continue_prediction(s: Circuit, store: Store, until: int) -> None:
+    """Compute parts of the predicted step until it is complete, fails, or a time of the clock has come [ns]."""
+    a, calls, counts = s.prediction, s.calls, s.counts
+    while counts.prediction[0] == PREDICTING:
+        call_program(calls.step, a.arguments, a.arguments, a.arguments, calls.scratch.whole, calls.scratch.whole)
+        counts.parts[0] += 1
+        if calls.scratch.word[0] != GOING:
+            counts.prediction[0] = UNPREDICTABLE
         elif counts_of(a.store).steps[0] != counts_of(store).steps[0]:
-            counts[TRIED] = FORETOLD
-        elif counts[TRIED_PARTS] == PARTS:
-            counts[TRIED] = REFUSED
-        if until != NEVER and clock(calls) >= until:
+            counts.prediction[0] = PREDICTED
+        elif counts.parts[0] == MOST_PARTS:
+            counts.prediction[0] = UNPREDICTABLE
+        if until != NO_TIME_LIMIT and clock(calls) >= until:
             return
 
 
 @native_inline
-def adopt(s: Any, system: Any, store: Any) -> bool:
-    """Make what was tried the state, where the tick gets the inputs with which it was tried; whether it did."""
-    a, counts = s.ahead, s.counts
-    if counts[TRIED] == UNTRIED or counts[AGREES] == 0:
+def adopt_prediction(s: Circuit, system: StateEquation, store: Store) -> bool:
+    """Replace the state by the predicted one if it was computed with the inputs of this tick; return whether it was."""
+    a, counts = s.prediction, s.counts
+    if counts.prediction[0] == UNPREDICTED or counts.agrees[0] == 0:
         return False
-    for i in range(s.grip.inputs):
+    for i in range(s.handle.inputs):
         if a.system.inputs[i] != system.inputs[i]:
             return False
-    _go_on(s, store, NEVER)
+    _continue_prediction(s, store, NO_TIME_LIMIT)
     here, new = counts_of(store), counts_of(a.store)
     rows, found, changed = here.rows[0], here.events[0], here.changes[0]
     full = changed + new.changes[0] + AT_ONCE > store.changes.shape[0]
-    if counts[TRIED] != FORETOLD or (has_guards(system) and full):
+    if counts.prediction[0] != PREDICTED or (has_guards(system) and full):
         return False
     for k in range(new.rows[0]):
         _copy(a.store.rows[k], store.rows[rows + k])
@@ -138,10 +111,10 @@ def adopt(s: Any, system: Any, store: Any) -> bool:
         change = mode_change_at(store.changes[changed + k], 0, store.x.size)
         change.rows[0] += rows
         change.events[0] += found
-    _carry(a.system, a.store, system, store)
+    _copy_state(a.system, a.store, system, store)
     here.rows[0], here.events[0], here.changes[0] = rows + new.rows[0], found, changed + new.changes[0]
-    _copy(a.copies[0], a.moves[0])
-    _copy(a.copies[1], a.moves[1])
-    _copy(a.copies[2], a.moves[2])
-    counts[ADOPTED] += 1
+    _copy(a.copies[0], a.carried[0])
+    _copy(a.copies[1], a.carried[1])
+    _copy(a.copies[2], a.carried[2])
+    counts.adopted[0] += 1
     return True

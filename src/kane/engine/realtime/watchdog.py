@@ -1,36 +1,34 @@
-"""The watchdog of a session: a thread that writes zero where the loop of ticks does not go on."""
+"""The watchdog of a session: a thread that writes a zero force when the loop stops ticking."""
 
 from __future__ import annotations
 
-from kane.engine.call import call_program, native_loop
-from kane.engine.memory.loop_arguments import Indices
-from kane.engine.realtime.loop_arrays import GONE, SEIZED, SLEEP, STALE, TICKS, WATCHING, ZERO, Circuit
-from kane.engine.realtime.machine_calls import clock, write_alone
+from kane.engine.call import native_loop
+from kane.engine.memory.views import LoopPace
+from kane.engine.realtime.loop_arrays import Circuit
+from kane.engine.realtime.machine_calls import clock, sleep, write_alone
 
-# How often it looks [ns].
-LOOK = 2_000_000
+# Period of the watchdog [ns].
+WATCHDOG_PERIOD = 2_000_000
 
 
 @native_loop
-def watch_ticks(circuit: Circuit, pace: Indices) -> None:
-    """Look at the ticks until told not to. Where none was done for as long as makes a sample stale, write zero.
+def watch_ticks(circuit: Circuit, pace: LoopPace) -> None:
+    """Write zero whenever no tick was completed for the time in which samples get stale, until watching ends.
 
-    A loop that hangs in the device's own code cannot be helped from here: it is the device that has to end a force that
-    is not renewed.
+    The watchdog cannot help if the loop hangs in code of the device. The device itself must end a force that is not
+    renewed.
 
     Args:
-        circuit: that of the loop, but with scratch and a command of its own, which is zero.
-        pace: of the loop.
+        circuit: arguments of the loop, but with a scratch memory and a zero command of the watchdog.
+        pace: times of the loop.
     """
     s, counts = circuit, circuit.counts
-    seen, since = counts[TICKS], clock(s.calls)
-    while counts[WATCHING] == 1:
-        s.calls.words[0] = LOOK
-        d = s.calls.doubles
-        call_program(s.calls.addresses[SLEEP], d, d, d, d, d)
+    seen, since = counts.ticks[0], clock(s.calls)
+    while counts.watching[0] == 1:
+        sleep(s.calls, WATCHDOG_PERIOD)
         now = clock(s.calls)
-        if counts[TICKS] != seen:
-            seen, since = counts[TICKS], now
-        elif (now - since) * 1e-9 > s.rules[STALE]:
-            counts[SEIZED] = 1
-            write_alone(s, (now - pace[ZERO] + pace[GONE]) * 1e-9)
+        if counts.ticks[0] != seen:
+            seen, since = counts.ticks[0], now
+        elif (now - since) * 1e-9 > s.rules.stale[0]:
+            counts.seized[0] = 1
+            write_alone(s, (now - pace.zero[0] + pace.lost[0]) * 1e-9)

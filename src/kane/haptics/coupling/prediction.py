@@ -9,7 +9,7 @@ import numpy as np
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import AT_ONCE
-from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.loop_arrays import MoreauJeanProgram, TickPrediction
 from kane.haptics.coupling.inverse_dynamics import RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveSteps
 from kane.simulation.integrator_state import IntegratorState
@@ -17,17 +17,16 @@ from kane.simulation.integrator_state import IntegratorState
 Steps = PassiveSteps | RigidSteps | None
 
 
-def passing_of(dyn: Dynamics, integration: IntegratorState) -> at.SteppingOver:
+def moreau_jean_program(dyn: Dynamics, integration: IntegratorState) -> MoreauJeanProgram:
     """Return the data of a Moreau-Jean time step; without intermittent constraints there is no program."""
     functions, n = contact_functions(dyn), len(integration.x)
     if functions is None:
-        return at.SteppingOver(0, np.zeros(0), np.zeros(0))
-    return at.SteppingOver(
-        functions.moreau_jean_step.address, np.zeros(2 + n), np.zeros(functions.moreau_jean_step.n_out)
-    )
+        return MoreauJeanProgram(0, np.zeros(0), np.zeros(0))
+    step = functions.moreau_jean_step
+    return MoreauJeanProgram(step.address, np.zeros(2 + n), np.zeros(step.n_out))
 
 
-def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, at.Foresight]:
+def copied_for_prediction(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, TickPrediction]:
     """Return an independent copy of an integrator state and of the data of its steps, and the arrays of the prediction.
 
     Data that steps change are copied; scratch memory is shared. The caller sets the address of the step.
@@ -52,9 +51,9 @@ def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, 
         changes=np.zeros((2 * AT_ONCE, s.changes.shape[1])),
     )
     none = np.zeros(0)
-    moves = (none, none, none) if steps is None else steps.carried
-    copies = moves[0].copy(), moves[1].copy(), moves[2].copy()
+    carried = (none, none, none) if steps is None else steps.carried
+    copies = carried[0].copy(), carried[1].copy(), carried[2].copy()
     if steps is not None:
         steps = steps.carrying(*copies)
-    ahead = at.Foresight(system, store, np.zeros(2), moves, copies)
-    return replace(integration, system=system, store=store), steps, ahead
+    prediction = TickPrediction(system, store, np.zeros(2), carried, copies)
+    return replace(integration, system=system, store=store), steps, prediction

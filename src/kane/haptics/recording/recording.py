@@ -25,8 +25,8 @@ class Recording(NamedTuple):
 
     Attributes:
         head: names in the model, values and start, settings of coupler, safety and device, lengths of runs, method.
-        log: one row per tick, with the columns of ``kane.engine.realtime.loop_arrays``.
-        commands: one row per command: the tick from which it applies, then the command.
+        log: rows ``LogRow``, one per tick.
+        commands: rows ``TakenCommand``.
         states: [t, q, u] at the start and after each tick.
     """
 
