@@ -101,8 +101,8 @@ class StoredTransitions(NamedTuple):
         """Return the columns of rows of ``Store.changes``; nx is the length of a state."""
         places = (CHANGE_TIME, CHANGE_ROWS, CHANGE_FOUND, KEY_BEFORE, KEY_AFTER)
         time, rows, found, key_before, key_after = (changes[:, place] for place in places)
-        before, after, notes = np.split(changes[:, STATE_BEFORE:], [nx, 2 * nx], axis=1)
-        return cls(time, rows, found, key_before, key_after, before, after, notes)
+        states, notes = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx], changes[:, STATE_BEFORE + 2 * nx :]
+        return cls(time, rows, found, key_before, key_after, states[:, :nx], states[:, nx:], notes)
 
 
 class Stretch(NamedTuple):
