@@ -168,7 +168,9 @@ class ContactSwitching(ModeSource):
         require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
         if not len(integration.transitions.time):
             return None
-        return self._log(integration, mode, np.zeros((0, 0), np.int8), np.zeros((0, 0)))
+        records = self._records(integration)
+        states = self._in_declared(integration, records.stored)
+        return records.log(mode, states, np.zeros((0, 0), np.int8), np.zeros((0, 0)))
 
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
         if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
@@ -186,7 +188,8 @@ class ContactSwitching(ModeSource):
         records = self._records(integration)
         statuses = records.statuses(len(record.states))
         fresh = contact_constants_of(self._at(0).functions.parts.expected).state.status
-        contact_log = self._log(integration, fresh, statuses, records.reactions(record, statuses))
+        states, reactions = self._in_declared(integration, records.stored), records.reactions(record, statuses)
+        contact_log = records.log(fresh, states, statuses, reactions)
         worst, slips = records.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
         kept = np.column_stack([np.maximum(worst, permanent), integration.notes()])
@@ -220,13 +223,6 @@ class ContactSwitching(ModeSource):
         met = np.unique([*statuses[:1], *self._records(integration).after], axis=0).tolist()
         left = [statuses_in_words(row, self._names) for row in met if tuple(row) not in compiled.statuses]
         return tuple(left)
-
-    def _log(
-        self, integration: IntegratorState, mode: NDArray[Any], statuses: NDArray[np.int8], reactions: Array
-    ) -> ContactLog:
-        """Return the contact log since the first record, at which the contact mode was ``mode``."""
-        records = self._records(integration)
-        return records.log(mode, self._in_declared(integration, records.stored), statuses, reactions)
 
     def _in_declared(self, integration: IntegratorState, stored: StoredTransitions) -> tuple[Array, Array]:
         """Return the states before and after each transition, (transitions, nx) each, in declared coordinates."""
