@@ -109,36 +109,32 @@ class LaneCode:
     ) -> Callable[[], Range]:
         """Return a factory of functions that compute states i to j - 1 of arrays that broadcast to a batch."""
         n = int(np.prod(batch, dtype=np.int64))
-        sources = [Columns.of(a, batch, n) for a in (*self._split(parts, batch), rest)]
+        sources = [*self._state(parts, batch, n), Columns.of(rest, batch, n)]
         common = stage.ctypes.data
         if self.each:
             sources.append(Columns.of(stage, batch, n))
-        addresses = np.array([s.address for s in sources], np.int64)
-        strides = np.array([s.stride for s in sources], np.int64)
-        step = 8 * out.shape[-1]
+        places = [(s.address, s.stride) for s in sources]
+        step, out_at = 8 * out.shape[-1], out.ctypes.data
 
         def start() -> Range:
             work = np.empty(self.n_work)
-            table = np.empty((len(sources), 2), np.int64)
-            table[:, 1] = strides
-            table_at, out_at, work_at = table.ctypes.data, out.ctypes.data, work.ctypes.data
+            table, work_at = (ctypes.c_int64 * (2 * len(places)))(), work.ctypes.data
 
             def run(i: int, j: int, _kept: object = (sources, stage, out, work)) -> None:
-                table[:, 0] = addresses + i * strides
-                self._rows(j - i, table_at, common, out_at + i * step, work_at)
+                table[:] = [x for address, stride in places for x in (address + i * stride, stride)]
+                self._rows(j - i, table, common, out_at + i * step, work_at)
 
             return run
 
         return start
 
-    def _split(self, parts: Sequence[np.ndarray], batch: tuple[int, ...]) -> list[np.ndarray]:
+    def _state(self, parts: Sequence[np.ndarray], batch: tuple[int, ...], n: int) -> list[Columns]:
         """Return the state in the segments that the native code loads."""
         if [part.shape[-1] for part in parts] == self._widths:
-            return list(parts)
-        state = parts[0] if len(parts) == 1 else Columns.dense(parts, batch).array
-        ends = list(itertools.accumulate(self._widths))
-        state = state if len(parts) == 1 else state.reshape(*batch, ends[-1])
-        return [state[..., end - width : end] for end, width in zip(ends, self._widths, strict=True)]
+            return [Columns.of(part, batch, n) for part in parts]
+        rows = Columns.of(parts[0], batch, n) if len(parts) == 1 else Columns.dense(parts, batch)
+        ends = itertools.accumulate(self._widths)
+        return [Columns(rows.array[:, end - k : end], rows.stride) for end, k in zip(ends, self._widths, strict=True)]
 
 
 def processors() -> int:
