@@ -22,9 +22,18 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.laws.generated_laws import (
+    BY_ACCELERATION,
+    BY_FORCE,
+    BY_NORMAL,
+    RESIDUAL,
+    closed_slopes,
+    coulomb_residuals,
+    coulomb_slopes,
+    signorini,
+)
 from kane.engine.laws.interior_point import approach_inside
 from kane.engine.linear.elimination import solve_square
-from kane.engine.linear.vectors import length
 
 # What is left below this share of the largest force is rounding; below the second where steps lead no further.
 SOLVED, ADOPTABLE = 1e-13, 1e-12
@@ -173,28 +182,20 @@ def find_residual(p: Any) -> float:
         p.shift[row] = p.f[row] - p.rho[row] * total
         force = max(force, abs(p.f[row]))
     for k in range(p.bound.size):
-        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+        row, tangents, normal = p.row[k], p.tangents[k], 1.0
         left, size = 0.0, force
         if p.pushes[k] == 1:
-            left = abs(p.f[row] - max(p.least[k], p.shift[row]))
+            normal = max(p.f[row], 0.0)
+            left = abs(signorini(p.f[row], p.a[row], p.shift[row], p.rho[row], p.least[k]))
             size = max(size, abs(p.least[k]), abs(p.rho[row] * p.b[row]))
-            bound *= max(p.f[row], 0.0)
             row += 1
-        share = share_of(p.shift, row, tangents, bound)
+        x, y = coulomb_residuals(normal, p.f, p.a, p.shift, p.rho, row, tangents, p.bound[k])
+        left = max(left, abs(x), abs(y))
         for r in range(row, row + tangents):
-            left, size = max(left, abs(p.f[r] - share * p.shift[r])), max(size, abs(p.rho[r] * p.b[r]))
+            size = max(size, abs(p.rho[r] * p.b[r]))
         if not left <= most * size:
             most = left / size
     return most
-
-
-@native_inline
-def share_of(shift: Any, row: int, tangents: int, bound: float) -> float:
-    """By which the shifted friction is to be multiplied to be within its bound."""
-    if tangents == 0:
-        return 1.0
-    size = abs(shift[row]) if tangents == 1 else length(shift[row], shift[row + 1])
-    return float(bound / size if size > bound else 1.0)
 
 
 @native_kernel
@@ -251,68 +252,61 @@ def choose_unknown(p: Any, closed: float) -> int:
 
 @native_inline
 def _load_block(p: Any, k: int, count: int) -> None:
-    """The equations of what is unknown of a block: its normal acceleration and, as it sticks or slips, its friction."""
-    row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+    """Write the linearized laws of block k: a row of K and an entry of x for each unknown reaction."""
+    row, tangents, normal = p.row[k], p.tangents[k], 1.0
     pushes = p.pushes[k] == 1
     if pushes:
+        normal = max(p.f[row], 0.0)
         if p.place[row] >= 0:
-            _load_still(p, row, count)
-        bound *= max(p.f[row], 0.0)
+            closed_slopes(p.f[row], p.a[row], p.shift[row], p.rho[row], p.least[k], p.slopes)
+            _load_row(p, 0, row, 1, count)
         row += 1
     if tangents == 0 or p.place[row] < 0:
         return
-    share = share_of(p.shift, row, tangents, bound)
-    if share == 1.0:
-        for r in range(row, row + tangents):
-            _load_still(p, r, count)
-        return
-    K = p.K
-    size = abs(p.shift[row]) if tangents == 1 else length(p.shift[row], p.shift[row + 1])
-    for r in range(row, row + tangents):
-        i, along = p.place[r], p.shift[r] / size
-        for j in range(count):
-            K[i, j] = 0.0
-        K[i, i] = 1.0
-        p.x[i] = bound * along - p.f[r]
-        for other in range(row, row + (tangents if tangents == 2 else 0)):
-            # The direction of the friction turns as what it is along does.
-            turned = share * ((1.0 if other == r else 0.0) - along * p.shift[other] / size)
-            for j in range(count):
-                K[i, j] += turned * p.rho[other] * p.W[other, p.unknown[j]]
-            K[i, p.place[other]] -= turned
+    coulomb_slopes(normal, p.f, p.a, p.shift, p.rho, row, tangents, p.bound[k], p.slopes)
+    for t in range(tangents):
+        _load_row(p, t, row, tangents, count)
         if pushes and p.place[row - 1] >= 0:
-            K[i, p.place[row - 1]] -= p.bound[k] * along
+            p.K[p.place[row + t], p.place[row - 1]] += p.slopes[t, BY_NORMAL]
 
 
 @native_inline
-def _load_still(p: Any, row: int, count: int) -> None:
-    """The equation of a row that does not accelerate."""
-    i = p.place[row]
-    p.x[i] = -p.rho[row] * p.a[row]
+def _load_row(p: Any, t: int, first: int, rows: int, count: int) -> None:
+    """Write the linearized law of row ``first + t`` from row t of the slopes, which depend on ``rows`` rows."""
+    i, K, W, slopes = p.place[first + t], p.K, p.W, p.slopes
+    p.x[i] = -slopes[t, RESIDUAL]
+    x, y = slopes[t, BY_ACCELERATION], slopes[t, BY_ACCELERATION + 1]
     for j in range(count):
-        p.K[i, j] = p.rho[row] * p.W[row, p.unknown[j]]
+        column = p.unknown[j]
+        K[i, j] = x * W[first, column] + y * W[first + 1, column] if rows == 2 else x * W[first, column]
+    for other in range(rows):
+        K[i, p.place[first + other]] += slopes[t, BY_FORCE + other]
 
 
 @native_kernel
 def _sweep(p: Any) -> None:
-    """Every block by itself, the others as they are."""
+    """Solve the laws of one block after the other with the reactions of the other blocks: f = P(f - rho a)."""
     for k in range(p.bound.size):
-        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+        row, tangents, normal = p.row[k], p.tangents[k], 1.0
         if p.pushes[k] == 1:
             _shift(p, row)
-            p.f[row] = max(p.least[k], p.shift[row])
-            bound *= p.f[row]
+            p.f[row] -= signorini(p.f[row], p.a[row], p.shift[row], p.rho[row], p.least[k])
+            normal = max(p.f[row], 0.0)
             row += 1
         for r in range(row, row + tangents):
             _shift(p, r)
-        share = share_of(p.shift, row, tangents, bound)
-        for r in range(row, row + tangents):
-            p.f[r] = share * p.shift[r]
+        x, y = coulomb_residuals(normal, p.f, p.a, p.shift, p.rho, row, tangents, p.bound[k])
+        if tangents > 0:
+            p.f[row] -= x
+        if tangents > 1:
+            p.f[row + 1] -= y
 
 
 @native_inline
 def _shift(p: Any, row: int) -> None:
+    """Compute the acceleration of a row, and its shifted reaction f - rho a."""
     total = p.b[row]
     for other in range(p.f.size):
         total += p.W[row, other] * p.f[other]
+    p.a[row] = total
     p.shift[row] = p.f[row] - p.rho[row] * total
