@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kane.engine.laws import newton as method
+from kane.engine.laws.generated_laws import coulomb_ratio
 from kane.engine.linear.elimination import solve_square
 from kane.engine.memory.views import reaction_problem_at, reaction_problem_size
 
@@ -120,7 +121,7 @@ def test_the_scales_of_rows_are_the_share_over_their_response_and_of_two_tangent
 
 
 @pytest.mark.parametrize(
-    ("shift", "tangents", "bound", "share"),
+    ("shift", "tangents", "bound", "ratio"),
     [
         ([3.0, 4.0], 2, 2.5, 0.5),
         ([3.0, 4.0], 2, 5.0, 1.0),
@@ -131,8 +132,8 @@ def test_the_scales_of_rows_are_the_share_over_their_response_and_of_two_tangent
         ([3.0, 4.0], 0, 0.0, 1.0),
     ],
 )
-def test_friction_is_multiplied_by_what_takes_it_to_its_bound(shift, tangents, bound, share):
-    assert method.share_of(np.array([np.nan, *shift]), 1, tangents, bound) == share
+def test_friction_is_multiplied_by_what_takes_it_to_its_bound(shift, tangents, bound, ratio):
+    assert coulomb_ratio(np.array([np.nan, *shift]), 1, tangents, bound) == ratio
 
 
 def test_the_residual_is_that_of_the_projection_over_the_forces():

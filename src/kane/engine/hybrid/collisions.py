@@ -19,8 +19,9 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.laws.generated_laws import coulomb_ratio, newton_velocity, poisson_impulse
 from kane.engine.laws.least_reactions import shorten
-from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
+from kane.engine.laws.newton import ADOPTABLE, solve_complementarity
 from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import ADOPTED, COULOMB, ENDLESS_IMPACTS, NEWTON, NONE
 from kane.engine.memory.views import ReactionProblem, Struck, reaction_problem_at, struck_at
@@ -63,7 +64,7 @@ def clear_rounding(p: ReactionProblem) -> None:
                 p.f[row] = p.least[k]
             bound *= max(p.f[row], 0.0)
             row += 1
-        if share_of(p.shift, row, tangents, bound) == 1.0:
+        if coulomb_ratio(p.shift, row, tangents, bound) == 1.0:
             for r in range(row, row + tangents):
                 p.a[r] = 0.0
 
@@ -275,16 +276,16 @@ def _try_expansion(c: Contacts, p: ReactionProblem, g: Struck, factor: float) ->
         e = factor * c.gaps.restitution[k]
         if c.table.law[k] == NEWTON:
             p.least[j] = 0.0
-            p.b[n] += e * min(g.before[n], 0.0)
+            p.b[n] -= newton_velocity(e, g.before[n])
         else:
-            p.least[j] = e * g.total[n]
+            p.least[j] = poisson_impulse(e, g.total[n])
     if not _solve(p):
         return math.inf, 1.0
     gain, size = 0.0, 0.0
     for j in range(p.bound.size):
         k, n = g.member[j], p.row[j]
         if c.table.law[k] == NEWTON:
-            p.a[n] -= factor * c.gaps.restitution[k] * min(g.before[n], 0.0)
+            p.a[n] += newton_velocity(factor * c.gaps.restitution[k], g.before[n])
     for j in range(p.f.size):
         done = (g.total[j] + p.f[j]) * (g.before[j] + p.a[j])
         gain, size = gain + done, size + abs(done)

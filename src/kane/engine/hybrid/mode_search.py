@@ -34,8 +34,9 @@ from kane.engine.hybrid.consistency import (
     try_tree_response,
     turning_angle,
 )
+from kane.engine.laws.generated_laws import coulomb_ratio
 from kane.engine.laws.least_reactions import shorten
-from kane.engine.laws.newton import ADOPTABLE, share_of, solve_complementarity
+from kane.engine.laws.newton import ADOPTABLE, solve_complementarity
 from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, length
 from kane.engine.memory.constraint_memory import contact_scratch_of
@@ -234,7 +235,7 @@ def _is_on_cone(p: ReactionProblem, block: int) -> bool:
             return False
         bound *= max(p.f[row], 0.0)
         row += 1
-    return bool(share_of(p.shift, row, p.tangents[block], bound) < 1.0 - SEARCHED)
+    return bool(coulomb_ratio(p.shift, row, p.tangents[block], bound) < 1.0 - SEARCHED)
 
 
 @native_kernel

@@ -21,6 +21,7 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.laws.generated_laws import newton_velocity, poisson_impulse
 from kane.engine.linear.vectors import length
 from kane.engine.memory.contact_codes import NEWTON
 from kane.engine.memory.scratch import TERMS
@@ -65,9 +66,9 @@ def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
     ended = _follow(b, tangents)
     if ended == DONE and restitution > 0.0:
         if law == NEWTON:
-            b.end_velocity[0] = max(-restitution * approach, 0.0)
+            b.end_velocity[0] = newton_velocity(restitution, approach)
         else:
-            b.end_velocity[0], b.end_impulse[0] = math.inf, (1.0 + restitution) * b.p[0]
+            b.end_velocity[0], b.end_impulse[0] = math.inf, b.p[0] + poisson_impulse(restitution, b.p[0])
         ended = _follow(b, tangents)
     for i in range(3):
         b.p[i] *= mass

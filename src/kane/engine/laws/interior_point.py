@@ -1,11 +1,10 @@
-"""Reactions of contacts that push and rub, approached from inside of what is admissible.
+"""Approximate reactions of all contacts by an interior-point method, as starts of Newton's method (``newton``).
 
-Friction cones are K = {f: |f_t| <= mu f_n}. With y = a + mu |a_t| n the laws of ``complementarity`` are those of a
-cone and of its dual one, f in K, y in K*, f . y = 0 (De Saxce & Feng). Scaled to circular cones, f = (mu f_n, f_t) and
-y = (a_n / mu + |a_t|, a_t), inner points with f o y = s e, o the product of Jordan (f . y; f_n y_t + y_n f_t), are
-followed to s = 0 by Newton's method, with a predictor that says how far s can go down at once (Mehrotra). Rows that
-repeat others do no harm: of all reactions it goes to those in the middle. Near the end it loses digits, and Newton's
-method of ``complementarity`` takes over.
+Friction cones are K = {f: |f_t| <= mu f_n}. With y = a + mu |a_t| n the laws of Signorini and Coulomb are f in K, y in
+the dual cone, f . y = 0 (De Saxce & Feng). The scaled variables f = (mu f_n, f_t) and y = (a_n / mu + |a_t|, a_t) are
+in circular cones. Newton's method follows the central path f o y = s e to s = 0, with the Jordan product
+f o y = (f . y; f_n y_t + y_n f_t). A predictor step chooses the next s (Mehrotra). Redundant rows are allowed: the path
+ends in the middle of the set of solutions. The method loses digits near its end.
 
 Source: De Saxce & Feng, The bipotential method, Math. Comput. Modelling 28, 1998; Alizadeh & Goldfarb, Second-order
 cone programming, Math. Program. 95, 2003; Acary, Armand, Nguyen & Shpakovych, Second-order cone programming for
@@ -20,33 +19,34 @@ from typing import Any
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.elimination import factor_rows, solve_factored_rows
 
-# Steps at most, and the least share of f . y that one keeps; f and y to begin with, over the size of b; how much of the
-# way to the boundary a step goes; what is smooth in |a_t|, over the y that it ends at.
-STEPS, LEAST = 30, 1e-6
+# Largest number of steps; smallest ratio of s from one step to the next.
+PATH_STEPS, LEAST = 30, 1e-6
+# Start values of f and y relative to the size of b; ratio of a step to the way to the boundary; smoothing of |a_t|
+# relative to y.
 PUSHED, APART = 30.0, 100.0
 SHORTER, SMOOTH = 0.95, 0.1
-# It has lost its way where so many times more is left than was, and where it is the so-manieth time that a step goes
-# less than this share of itself: of those that arrive 99 of 100 make fewer such steps, of the others hardly any.
+# Stop when the residual exceeds LOST times its best value, or after SHORTS steps of a ratio below SHORT: 99 of 100
+# converging runs have fewer such steps.
 LOST, SHORT, SHORTS = 1e5, 0.2, 3
 
 
 @native_kernel
 def approach_inside(p: Any, wider: float, near: float) -> float:
-    """Reactions near a solution, into f; what they leave of the laws, infinity where these are not those of cones.
+    """Find reactions near a solution and return the residual of the laws; infinity if a law is not one of cones.
 
-    They are those of cones where each block has a normal row whose least force is zero.
+    All laws are laws of cones if each block has a normal row whose least force is zero.
 
     Args:
-        p: ReactionProblem; ``rho`` holds what W is scaled by meanwhile, ``shift`` y, ``a`` what is missing of it,
-            ``before`` the change of y.
-        wider: by how much f is larger to begin with.
-        near: what is left where it ends.
+        p: ReactionProblem; during the iteration ``rho`` has the scales of the rows, ``shift`` y, ``a`` the residual
+            of y, ``before`` the change of y.
+        wider: factor of the start value of f.
+        near: residual at which the iteration ends.
     """
     for k in range(p.bound.size):
         if p.pushes[k] == 0 or p.least[k] != 0.0:
             return math.inf
     size, least, done, short = _enter(p, wider), math.inf, 0, 0
-    while done < STEPS and short < SHORTS:
+    while done < PATH_STEPS and short < SHORTS:
         mean, left = _look(p, size)
         if left < least:
             least = left
@@ -77,14 +77,14 @@ def approach_inside(p: Any, wider: float, near: float) -> float:
 
 @native_inline
 def _cone(p: Any, k: int) -> Any:
-    """The first row of a block, and how many its cone has: without friction its normal row alone."""
+    """Return the first row of a block, and the number of rows of its cone: 1 without friction."""
     tangents = p.tangents[k] if p.bound[k] > 0.0 else 0
     return p.row[k], 1 + tangents
 
 
 @native_kernel
 def _enter(p: Any, wider: float) -> float:
-    """Scales, f and y to begin with; the size of what y is made of."""
+    """Set scales and start values of f and y; return the largest scaled |b|."""
     size, response = 0.0, 0.0
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
@@ -102,7 +102,7 @@ def _enter(p: Any, wider: float) -> float:
 
 @native_kernel
 def _look(p: Any, size: float) -> Any:
-    """How y changes with f, into K, and what y has that f does not make, into a; f . y a cone, and what is left."""
+    """Compute K = dy/df and the residual a of y; return the mean of f . y per cone, and the relative residual."""
     m, total, largest, lack = p.f.size, 0.0, 0.0, 0.0
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
@@ -136,7 +136,7 @@ def _look(p: Any, size: float) -> Any:
 
 @native_kernel
 def _load(p: Any) -> None:
-    """S step = x, of f o (y + change of y) + step o y = 0."""
+    """Write the linear equations S step = x of f o (y + change of y) + step o y = 0."""
     S, K, m, x = p.S, p.K, p.f.size, p.x
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
@@ -158,7 +158,7 @@ def _load(p: Any) -> None:
 
 @native_kernel
 def _correct(p: Any, kept: float, mean: float, reach: float) -> None:
-    """A share of f . y and of what is missing is kept, and what the predictor has left out is known."""
+    """Correct x: keep a ratio of f . y and of the residual, and add the second-order term of the predictor."""
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
         p.x[row] += kept * (mean - p.f[row] * p.a[row]) - reach * p.step[row] * p.before[row]
@@ -170,7 +170,7 @@ def _correct(p: Any, kept: float, mean: float, reach: float) -> None:
 
 @native_kernel
 def _solve(p: Any, share: float) -> None:
-    """The step of f by the factors of S, and the change of y that it makes, which takes away what is missing."""
+    """Solve for the step of f by the factors of S, and for the change of y, which removes a ratio of the residual."""
     m, step = p.f.size, p.step
     for k in range(m):
         step[k] = p.x[k]
@@ -187,7 +187,7 @@ def _solve(p: Any, share: float) -> None:
 
 @native_kernel
 def _reach(p: Any) -> float:
-    """How often the step can be made until f or y is on the boundary."""
+    """Return the multiple of the step that puts f or y on the boundary of its cone."""
     reach = math.inf
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
@@ -197,7 +197,7 @@ def _reach(p: Any) -> float:
 
 @native_inline
 def _distance(x: Any, d: Any, row: int, rows: int) -> float:
-    """The first t at which x + t d of a cone is on its boundary; infinity where there is none."""
+    """Return the first t > 0 with x + t d on the boundary of its cone; infinity if there is none."""
     t = -x[row] / d[row] if d[row] < 0.0 else math.inf
     a, b, c = d[row] * d[row], x[row] * d[row], x[row] * x[row]
     for r in range(row + 1, row + rows):
@@ -206,7 +206,7 @@ def _distance(x: Any, d: Any, row: int, rows: int) -> float:
         c -= x[r] * x[r]
     root = b * b - a * c
     if root >= 0.0:
-        # Of a t^2 + 2 b t + c = 0, without differences of what is nearly equal.
+        # Roots of a t^2 + 2 b t + c = 0 without cancellation.
         q = -(b + math.copysign(math.sqrt(root), b))
         first, second = c / q, q / a
         t = min(t, first) if first > 0.0 else t

@@ -1,12 +1,12 @@
-"""Forces of contacts at rest where balance leaves them open, within their bounds if any are.
+"""Forces of sticking contacts with redundant rows, moved into their bounds by internal forces.
 
-Redundant rows have forces lambda + B x that all hold what is held: the columns of B span what adds up to nothing. Of
-these the ones with the greatest least margin t are taken,
+In: forces lambda of the active rows. Out: lambda + B x, where the columns of B span the internal forces, A^T B = 0. The
+unknowns x maximize the least margin t,
 
-    mu N - |f| >= t,   N >= t   for all that is held,
+    mu N - |f| >= t,   N >= t   for all sticking contacts,
 
-up to a share of the largest force. So a margin is negative exactly where no forces within the bounds hold everything.
-It is a second-order cone programme of as many unknowns as rows are redundant, followed along its central path.
+up to the ratio ENOUGH of the largest force. The margin is negative only if no forces within the bounds exist. This is a
+second-order cone program with as many unknowns as redundant rows; Newton's method follows its central path.
 
 Source: Boyd & Vandenberghe, Convex Optimization, 2004, sections 9.6 and 11.6.
 """
@@ -21,23 +21,23 @@ from kane.engine.linear.factorizations import factor, factor_cholesky, solve_cho
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import COULOMB, NONE, SLIDING, STICKING, UNBOUNDED
 
-# No greater margin is looked for than this share of the largest force. Of such forces those of least norm are taken:
-# the weight of the norm is small beside that of the margin, whose exactness on circles it limits to its square.
+# Largest margin, relative to the largest force. Among forces with this margin the norm of x is minimized, with a weight
+# that is small beside that of the margin.
 ENOUGH, WEIGHT = 0.1, 1e-7
-# The weight of the margin on the central path: the first, the factor from one to the next, and the last but one. Less
-# than the first would lead far away from all bounds and back again. The end of the path is extrapolated from two
+# Weights of the margin on the central path: the first, the factor to the next, and the last but one. With a smaller
+# first weight the path would leave the bounds far behind and return. The end of the path is extrapolated from two
 # points, with an error of the order of 1 / LAST^2.
 SLIGHT, FASTER, LAST = 100.0, 10.0, 1e8
-# Newton's steps for one point at most; the decrement at which it is found, and at which it is near enough to go on to
-# the next from, since Newton's method converges from there without damping.
-STEPS, FOUND, NEAR = 50, 1e-9, 0.25
+# Largest number of Newton steps for a point of the path; Newton decrement of a point that is found; decrement below
+# which Newton's method converges without damping.
+CENTER_STEPS, FOUND, NEAR = 50, 1e-9, 0.25
 # Rows of Contacts.path: unknowns (x, then t), the step, slopes of a bound and of two tangents, the point before.
 X, STEP, BOUND, FIRST, SECOND, BEFORE = range(6)
 
 
 @native_kernel
 def share_within_bounds(c: Any) -> None:
-    """Redundant forces of what is held moved into their bounds where they are outside: the greatest least margin."""
+    """Move the forces of sticking contacts into their bounds, with the greatest least margin, if they violate them."""
     if keeps_bounds(c):
         return
     scale = _largest_force(c)
@@ -64,10 +64,9 @@ def share_within_bounds(c: Any) -> None:
 
 @native_kernel
 def _extrapolate(c: Any, d: int, scale: float) -> None:
-    """The end of the path from its last two points, unless the margin is less there: then the last point stays.
+    """Extrapolate the end of the path from its last two points; keep the last point if its margin is larger.
 
-    Where forces can grow hardly without changing the margin, as of balls pressed between two walls, the last two points
-    still lie far apart.
+    If forces can grow at nearly the same margin, as for balls between two walls, the last two points are far apart.
     """
     reached = _least_margin(c, d, scale)
     for j in range(d):
@@ -80,7 +79,7 @@ def _extrapolate(c: Any, d: int, scale: float) -> None:
 
 @native_kernel
 def keeps_bounds(c: Any) -> bool:
-    """Whether what is held pushes, and transmits no more than its bounds; forces without bound are within none."""
+    """Check whether all sticking contacts push and stay inside their bounds; true if a force is not finite."""
     scale = _largest_force(c)
     return bool(scale == 0.0 or not scale < math.inf or _least_margin(c, 0, scale) >= 0.0)
 
@@ -130,7 +129,7 @@ def _find_null_space(c: Any) -> int:
 
 @native_kernel
 def _force(c: Any, row: int, d: int, scale: float, factor: float, slopes: int) -> float:
-    """A share of the force of a row over the scale, and its slopes."""
+    """Return ``factor`` times the scaled force of a row, and write its derivatives by x to a row of ``path``."""
     total = factor * c.forces[row] / scale
     for j in range(d):
         c.path[slopes, j] = factor * c.B[row, j]
@@ -141,9 +140,9 @@ def _force(c: Any, row: int, d: int, scale: float, factor: float, slopes: int) -
 
 @native_kernel
 def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
-    """How many tangents a bound of a candidate has, NONE where there is no bound; the bound and the tangents' forces.
+    """Return the number of tangents of a bound of constraint k, or NONE; the bound, and the tangents' forces.
 
-    Of parts the first is that it pushes, the second that friction holds it.
+    Part 0 is N >= 0, part 1 the friction bound.
     """
     normal = c.table.normal[k]
     tangents = c.table.tangents[k] if part == 1 else 0
@@ -169,7 +168,7 @@ def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
 
 @native_kernel
 def _least_margin(c: Any, d: int, scale: float) -> float:
-    """The least of mu N - |f| and N of all that is held, over the scale."""
+    """Return the least of mu N - |f| and N of all sticking contacts, over the scale."""
     margin = math.inf
     for k in range(c.block.constraints):
         for part in range(2):
@@ -181,9 +180,9 @@ def _least_margin(c: Any, d: int, scale: float) -> float:
 
 @native_kernel
 def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> None:
-    """The point of the central path with a weight of the margin, by Newton's method with damped steps."""
+    """Find the point of the central path with a weight of the margin, by damped Newton steps."""
     before = math.inf
-    for _ in range(STEPS):
+    for _ in range(CENTER_STEPS):
         left = ENOUGH - c.path[X, d]
         for i in range(d):
             for j in range(d + 1):
@@ -210,13 +209,13 @@ def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> N
         for j in range(d + 1):
             c.path[X, j] += share * c.path[STEP, j]
         if decrement < found or (decrement < NEAR and not decrement < 0.5 * before):
-            return  # where it falls no longer, what is left is rounding
+            return  # the rest of the decrement is rounding error
         before = decrement
 
 
 @native_kernel
 def _add_barrier(c: Any, k: int, part: int, d: int, scale: float) -> None:
-    """-log((b - t)^2 - f^2) of a bound b: its second derivatives into H, less its first into the step."""
+    """Add the barrier -log((b - t)^2 - f^2) of a bound b: second derivatives to H, negative first ones to the step."""
     tangents, bound, x, y = _read_bound(c, k, part, d, scale)
     if tangents == NONE:
         return

@@ -1,9 +1,9 @@
-"""The shortest reactions among those that keep all laws, where rows repeat others.
+"""Reactions of least norm among all that satisfy the laws, for contacts with redundant rows.
 
-The fourth corner of a flat face keeps still with the other three. Its normal force is not determined, and neither are
-friction and slip, so that Newton's method ends at one of many solutions, and rounding says at which. From there the
-solutions are followed to the one of least norm: by a step to the shortest solution of the linearized equations, no
-longer than bounds allow, then by Newton's method with the shortest changes, until no step is left.
+The normal force of the fourth corner of a flat face is indeterminate, and so are friction and slip. Newton's method
+ends at one of many solutions, selected by rounding errors. From there this method follows the solutions to the one of
+least norm. It steps towards the solution of least norm of the linearized laws, as far as normal forces stay admissible.
+Newton's method with changes of least norm corrects each step.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from kane.engine.laws.newton import (
     solve_equations,
 )
 
-# Steps at most. For a box that falls flat each is 50 times shorter than the one before.
-STEPS = 20
-# Steps and reactions below this share of the largest reaction are rounding; norms that differ by less are equal. A way
-# that moves nothing by more than the last share of itself shares reactions out anew, and no more.
-ROUNDING, EQUAL, UNMOVED = 1e-12, 1e-14, 1e-9
-# Ways to a shorter solution: there is none, reactions alone change on it, or accelerations as well.
+# Largest number of steps. For a box that falls flat, each step is 50 times shorter than the one before.
+NORM_STEPS = 20
+# Relative size of a step or reaction that is rounding error; relative difference of equal norms; ratio of accelerations
+# to reactions below which a step changes reactions only.
+NEGLIGIBLE, EQUAL, UNMOVED = 1e-12, 1e-14, 1e-9
+# Result of a step: no step was possible, reactions alone changed, or accelerations changed as well.
 NO_WAY, SHARES, MOVES = range(3)
 
 
 @native_kernel
 def shorten(p: Any) -> None:
-    """Lead the solution of a ReactionProblem to the shortest one in reach; a and ``shift`` are those of its end."""
+    """Replace the solution of a ReactionProblem by the nearby one of least norm, with its a and ``shift``."""
     scale_rows(p, 1.0)
     share, way, steps = 1.0, MOVES, 0
-    while way != NO_WAY and steps < STEPS:
+    while way != NO_WAY and steps < NORM_STEPS:
         find_residual(p)
         before, way = _square(p.f), _take_step(p, share)
         if way != NO_WAY:
@@ -58,9 +58,9 @@ def _square(f: Any) -> float:
 
 @native_kernel
 def _take_step(p: Any, share: float) -> int:
-    """Go a share of the way to the shortest solution of the linearized equations, as far as nothing pulls.
+    """Step by a ratio towards the solution of least norm of the linearized laws, as far as no contact pulls.
 
-    The start is kept in ``inner``. Contacts that keep still and take their least count as closed, unless the way would
+    ``inner`` keeps the start. Contacts that are at rest with their least force count as closed, unless the step would
     make them pull.
 
     Returns:
@@ -69,7 +69,7 @@ def _take_step(p: Any, share: float) -> int:
     rounding = 0.0
     for row in range(p.f.size):
         p.inner[row] = p.f[row]
-        rounding = max(rounding, ROUNDING * abs(p.f[row]), ROUNDING * abs(p.rho[row] * p.b[row]))
+        rounding = max(rounding, NEGLIGIBLE * abs(p.f[row]), NEGLIGIBLE * abs(p.rho[row] * p.b[row]))
     count, opens = 0, True
     while opens:
         count = choose_unknown(p, rounding)
@@ -98,7 +98,7 @@ def _take_step(p: Any, share: float) -> int:
 
 @native_inline
 def _opens(p: Any, rounding: float) -> bool:
-    """Mark contacts as parting that take their least and that the step would make pull; whether there are any."""
+    """Mark contacts as open that have their least force and would pull after the step; return whether there are any."""
     found = False
     for k in range(p.bound.size):
         row, least = p.row[k], p.least[k]

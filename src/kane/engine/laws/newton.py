@@ -1,16 +1,15 @@
-"""Reactions of contacts that push and rub, all at once: Signorini's and Coulomb's laws on the round cone.
+"""Reactions of all contacts together by Newton's method: the laws of Signorini and Coulomb on the circular cone.
 
-Of rows with accelerations, or velocities, a = W f + b the reactions f are looked for with
+In: a ReactionProblem with the Delassus matrix W and b of the rows a = W f + b; a are accelerations, or velocities. Out:
+reactions f with
 
-    f_n >= least, a_n >= 0, (f_n - least) a_n = 0,    |f_t| <= bound,    f_t = -bound a_t / |a_t| where a_t is not 0,
+    f_n >= least, a_n >= 0, (f_n - least) a_n = 0,    |f_t| <= bound,    f_t = -bound a_t / |a_t| if a_t is not 0.
 
-bound = mu f_n of a contact, or given; least is mostly zero. With rho > 0 that is f = P(f - rho a), where P projects on
-what is admissible. Its zeros are found by Newton's method, whose derivative is that of the piece at hand; where it goes
-in circles, sweeps of projected relaxation over the contacts, which come near slowly, say where it starts again, with
-another rho, and then inner points from several starts, see ``interior``, which come near where rows repeat each other
-too: a start that leads nowhere shows it after a few steps, and the next one is tried at once. Where rows
-repeat each other, equations have many solutions, of which the shortest is taken: by turns the shortest f, which is the
-solution then, and the shortest change, which leads on where that is not admissible.
+The bound is mu f_n for a contact, or given. With rho > 0 the laws read f = P(f - rho a), where P projects onto the
+admissible reactions; ``generated_laws`` has their residuals and derivatives. Newton's method takes the derivative of
+the current piece. If it does not converge, sweeps of projected relaxation give the next start, with another rho. The
+interior-point method then gives further starts; it also converges with redundant rows, whose equations have many
+solutions. Newton's method alternates between the f of least norm and the change of f of least norm.
 
 Source: Alart & Curnier, A mixed formulation for frictional contact problems prone to Newton like solution methods,
 Comput. Methods Appl. Mech. Eng. 92, 1991; Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008.
@@ -22,31 +21,39 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.laws.generated_laws import (
+    BY_ACCELERATION,
+    BY_FORCE,
+    BY_NORMAL,
+    RESIDUAL,
+    closed_slopes,
+    coulomb_residuals,
+    coulomb_slopes,
+    signorini,
+)
 from kane.engine.laws.interior_point import approach_inside
 from kane.engine.linear.elimination import solve_square
-from kane.engine.linear.vectors import length
 
-# What is left below this share of the largest force is rounding; below the second where steps lead no further.
+# Residual relative to the largest force at which the iteration ends; residual of a solution if steps reduce it no more.
 SOLVED, ADOPTABLE = 1e-13, 1e-12
-# Newton's method and relaxation in turn at most; steps of the one, sweeps of the other in the first turn, and twice as
-# many in each one that follows; halvings of a step that makes the residual larger, from the second turn on.
-TURNS, STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
-# Starts of inner points in a turn. Behind them come steps without halvings to the shortest f, then by the shortest
-# changes: what finds one finds it in so many. They are tried where the inner points leave less than that of the laws.
+# Rounds of Newton's method and relaxation; steps of a round; sweeps of the first round, doubled in each later round;
+# halvings of a step that increases the residual, from the second round on.
+ROUNDS, STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
+# Starts of the interior-point method in a round; then Newton steps to the f of least norm, and steps with changes of
+# least norm. They are tried if the interior-point method leaves a residual below PROMISING.
 STARTS, SHORTEST, CHANGES, PROMISING = 4, 3, 5, 1e-4
-# What inner points are to leave, and from where Newton's method has led nowhere once.
+# Residual at which the interior-point method ends; the same after Newton's method has failed once from there.
 NEAR, NEARER = 1e-7, 1e-10
 
 
 @native_kernel
 def solve_complementarity(p: Any) -> float:
-    """The reactions, from those given on: what is left of the laws, over the largest force; see ReactionProblem.
+    """Find the reactions, starting from ``p.f``; return the residual of the laws relative to the largest force.
 
-    What is larger than rounding is no solution: then the reactions are the best that were met. The same numbers give
-    the same bits.
+    With a residual above ADOPTABLE, f has the smallest residual of all iterates and is no solution.
     """
     least, share, sweeps = math.inf, 1.0, SWEEPS
-    for turn in range(TURNS):
+    for turn in range(ROUNDS):
         scale_rows(p, share)
         reached = approach(p, turn % 2 == 0, STEPS, HALVINGS if turn > 0 else 0)
         if not reached <= ADOPTABLE and turn > 0:
@@ -68,13 +75,13 @@ def solve_complementarity(p: Any) -> float:
 
 @native_inline
 def _next(share: float) -> float:
-    """1, 10, 1 / 10, 100, 1 / 100, ..."""
+    """Return the next factor of the sequence 1, 10, 1 / 10, 100, 1 / 100, ..."""
     return 1.0 / share if share > 1.0 else 10.0 / share
 
 
 @native_kernel
 def _approach_from_inside(p: Any, wider: float) -> float:
-    """Newton's method from where inner points lead: to the shortest f, else by the shortest changes."""
+    """Run Newton's method from interior points: to the f of least norm, else by changes of least norm."""
     near = NEAR
     for _ in range(STARTS):
         if approach_inside(p, wider, near) < PROMISING:
@@ -93,13 +100,13 @@ def _approach_from_inside(p: Any, wider: float) -> float:
 
 @native_kernel
 def approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
-    """Steps of Newton's method until nothing is left, or they lead nowhere, which is infinity; the best f met is kept.
+    """Run Newton's method; return the residual, or infinity if it does not converge. ``p.best`` keeps the best f.
 
     Args:
         p: the problem.
         whole: see ``_step``.
-        steps: at most.
-        halvings: of a step that leaves more.
+        steps: largest number of steps.
+        halvings: largest number of halvings of a step that increases the residual.
     """
     reached = least = find_residual(p)
     _copy(p.f, p.best)
@@ -120,7 +127,7 @@ def approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
             least = reached
             _copy(p.f, p.best)
         if least <= ADOPTABLE and not reached < 0.5 * before:
-            # What is left is rounding, of which steps make more.
+            # The residual is rounding error, which further steps increase.
             _copy(p.best, p.f)
             return find_residual(p)
     return math.inf
@@ -128,7 +135,7 @@ def approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
 
 @native_inline
 def _refine(p: Any, reached: float) -> float:
-    """One more step, a change: of what moves a billion times as easily in one direction, velocities are right then."""
+    """Take one more step, which corrects velocities of bodies that move far more easily in one direction."""
     _copy(p.f, p.best)
     _step(p, False)
     found = find_residual(p)
@@ -146,7 +153,7 @@ def _copy(given: Any, to: Any) -> None:
 
 @native_kernel
 def scale_rows(p: Any, share: float) -> None:
-    """rho = share / W of each row; of two tangents one for both, no more than by their largest eigenvalue."""
+    """Set rho = share / W of each row, and one rho for two tangents from a bound of their largest eigenvalue."""
     for k in range(p.bound.size):
         row = p.row[k]
         if p.pushes[k] == 1:
@@ -161,7 +168,7 @@ def scale_rows(p: Any, share: float) -> None:
 
 @native_kernel
 def find_residual(p: Any) -> float:
-    """Find a; the largest of f - P(f - rho a), over the largest force, or rho b where that is more."""
+    """Compute a; return the largest |f - P(f - rho a)| of a block relative to its largest force or rho b."""
     most, force = 0.0, 0.0
     for row in range(p.f.size):
         total = p.b[row]
@@ -173,36 +180,28 @@ def find_residual(p: Any) -> float:
         p.shift[row] = p.f[row] - p.rho[row] * total
         force = max(force, abs(p.f[row]))
     for k in range(p.bound.size):
-        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+        row, tangents, normal = p.row[k], p.tangents[k], 1.0
         left, size = 0.0, force
         if p.pushes[k] == 1:
-            left = abs(p.f[row] - max(p.least[k], p.shift[row]))
+            normal = max(p.f[row], 0.0)
+            left = abs(signorini(p.f[row], p.a[row], p.shift[row], p.rho[row], p.least[k]))
             size = max(size, abs(p.least[k]), abs(p.rho[row] * p.b[row]))
-            bound *= max(p.f[row], 0.0)
             row += 1
-        share = share_of(p.shift, row, tangents, bound)
+        x, y = coulomb_residuals(normal, p.f, p.a, p.shift, p.rho, row, tangents, p.bound[k])
+        left = max(left, abs(x), abs(y))
         for r in range(row, row + tangents):
-            left, size = max(left, abs(p.f[r] - share * p.shift[r])), max(size, abs(p.rho[r] * p.b[r]))
+            size = max(size, abs(p.rho[r] * p.b[r]))
         if not left <= most * size:
             most = left / size
     return most
 
 
-@native_inline
-def share_of(shift: Any, row: int, tangents: int, bound: float) -> float:
-    """By which the shifted friction is to be multiplied to be within its bound."""
-    if tangents == 0:
-        return 1.0
-    size = abs(shift[row]) if tangents == 1 else length(shift[row], shift[row + 1])
-    return float(bound / size if size > bound else 1.0)
-
-
 @native_kernel
 def _step(p: Any, whole: bool) -> None:
-    """One step of Newton's method from f, where a and the shifted reactions are known.
+    """Take one step of Newton's method from f, whose a and shifted reactions are known.
 
-    Where rows repeat others, it is the shortest f that solves the equations if the whole is asked for, else the
-    shortest change of f.
+    With redundant rows the equations have many solutions: ``whole`` selects the f of least norm, else the change of
+    least norm is taken.
     """
     count = choose_unknown(p, 0.0)
     solve_equations(p, count, whole)
@@ -213,7 +212,7 @@ def _step(p: Any, whole: bool) -> None:
 
 @native_kernel
 def solve_equations(p: Any, count: int, whole: bool) -> None:
-    """Solve the linearized equations of ``count`` unknowns: the shortest f, or its shortest change, into ``step``."""
+    """Solve the linearized laws of ``count`` unknowns for ``step``: f, or its change, of least norm."""
     for k in range(p.bound.size):
         _load_block(p, k, count)
     for i in range(count if whole else 0):
@@ -226,9 +225,9 @@ def solve_equations(p: Any, count: int, whole: bool) -> None:
 
 @native_inline
 def choose_unknown(p: Any, closed: float) -> int:
-    """Which reactions are unknown; what parts takes its least, in f and in a. How many are unknown.
+    """List the unknown reactions and return their number; open contacts get their least force, and a follows.
 
-    A contact parts whose shifted reaction is not above its least; ``closed`` is how far below it may be.
+    A contact is open if its shifted normal reaction is not above ``least - closed``.
     """
     m, count = p.f.size, 0
     for k in range(p.bound.size):
@@ -251,68 +250,61 @@ def choose_unknown(p: Any, closed: float) -> int:
 
 @native_inline
 def _load_block(p: Any, k: int, count: int) -> None:
-    """The equations of what is unknown of a block: its normal acceleration and, as it sticks or slips, its friction."""
-    row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+    """Write the linearized laws of block k: a row of K and an entry of x for each unknown reaction."""
+    row, tangents, normal = p.row[k], p.tangents[k], 1.0
     pushes = p.pushes[k] == 1
     if pushes:
+        normal = max(p.f[row], 0.0)
         if p.place[row] >= 0:
-            _load_still(p, row, count)
-        bound *= max(p.f[row], 0.0)
+            closed_slopes(p.f[row], p.a[row], p.shift[row], p.rho[row], p.least[k], p.slopes)
+            _load_row(p, 0, row, 1, count)
         row += 1
     if tangents == 0 or p.place[row] < 0:
         return
-    share = share_of(p.shift, row, tangents, bound)
-    if share == 1.0:
-        for r in range(row, row + tangents):
-            _load_still(p, r, count)
-        return
-    K = p.K
-    size = abs(p.shift[row]) if tangents == 1 else length(p.shift[row], p.shift[row + 1])
-    for r in range(row, row + tangents):
-        i, along = p.place[r], p.shift[r] / size
-        for j in range(count):
-            K[i, j] = 0.0
-        K[i, i] = 1.0
-        p.x[i] = bound * along - p.f[r]
-        for other in range(row, row + (tangents if tangents == 2 else 0)):
-            # The direction of the friction turns as what it is along does.
-            turned = share * ((1.0 if other == r else 0.0) - along * p.shift[other] / size)
-            for j in range(count):
-                K[i, j] += turned * p.rho[other] * p.W[other, p.unknown[j]]
-            K[i, p.place[other]] -= turned
+    coulomb_slopes(normal, p.f, p.a, p.shift, p.rho, row, tangents, p.bound[k], p.slopes)
+    for t in range(tangents):
+        _load_row(p, t, row, tangents, count)
         if pushes and p.place[row - 1] >= 0:
-            K[i, p.place[row - 1]] -= p.bound[k] * along
+            p.K[p.place[row + t], p.place[row - 1]] += p.slopes[t, BY_NORMAL]
 
 
 @native_inline
-def _load_still(p: Any, row: int, count: int) -> None:
-    """The equation of a row that does not accelerate."""
-    i = p.place[row]
-    p.x[i] = -p.rho[row] * p.a[row]
+def _load_row(p: Any, t: int, first: int, rows: int, count: int) -> None:
+    """Write the linearized law of row ``first + t`` from row t of the slopes, which depend on ``rows`` rows."""
+    i, K, W, slopes = p.place[first + t], p.K, p.W, p.slopes
+    p.x[i] = -slopes[t, RESIDUAL]
+    x, y = slopes[t, BY_ACCELERATION], slopes[t, BY_ACCELERATION + 1]
     for j in range(count):
-        p.K[i, j] = p.rho[row] * p.W[row, p.unknown[j]]
+        column = p.unknown[j]
+        K[i, j] = x * W[first, column] + y * W[first + 1, column] if rows == 2 else x * W[first, column]
+    for other in range(rows):
+        K[i, p.place[first + other]] += slopes[t, BY_FORCE + other]
 
 
 @native_kernel
 def _sweep(p: Any) -> None:
-    """Every block by itself, the others as they are."""
+    """Solve the laws of one block after the other with the reactions of the other blocks: f = P(f - rho a)."""
     for k in range(p.bound.size):
-        row, tangents, bound = p.row[k], p.tangents[k], p.bound[k]
+        row, tangents, normal = p.row[k], p.tangents[k], 1.0
         if p.pushes[k] == 1:
             _shift(p, row)
-            p.f[row] = max(p.least[k], p.shift[row])
-            bound *= p.f[row]
+            p.f[row] -= signorini(p.f[row], p.a[row], p.shift[row], p.rho[row], p.least[k])
+            normal = max(p.f[row], 0.0)
             row += 1
         for r in range(row, row + tangents):
             _shift(p, r)
-        share = share_of(p.shift, row, tangents, bound)
-        for r in range(row, row + tangents):
-            p.f[r] = share * p.shift[r]
+        x, y = coulomb_residuals(normal, p.f, p.a, p.shift, p.rho, row, tangents, p.bound[k])
+        if tangents > 0:
+            p.f[row] -= x
+        if tangents > 1:
+            p.f[row + 1] -= y
 
 
 @native_inline
 def _shift(p: Any, row: int) -> None:
+    """Compute the acceleration of a row, and its shifted reaction f - rho a."""
     total = p.b[row]
     for other in range(p.f.size):
         total += p.W[row, other] * p.f[other]
+    p.a[row] = total
     p.shift[row] = p.f[row] - p.rho[row] * total

@@ -61,12 +61,11 @@ def factor_rows(A: Matrix, n: int, exchanges: Indices, tolerance: float) -> int:
 @native_kernel
 def solve_factored_rows(A: Matrix, n: int, exchanges: Indices, x: Vector) -> None:
     """Solve L U y = x in place, with the factors of a matrix of rank n."""
-    _solve_lower_rows(A, n, n, exchanges, x)
+    _solve_lower_rows(A, n, exchanges, x)
     for k in range(n - 1, -1, -1):
-        total = x[k]
-        for j in range(k + 1, n):
-            total -= A[k, j] * x[j]
-        x[k] = total / A[k, k]
+        x[k] /= A[k, k]
+        for i in range(k):
+            x[i] -= A[i, k] * x[k]
 
 
 @native_kernel
@@ -81,22 +80,20 @@ def solve_square(A: Matrix, n: int, exchanges: Indices, x: Vector) -> int:
 
 
 @native_inline
-def _solve_lower_rows(A: Matrix, n: int, rank: int, exchanges: Indices, x: Vector) -> None:
+def _solve_lower_rows(A: Matrix, rank: int, exchanges: Indices, x: Vector) -> None:
     """Apply the row exchanges and L^-1 to x, whose entries behind the rank are not needed."""
     for k in range(rank):
         pivot = exchanges[k]
         x[k], x[pivot] = x[pivot], x[k]
     for k in range(rank):
-        total = x[k]
-        for i in range(k):
-            total -= A[k, i] * x[i]
-        x[k] = total
+        for i in range(k + 1, rank):
+            x[i] -= A[i, k] * x[k]
 
 
 @native_kernel
 def _solve_least_norm(A: Matrix, n: int, rank: int, exchanges: Indices, x: Vector) -> None:
     """Solve L U y = x for the y of least norm, in place; A is overwritten by B and 1 + B B^T."""
-    _solve_lower_rows(A, n, rank, exchanges, x)
+    _solve_lower_rows(A, rank, exchanges, x)
     for k in range(rank - 1, -1, -1):
         inverse = 1.0 / A[k, k]
         x[k] *= inverse

@@ -109,6 +109,7 @@ REACTION_PROBLEM = MemoryRegion(
         real("rho", ("m",), "kg", "newton", "scale of each row"),
         real("K", ("m", "m"), "-", "newton, interior_point", "linearized equations"),
         real("S", ("m", "m"), "-", "interior_point", "equations of a step"),
+        real("slopes", ("2", "6"), "-", "newton", "residual and derivatives of the friction of a contact"),
         real("x", ("m",), "-", "newton, interior_point", "right-hand side"),
         real("step", ("m",), "N or N s", "newton, interior_point", "solution of the linearized equations"),
         real("shift", ("m",), "N or N s", "newton, interior_point", "f - rho a"),

@@ -1039,6 +1039,7 @@ class ReactionProblem(NamedTuple):
     rho: Vector
     K: Matrix
     S: Matrix
+    slopes: Matrix
     x: Vector
     step: Vector
     shift: Vector
@@ -1066,7 +1067,7 @@ def reaction_problem_at(memory: Any, start: Any, m: Any, k: Any) -> ReactionProb
     p10 = p9 + m
     p11 = p10 + m * m
     p12 = p11 + m * m
-    p13 = p12 + m
+    p13 = p12 + 2 * 6
     p14 = p13 + m
     p15 = p14 + m
     p16 = p15 + m
@@ -1075,20 +1076,21 @@ def reaction_problem_at(memory: Any, start: Any, m: Any, k: Any) -> ReactionProb
     p19 = p18 + m
     p20 = p19 + m
     p21 = p20 + m
+    p22 = p21 + m
     return ReactionProblem(
         matrix_at(memory, start, m, m), vector_at(memory, p1, m), vector_at(memory, p2, m), integers_at(memory, p3, k),
         integers_at(memory, p4, k), integers_at(memory, p5, k), vector_at(memory, p6, k), vector_at(memory, p7, k),
         vector_at(memory, p8, m), vector_at(memory, p9, m), matrix_at(memory, p10, m, m), matrix_at(memory, p11, m, m),
-        vector_at(memory, p12, m), vector_at(memory, p13, m), vector_at(memory, p14, m), vector_at(memory, p15, m),
-        vector_at(memory, p16, m), vector_at(memory, p17, m), integers_at(memory, p18, m), integers_at(memory, p19, m),
-        integers_at(memory, p20, m), p21,
+        matrix_at(memory, p12, 2, 6), vector_at(memory, p13, m), vector_at(memory, p14, m), vector_at(memory, p15, m),
+        vector_at(memory, p16, m), vector_at(memory, p17, m), vector_at(memory, p18, m), integers_at(memory, p19, m),
+        integers_at(memory, p20, m), integers_at(memory, p21, m), p22,
     )
 
 
 @native_inline
 def reaction_problem_size(m: Any, k: Any) -> int:
     """Return the number of doubles of ReactionProblem."""
-    return (m * m + m + m + k + k + k + k + k + m + m + m * m + m * m + m + m + m + m + m + m + m + m + m)
+    return (m * m + m + m + k + k + k + k + k + m + m + m * m + m * m + 2 * 6 + m + m + m + m + m + m + m + m + m)
 
 
 class Struck(NamedTuple):
