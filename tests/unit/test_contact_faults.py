@@ -10,7 +10,7 @@ import pytest
 
 import kane
 from kane.engine.memory.loop_arguments import AT_ONCE, CHANGE_TIME, CHANGED, COUNTS, STATE_BEFORE, TIME
-from kane.engine.step.zeno import creeps
+from kane.engine.step.zeno import is_zeno
 from kane.simulation.driver import CHUNK_SECONDS
 
 G = 10.0
@@ -265,9 +265,9 @@ def test_changes_creep_where_rounding_of_the_time_is_all_that_lies_between_them(
     clock[TIME] = changes[-1, CHANGE_TIME] + shortest * apart
     store = SimpleNamespace(changes=changes, counts=counts, clock=clock)
     counts[CHANGED] = len(changes)
-    assert creeps(course, store, guards) is creeping
+    assert is_zeno(course, store, guards) is creeping
     counts[CHANGED] -= 1  # one less than AT_ONCE and one for each guard
-    assert not creeps(course, store, guards)
+    assert not is_zeno(course, store, guards)
 
 
 def test_a_switch_that_changes_often_comes_to_the_end_of_its_run():

@@ -13,7 +13,7 @@ from kane.engine.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTA
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.fill import filled
 from kane.engine.memory.loop_arguments import AT_END, CLOCK, MODE, PASSED
-from kane.engine.step.slip_directions import recall, remember
+from kane.engine.step.slip_directions import restore_directions, save_directions
 
 SLIDES = {"q": {"f_z": 0.15}, "u": {"f_vx": 0.5, "f_vy": 0.2, "f_wz": 1.0}}
 
@@ -100,10 +100,10 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
         projection=SimpleNamespace(least=least),
         automaton=SimpleNamespace(guards=SimpleNamespace(out=np.zeros(guards))),
     )
-    remember(system, clock)
+    save_directions(system, clock)
     along[:] = 0.0, 1.0
     least[:] = 0.5, 0.1, 0.2
     looks[AT_END * guards :] = -1.0, 1.0, 2e-3, 1.0, 5e-4  # of the chart, then normal and tangent of each
-    recall(system, clock, looks)
+    restore_directions(system, clock, looks)
     assert along.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert least.tolist() == [1.0, 1.0, 1.0]

@@ -123,7 +123,7 @@ def test_a_choice_serves_only_if_no_exchange_of_two_speeds_doubles_its_volume_an
         order, rank = random.permutation(6), int(random.integers(2, 4))
         f = factors(A[:, order])
         algebra.factor(f, rank)
-        assert projection._serves(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
+        assert projection.is_good_selection(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
 
 
 def smallest(A, order, rank):

@@ -7,14 +7,14 @@ import pytest
 
 import kane
 from kane.engine.memory.loop_arguments import CLOCK, COUNTS, PASSED
-from kane.engine.step.mode_changes import is_steady, stand
+from kane.engine.step.transitions import accept_guards, is_steady
 
 
 def after_steps(values, times):
     """The clock of a store that has passed steps with these values of one guard at their ends, and its next value."""
     clock, counts = np.zeros(CLOCK + 2 * PASSED), np.zeros(COUNTS, dtype=np.int64)
     for value, t in zip(values[:-1], times[:-1], strict=True):
-        stand(clock, counts, np.array([value]), t)
+        accept_guards(clock, counts, np.array([value]), t)
     return clock, np.array([values[-1]]), (times[-2], times[-1] - times[-2], times[-1])
 
 

@@ -27,7 +27,7 @@ from kane.engine.memory.loop_arguments import (
     Course,
     Trajectories,
 )
-from kane.engine.step.lanes import end_lane, march_lanes
+from kane.engine.step.lanes import end_lane, integrate_lanes
 from kane.ensembles.projected_lanes import ProjectedLanes, aligned, nothing_projected
 from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -109,7 +109,7 @@ class Workers:
             ahead = min(
                 [FIRST_WINDOW_STEPS, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)]
             )
-            carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
+            carried = integrate_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
             if carried == 0 and not queue[MORE]:
                 break
             self._give_up_the_lost(block, paces)

@@ -22,9 +22,9 @@ from kane.engine.memory.loop_arguments import (
     CHANGE,
     EVENTS,
     GUARDS,
-    LOOKS,
     PROJECT,
     RHS,
+    SAMPLES,
     Automaton,
     Course,
     Indices,
@@ -217,7 +217,7 @@ class InitialValueProblem:
         seen = np.zeros(self.guards.n_out if self.guards else 0)
         n = len(seen) - self.rhs.n_out if self.mode_source.slopes_with_guards else len(seen)
         slope = none if self.plan.needs_python else seen[n:]  # Python inputs are evaluated only with the slopes
-        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(LOOKS.size * n))
+        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(SAMPLES.size * n))
         return StateEquation(
             mode=row.copy(),
             state=np.zeros(self.rhs.n_state),

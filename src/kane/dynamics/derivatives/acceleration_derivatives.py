@@ -58,10 +58,10 @@ class SolvedParts:
         solve = self._lanes or self._solution
         lists = [[(j // width * n + k) * width + j % width for k, j in of.entries]]
         lists.append([i * self.columns + j for i, j in of.slopes])
-        head = np.zeros(native.HEADER + sum(map(len, lists)), np.int64)
-        head[native.HEADER :] = np.concatenate([np.array(x, np.int64) for x in lists])
+        head = np.zeros(native.HEADER_SIZE + sum(map(len, lists)), np.int64)
+        head[native.HEADER_SIZE :] = np.concatenate([np.array(x, np.int64) for x in lists])
         forward, terms = self.called
-        head[: native.HEADER] = (
+        head[: native.HEADER_SIZE] = (
             *(forward.address, terms.address, solve.address, len(head), len(head) + forward.n_stage),
             *(n, len(self.equations.inputs), self.columns, self.blocks, width, self._solution.n_stage),
             *(len(of.entries), of.outputs, len(of.slopes)),
@@ -72,7 +72,7 @@ class SolvedParts:
     @cached_property
     def stages(self) -> tuple[slice, slice]:
         """Slices of the constants of "forward" and of the terms in the stage array."""
-        first, second = (int(self.expected[k]) for k in (native.FORWARD_STAGE, native.TERMS_STAGE))
+        first, second = (int(self.expected[k]) for k in (native.FORWARD_CONSTANTS, native.TERMS_CONSTANTS))
         return slice(first, second), slice(second, None)
 
     def header(self, mode: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from kane.engine.compile.parts import keep_parts
 from kane.machine.processor import DOUBLES, own_target, platform_targets
 
 # The entries that run when a first model without constraints is simulated.
-FIRST = ("step.batches.each_state", "step.explicit.march_explicit")
+FIRST = ("step.batches.each_state", "step.explicit.integrate_explicit")
 
 
 def compile_these(titles: Collection[str], folder: Path, targets: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import call_program, native_inline, native_program, vector_at
+from kane.engine.linear.vectors import normalise
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import OPEN, SLIDING
 from kane.engine.memory.views import (
@@ -31,9 +32,8 @@ from kane.engine.memory.views import (
     mode_step_at,
     projected_state_at,
 )
-from kane.engine.project.contact_projection import ROUNDING, TURNS
-from kane.engine.project.projection import SMALL
-from kane.engine.project.speed_selections import normalise
+from kane.engine.project.contact_projection import FACTORED_STEPS
+from kane.engine.project.newton import DEPENDENT, iterate
 from kane.engine.rows.impulses import TOUCHING
 from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, response_scratch_of, slip_direction
 
@@ -250,11 +250,12 @@ def _project_in_mode(c: Any, state: Any, constants: Any, out: Any, work: Any) ->
     given = vector_at(state, 0, x.size)
     for i in range(x.size):
         x[i] = given[i]
-    normalise(x, c.of.lists.quaternions)
+    normalise(x[1:], c.of.lists.quaternions)
     _call_own(c, OWN_MISSED, x, constants, found, work)
     residuals = mode_residuals_at(found, 0)
     missed, motion = residuals.configuration[0], residuals.motion[0]
-    if not missed <= SMALL and not _correct_coordinates(c, missed, constants, work):
+    _, _, satisfied = iterate((c, constants, work), missed, FACTORED_STEPS, _take_step, _take_back)
+    if not satisfied:
         return False
     _call_own(c, OWN_PROJECTED, x, constants, found, work)
     projected = mode_projected_at(found, 0, n, c.of.block.constraints)
@@ -272,29 +273,27 @@ def _project_in_mode(c: Any, state: Any, constants: Any, out: Any, work: Any) ->
 
 
 @native_inline
-def _correct_coordinates(c: Any, missed: float, constants: Any, work: Any) -> bool:
-    """q onto the rows by Newton's method, from a state that misses them by so much; whether it came there.
+def _take_step(problem: Any, residual: float, taken: int) -> float:
+    """Take a Newton step of the compiled mode; return the residual after it, or DEPENDENT."""
+    c, constants, work = problem
+    x, before, found = c.state, c.before, c.found.whole
+    step = mode_step_at(found, 0, before.size)
+    _call_own(c, OWN_STEP, x, constants, found, work)
+    if not INDEPENDENT * step.dependence[0] < 1.0:
+        return DEPENDENT
+    for i in range(before.size):
+        before[i], x[1 + i] = x[1 + i], step.q[i]
+    normalise(x[1:], c.of.lists.quaternions)
+    _call_own(c, OWN_MISSED, x, constants, found, work)
+    return float(mode_residuals_at(found, 0).configuration[0])
 
-    A step that gains nothing is taken back.
-    """
-    x, before, size, found = c.state, c.before, missed, c.found.whole
-    step, residuals = mode_step_at(found, 0, before.size), mode_residuals_at(found, 0)
-    for _ in range(TURNS):
-        _call_own(c, OWN_STEP, x, constants, found, work)
-        if not INDEPENDENT * step.dependence[0] < 1.0:
-            return False
-        for i in range(before.size):
-            before[i], x[1 + i] = x[1 + i], step.q[i]
-        normalise(x, c.of.lists.quaternions)
-        _call_own(c, OWN_MISSED, x, constants, found, work)
-        if not residuals.configuration[0] < size:
-            for i in range(before.size):
-                x[1 + i] = before[i]
-            break
-        size = residuals.configuration[0]
-        if size <= SMALL:
-            break
-    return bool(size <= ROUNDING * SMALL)
+
+@native_inline
+def _take_back(problem: Any) -> None:
+    """Restore the coordinates before the last step."""
+    c, _, _ = problem
+    for i in range(c.before.size):
+        c.state[1 + i] = c.before[i]
 
 
 @native_inline

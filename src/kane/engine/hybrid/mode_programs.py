@@ -27,7 +27,7 @@ from kane.engine.memory.contact_codes import (
     STICKING,
 )
 from kane.engine.project.contact_projection import project_by_last_response, project_by_response
-from kane.engine.project.projection import project_among
+from kane.engine.project.projection import project_onto_rows
 from kane.engine.rows.embedding import arrays_among, call, correct_speeds, find_rows, load_columns
 from kane.engine.rows.impulses import (
     TOUCHING,
@@ -164,7 +164,7 @@ def _project(c: Any, a: Any, state: Any, inputs: Any, constants: Any, out: Any, 
     copy_state(a, state)
     if a.head.addresses[OWN] != 0:
         _hand_down(c, vector_at(constants, a.head.places[OWN], 0))
-    project_among(a, inputs, constants, out, work, c.row_mask, c.held.value)
+    project_onto_rows(a, inputs, constants, out, work, c.row_mask, c.held.value)
     find_gaps(c, a, inputs, constants, work)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING:

@@ -31,7 +31,7 @@ from kane.engine.memory.contact_codes import (
     OPPOSED,
     SUBSTITUTION,
 )
-from kane.engine.project.contact_projection import are_kept, load_row_velocities, load_rows, slow_down
+from kane.engine.project.contact_projection import are_satisfied, correct_velocities, load_row_velocities, load_rows
 from kane.engine.rows.embedding import call, correct_speeds, find_rows, load_columns, reduce_mass
 from kane.engine.rows.impulses import load_velocities, responds, rows_of, touches
 from kane.engine.rows.islands import answer_islands, column_of, note_group, record_of
@@ -140,12 +140,12 @@ def project_speeds_by_response(a: Any, c: Any, i: Any, inputs: Any, constants: A
     if a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     load_row_velocities(k, a.state, inputs, constants, work)
-    if are_kept(k, m):
+    if are_satisfied(k, m):
         return True
     which, capacity = solution_for(k, m, False)
     rows = m, which if m < k.n else NONE, capacity
     load_rows(k, a, rows, slides, inputs, constants, work)
-    if not slow_down(k, rows, True, a.state, constants, work) > INDEPENDENT:
+    if not correct_velocities(k, rows, True, a.state, constants, work) > INDEPENDENT:
         return False
     u = a.state[a.state.size - k.n :]
     for j in range(k.n):

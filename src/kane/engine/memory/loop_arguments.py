@@ -46,7 +46,7 @@ AT_ONCE = 100
 PROBES = 4
 # Where in a step guards are looked at for least values: at its probes, and close to its ends for the way in which they
 # begin and end. An array, because a loop's index into a tuple could be out of range and raise.
-LOOKS: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
+SAMPLES: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
 # Which of them the first probe is, which the end, which are no probes.
 FIRST_PROBE, AT_END, BETWEEN = 2, 6, (0, 1, 5)
 

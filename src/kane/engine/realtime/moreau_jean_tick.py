@@ -32,8 +32,8 @@ from kane.engine.memory.loop_arguments import (
     WITHIN,
 )
 from kane.engine.realtime.loop_arrays import PERIOD, TOO_MANY
-from kane.engine.step.mode_changes import enter
-from kane.engine.step.state_equation import project, write_row
+from kane.engine.step.state_equation import project, write_record
+from kane.engine.step.transitions import enter_mode
 
 
 @native_inline
@@ -64,7 +64,7 @@ def pass_over(s: Any, system: Any, store: Any, status: int) -> int:
     for i in range(n):
         note[STATE_BEFORE + i], x[i] = x[i], p.out[i]
     normalise(x, system.quaternions)
-    enter(system, system.automaton.table.shape[0] - 1)  # contacts have one key, and the newest row is in force
+    enter_mode(system, system.automaton.table.shape[0] - 1)  # contacts have one key, and the newest row is in force
     project(system.projection, system, end, x)
     for i in range(n):
         note[STATE_BEFORE + n + i] = x[i]
@@ -73,7 +73,7 @@ def pass_over(s: Any, system: Any, store: Any, status: int) -> int:
     counts[KNOWN] = counts[MISSED] = counts[CUTS] = counts[WITHIN] = counts[STARTED] = 0
     clock[TIME], clock[CUT_STEP] = end, 0.0
     counts[DONE] += 1
-    write_row(store, end, x, system.projection.notes)
+    write_record(store, end, x, system.projection.notes)
     return GOING
 
 

@@ -51,9 +51,9 @@ from kane.engine.memory.loop_arguments import (
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
 from kane.engine.realtime.tangent_rows import find_rows, friction, project, restrict
 from kane.engine.step.explicit import fixed_step
-from kane.engine.step.mode_changes import AGAIN, STANDS, cut_step, has_guards, is_full, look_at_end
-from kane.engine.step.slip_directions import remember
+from kane.engine.step.slip_directions import save_directions
 from kane.engine.step.step_ends import begin_step, end_step, project_step_end
+from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, has_guards, is_full, sample_end
 
 # Places in the ledger [J]: work of the coupler, work of all loads that have no potential, what is owed to the
 # potential, kinetic energy and potential energy; whether the last two are those of the state; what
@@ -311,7 +311,7 @@ def _try_step(p: Any, system: Any, store: Any, t: float, T: float, t1: float) ->
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
-    remember(system, store.clock)
+    save_directions(system, store.clock)
     project_step_end(system, t1, y)
     if not _look_behind(p, system, t1, y, p.trial):
         return STUCK
@@ -356,7 +356,7 @@ def march_passive(
     passive: Passive,
     steps: int,
 ) -> int:
-    """Take up to so many steps; see ``march_explicit``.
+    """Take up to so many steps; see ``integrate_explicit``.
 
     Args:
         system: a StateEquation.
@@ -389,11 +389,11 @@ def march_passive(
             return status
         _leave_slopes(p, store, T)
         if has_guards(system):
-            look_at_end(system, tables[1], t1, store.y)
+            sample_end(system, tables[1], t1, store.y)
             found = cut_step(system, tables[1], course, store, p.parabola, (t, T, t1))
-            if found == AGAIN:
+            if found == REPEAT:
                 continue
-            if found != STANDS:
+            if found != ACCEPTED:
                 return found
         _adopt(p)
         end_step(system, tables[1], course, watch, store, p.parabola, (t, T, t1), 1)

@@ -33,7 +33,7 @@ from kane.engine.memory.loop_arguments import (
 )
 from kane.engine.realtime.loop_arrays import ARMED, HELD, STATUS
 from kane.engine.step.explicit import fixed_step
-from kane.engine.step.state_equation import write_row
+from kane.engine.step.state_equation import write_record
 
 # Newton's method takes so many steps at most, until what is left is less [m, rad].
 TRIES, LEFT = 20, 1e-13
@@ -238,5 +238,5 @@ def march_rigid(system: StateEquation, course: Course, store: Store, rigid: Rigi
             x[i] = y[i]
         store.clock[TIME] = t1
         store.counts[DONE] += 1
-        write_row(store, t1, y, system.projection.notes)
+        write_record(store, t1, y, system.projection.notes)
     return GOING

@@ -1,67 +1,66 @@
-"""Directions of slip at the start of a step, which a step that is cut gives back.
+"""Slip directions at the start of a step, which are restored if the step is cut.
 
-Settling the end of a step turns the directions of slip that friction of the next step reads. A step that is cut at a
-guard within it leaves directions of an end that the run never reaches. Taken again with these directions it would be
-another motion. The directions at its start are kept at the end of ``Store.clock``, behind the guards: of each candidate
-the direction (2), then ``Settling.least``, in which ends that are cut off do not count either.
+The projection of the end of a step turns the slip directions that the friction of the next step reads. A step that is
+cut at a guard leaves directions of an end that the run never reaches. Repeated with these directions, it would be
+another motion. The directions at its start are stored at the end of ``Store.clock``, after the guards: the direction of
+each intermittent constraint (2), then ``Projection.least``, which also excludes ends that are cut off.
 
-A step that is rejected for its error keeps the directions of its end. Where errors are as large as a slip, with the
-old directions steps must be so short that friction turns by less than a right angle in each: 5 times as many.
+A step that is rejected for its error keeps the directions of its end. If errors are as large as a slip, the old
+directions would require steps in which friction turns by less than a right angle: 5 times as many steps.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import native_inline
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.loop_arguments import AT_END, CLOCK, PASSED, PROJECT
-from kane.engine.memory.views import contact_state_at
+from kane.engine.memory.loop_arguments import AT_END, CLOCK, PASSED, PROJECT, StateEquation, Vector
+from kane.engine.memory.views import ContactState, contact_state_at
 
 
 @native_inline
-def remember(system: Any, clock: Any) -> None:
-    """Keep what the end of a step may change, before it is settled."""
-    kept, least = clock[_kept_at(system) :], system.projection.least
-    candidates, state = _state_of(system, kept.size)
-    for k in range(candidates):
+def save_directions(system: StateEquation, clock: Vector) -> None:
+    """Store the slip directions and the least conditioning before the end of a step is projected."""
+    kept, least = clock[_place_of(system) :], system.projection.least
+    constraints, state = _state_of(system, kept.size)
+    for k in range(constraints):
         kept[2 * k], kept[2 * k + 1] = state.along[k, 0], state.along[k, 1]
     for i in range(least.size if kept.size > 0 else 0):
-        kept[2 * candidates + i] = least[i]
+        kept[2 * constraints + i] = least[i]
 
 
 @native_inline
-def recall(system: Any, clock: Any, looks: Any) -> None:
-    """Take back what the end of a step has changed that is not to stand.
+def restore_directions(system: StateEquation, clock: Vector, samples: Vector) -> None:
+    """Restore the slip directions and the least conditioning of a step that is cut.
 
-    The direction of a slip that is slower there than ``begun`` stays. Friction across this slip is viscous: a load that
-    turns moves the contact further across the slip than along it. With the old direction the next try would stop it.
+    A slip that is slower than ``begun`` at the end of the step keeps its new direction. Friction across this slip is
+    viscous: a load that turns moves the contact further across the slip than along it. With the old direction the next
+    try would stop it.
 
     Args:
-        system: a StateEquation.
-        clock: of the Store.
-        looks: the guards at LOOKS within the step. At its end a guard of tangents that slip is the slip that is left.
+        system: StateEquation.
+        clock: clock of the Store.
+        samples: guards at SAMPLES within the step. At its end the guard of sliding tangents is the remaining slip.
     """
-    kept, least = clock[_kept_at(system) :], system.projection.least
-    candidates, state = _state_of(system, kept.size)
-    ends = (AT_END + 1) * system.automaton.guards.out.size - 2 * candidates
-    for k in range(candidates):
-        if looks[ends + 2 * k + 1] >= state.begun[k]:
+    kept, least = clock[_place_of(system) :], system.projection.least
+    constraints, state = _state_of(system, kept.size)
+    ends = (AT_END + 1) * system.automaton.guards.out.size - 2 * constraints
+    for k in range(constraints):
+        if samples[ends + 2 * k + 1] >= state.begun[k]:
             state.along[k, 0], state.along[k, 1] = kept[2 * k], kept[2 * k + 1]
     for i in range(least.size if kept.size > 0 else 0):
-        least[i] = kept[2 * candidates + i]
+        least[i] = kept[2 * constraints + i]
 
 
 @native_inline
-def _kept_at(system: Any) -> int:
-    """Where in the clock all of this is kept."""
+def _place_of(system: StateEquation) -> int:
+    """Return the place of the stored directions in the clock."""
     return int(CLOCK + PASSED * (1 + system.automaton.guards.out.size))
 
 
 @native_inline
-def _state_of(system: Any, size: int) -> Any:
-    """Return the number of candidates whose directions are kept, and their ContactState."""
-    candidates = max(size - system.projection.least.size, 0) // 2
-    if candidates == 0:
+def _state_of(system: StateEquation, size: int) -> tuple[int, ContactState]:
+    """Return the number of constraints whose directions are stored, and their ContactState."""
+    constraints = max(size - system.projection.least.size, 0) // 2
+    if constraints == 0:
         return 0, contact_state_at(system.stages, 0, 0)
-    return candidates, contact_constants_of(system.stages[system.mode[PROJECT + 1] :]).state
+    return constraints, contact_constants_of(system.stages[system.mode[PROJECT + 1] :]).state

@@ -12,7 +12,7 @@ from kane.dynamics.embedded.compiled_selections import SelectionFunctions, Selec
 from kane.dynamics.mode_cache import ModeCache
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.loop_arguments import PROJECT
-from kane.engine.step.mode_changes import enter
+from kane.engine.step.transitions import enter_mode
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
@@ -53,12 +53,12 @@ class ChoiceSwitching(ModeSource):
         if newest is not self._functions:
             self._functions = newest
             self.problem(integration.problem.key).join(integration)
-            enter(integration.system, len(integration.system.automaton.table) - 1)
+            enter_mode(integration.system, len(integration.system.automaton.table) - 1)
             # The current selection stays numerical until the next projected state finds its compiled expressions.
             stage = stage_in_force(integration.system, PROJECT, newest.pair[1])
             put_selection(stage, selection)
             stage[newest.parts.numerical] = before[parts.numerical]
-            enter(integration.system, len(integration.system.automaton.table) - 1)
+            enter_mode(integration.system, len(integration.system.automaton.table) - 1)
 
     def met(self, integration: IntegratorState, record: Record) -> Collection[tuple[str, ...]]:
         return [tuple(mode.removesuffix(DEPENDENT_SUFFIX).split(", ")) for mode in record.modes]

@@ -43,7 +43,7 @@ from kane.engine.memory.loop_arguments import (
 )
 from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
-from kane.engine.step.mode_changes import enter
+from kane.engine.step.transitions import enter_mode
 from kane.errors import ModelError, list_names
 from kane.simulation.events.event import Event, Occurrence
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -243,13 +243,13 @@ class ContactSwitching(ModeSource):
         if here.renewed():
             kept = stage_in_force(integration.system, PROJECT, before.project).copy()
             self.problem(integration.problem.key).join(integration)
-            enter(integration.system, len(integration.system.automaton.table) - 1)
+            enter_mode(integration.system, len(integration.system.automaton.table) - 1)
             # Contact mode, kept residuals and speed selection have the same places as before.
             stage = stage_in_force(integration.system, PROJECT, here.functions.project)
             moving = here.functions.parts.moving
             stage[moving] = kept[moving]
             put_selection(stage, selection_in(kept))
-            enter(integration.system, len(integration.system.automaton.table) - 1)
+            enter_mode(integration.system, len(integration.system.automaton.table) - 1)
 
     def _met_by(self, integration: IntegratorState) -> list[tuple[int, ...]]:
         return [*map(tuple, np.unique([*self._history(integration).after, self.mode(integration)], axis=0).tolist())]

@@ -28,7 +28,7 @@ from kane.engine.memory.loop_arguments import (
     STOP,
     TIME,
 )
-from kane.engine.step.mode_changes import enter
+from kane.engine.step.transitions import enter_mode
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_table import stage_in_force
 
@@ -68,7 +68,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, changes
     note[STATE_BEFORE : STATE_BEFORE + nx] = integration.x
     state = np.concatenate([[integration.time], found[:nx]])
     store.x[:] = functions.project(state, system.inputs, stage)[:nx]
-    enter(system, int(np.flatnonzero(system.automaton.table[:, KEY] == system.mode[KEY])[-1]))
+    enter_mode(system, int(np.flatnonzero(system.automaton.table[:, KEY] == system.mode[KEY])[-1]))
     note[STATE_BEFORE + nx : STATE_BEFORE + 2 * nx] = store.x
     note[STATE_BEFORE + 2 * nx :] = found[nx + 1 :]
     store.counts[CHANGED] += 1
