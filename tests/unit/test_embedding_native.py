@@ -168,7 +168,7 @@ def test_a_choice_in_force_stays_where_it_serves_or_its_pivots_do_and_else_that_
     seen = set()
     for A, true, best, mode, rank, order in drawn_choices(400):
         a, random = choosing(A, mode, rank, order), np.random.default_rng(1)
-        found, longest = projection.choose(a)
+        found, longest = projection.select_speeds(a)
         assert longest == pytest.approx(np.linalg.norm(A, axis=0).max(initial=0.0), rel=1e-14)
         assert found == true
         usual = mode == header.KEPT and rank == true

@@ -14,7 +14,7 @@ import pytest
 import kane
 from kane.codegen.programs.program import Program
 from kane.engine.memory.loop_arguments import CHANGE_ROWS, CHANGE_TIME, CHANGED, DONE, NEXT_STEP, ROWS, STATE_BEFORE
-from kane.engine.step import transitions as modes
+from kane.engine.step import guards as modes
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome

@@ -7,7 +7,7 @@ import pytest
 
 import kane
 from kane.engine.memory.loop_arguments import CLOCK, COUNTS, PASSED
-from kane.engine.step.transitions import accept_guards, is_steady
+from kane.engine.step.guards import accept_guards, is_steady
 
 
 def after_steps(values, times):

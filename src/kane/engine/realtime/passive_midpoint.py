@@ -51,9 +51,10 @@ from kane.engine.memory.loop_arguments import (
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
 from kane.engine.realtime.tangent_rows import find_rows, friction, project, restrict
 from kane.engine.step.explicit import fixed_step
+from kane.engine.step.guards import has_guards, sample_end
 from kane.engine.step.slip_directions import save_directions
 from kane.engine.step.step_ends import begin_step, end_step, project_step_end
-from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, has_guards, is_full, sample_end
+from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, is_full
 
 # Places in the ledger [J]: work of the coupler, work of all loads that have no potential, what is owed to the
 # potential, kinetic energy and potential energy; whether the last two are those of the state; what

@@ -45,7 +45,7 @@ from kane.engine.realtime.loop_arrays import (
     UNTRIED,
 )
 from kane.engine.realtime.machine_calls import clock
-from kane.engine.step.transitions import has_guards
+from kane.engine.step.guards import has_guards
 
 # Parts into which changes of modes may cut one step.
 PARTS = 200

@@ -25,8 +25,8 @@ from kane.engine.memory.loop_arguments import (
     Vector,
     Watch,
 )
+from kane.engine.step.guards import has_guards
 from kane.engine.step.state_equation import call_mode, project
-from kane.engine.step.transitions import has_guards
 
 
 class LanePrograms(NamedTuple):

@@ -35,19 +35,12 @@ from kane.engine.memory.loop_arguments import (
     Vector,
     Watch,
 )
+from kane.engine.step.guards import clear_guard_history, evaluate_step_end, has_guards
 from kane.engine.step.row_turns import double_step, halve_step, turns_too_far
 from kane.engine.step.slip_directions import restore_directions, save_directions
 from kane.engine.step.state_equation import has_record_before, slope
 from kane.engine.step.step_ends import begin_step, end_step, project_step_end
-from kane.engine.step.transitions import (
-    ACCEPTED,
-    REPEAT,
-    clear_guard_history,
-    cut_step,
-    evaluate_step_end,
-    has_guards,
-    is_full,
-)
+from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, is_full
 from kane.engine.step.zeno import time_resolution
 
 # Step-size control: ratio of the intended error to the tolerance, and bounds of the ratio of consecutive steps.

@@ -20,11 +20,12 @@ from kane.engine.memory.loop_arguments import (
     Watch,
 )
 from kane.engine.step.explicit import cut_at_stops, fixed_step
+from kane.engine.step.guards import evaluate_step_end, has_guards
 from kane.engine.step.row_turns import double_step, halve_step, turns_too_far
 from kane.engine.step.slip_directions import restore_directions, save_directions
 from kane.engine.step.state_equation import slope
 from kane.engine.step.step_ends import begin_step, end_step, project_step_end
-from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, evaluate_step_end, has_guards, is_full
+from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, is_full
 
 # Largest number of fixed-point iterations.
 FIXED_POINT_ITERATIONS = 100

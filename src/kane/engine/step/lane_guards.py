@@ -9,9 +9,9 @@ from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import NONE
 from kane.engine.memory.loop_arguments import AT_END, IDLE, PROJECT, SAMPLES, Block, Indices, Matrix, Vector
 from kane.engine.step.constrained_lanes import SingleRun, call_compiled, chosen_in, lane_system
+from kane.engine.step.guards import evaluate_step_end, is_steady, may_dip
 from kane.engine.step.lane_arithmetic import add_slopes, normalise_in_lanes
 from kane.engine.step.state_equation import dense_weight
-from kane.engine.step.transitions import evaluate_step_end, is_steady, may_dip
 
 
 @native_inline

@@ -50,12 +50,13 @@ from kane.engine.step.explicit import (
     reject_step,
     rotation_error,
 )
+from kane.engine.step.guards import accept_guards, has_guards
 from kane.engine.step.lane_arithmetic import add_slopes, normalise_in_lanes, raise_to_errors
 from kane.engine.step.lane_guards import evaluate_step_ends, sample_guards
 from kane.engine.step.lane_projection import project_step_ends
 from kane.engine.step.state_equation import has_record_before, write_record
 from kane.engine.step.step_ends import begin_step, end_step
-from kane.engine.step.transitions import ACCEPTED, REPEAT, accept_guards, cut_step, has_guards
+from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step
 
 
 @native_loop

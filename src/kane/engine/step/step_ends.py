@@ -24,9 +24,10 @@ from kane.engine.memory.loop_arguments import (
     Watch,
 )
 from kane.engine.step.event_location import Span, find_events, first_signs
+from kane.engine.step.guards import first_guard, has_guards, sample_end, slope_after_guards
 from kane.engine.step.sampling import take_samples
 from kane.engine.step.state_equation import ends_on_grid, hold, project, slope, write_records
-from kane.engine.step.transitions import first_guard, has_guards, sample_end, slope_after_guards, take_transitions
+from kane.engine.step.transitions import take_transitions
 
 
 @native_inline
