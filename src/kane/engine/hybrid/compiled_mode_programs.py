@@ -33,7 +33,7 @@ from kane.engine.memory.views import (
     projected_state_at,
 )
 from kane.engine.project.contact_projection import FACTORED_STEPS
-from kane.engine.project.newton import DEPENDENT, iterate
+from kane.engine.project.newton import NO_STEP, iterate
 from kane.engine.rows.impulses import TOUCHING
 from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, response_scratch_of, slip_direction
 
@@ -274,13 +274,13 @@ def _project_in_mode(c: Any, state: Any, constants: Any, out: Any, work: Any) ->
 
 @native_inline
 def _take_step(problem: Any, residual: float, taken: int) -> float:
-    """Take a Newton step of the compiled mode; return the residual after it, or DEPENDENT."""
+    """Take a Newton step of the compiled mode; return the residual after it, or NO_STEP."""
     c, constants, work = problem
     x, before, found = c.state, c.before, c.found.whole
     step = mode_step_at(found, 0, before.size)
     _call_own(c, OWN_STEP, x, constants, found, work)
     if not INDEPENDENT * step.dependence[0] < 1.0:
-        return DEPENDENT
+        return NO_STEP
     for i in range(before.size):
         before[i], x[1 + i] = x[1 + i], step.q[i]
     normalise(x[1:], c.of.lists.quaternions)

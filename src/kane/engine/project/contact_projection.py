@@ -37,7 +37,7 @@ from kane.engine.memory.views import (
     row_record_size,
     solution_terms_at,
 )
-from kane.engine.project.newton import DEPENDENT, SMALL, iterate
+from kane.engine.project.newton import NO_STEP, SMALL, iterate
 from kane.engine.project.projection import find_residual, projected_speed
 from kane.engine.rows.embedding import Arrays, call, find_rows
 from kane.engine.rows.islands import solve_islands, take_friction_out
@@ -282,7 +282,7 @@ def _residual(c: Contacts, a: Arrays, inputs: Any, constants: Any, work: Any) ->
 
 @native_inline
 def _take_step(problem: Any, residual: float, taken: int) -> float:
-    """Take a Newton step with the present factor of M; return the residual after it, or DEPENDENT."""
+    """Take a Newton step with the present factor of M; return the residual after it, or NO_STEP."""
     c, a, k, rows, inputs, constants, work = problem
     s, row_of = scratch_of(a.head, work), a.lists.rows_of_residuals
     for r in range(rows[0]):
@@ -291,7 +291,7 @@ def _take_step(problem: Any, residual: float, taken: int) -> float:
         if c.row_mask[row_of[place]] == 1:
             k.b[k.loose[row_of[place]]] = -c.held.found[place]
     if not _solve(k, rows, False, a.state, constants, work) > INDEPENDENT:
-        return DEPENDENT
+        return NO_STEP
     for j in range(k.n):
         a.state[1 + k.nq + j] = k.udot[j]
     call(a, KINEMATICS, inputs, constants, work, s.slope)

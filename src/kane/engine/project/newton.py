@@ -18,8 +18,8 @@ from kane.engine.call import native_inline
 SMALL = 1e-14
 # Largest residual [m or rad] that counts as rounding errors if a step does not reduce it: mechanisms of kilometres.
 ROUNDED_RESIDUAL = 1e3 * SMALL
-# Residual that a step returns if its rows are dependent: no correction exists.
-DEPENDENT = -1.0
+# Residual that a step returns if no correction exists, because its rows are dependent.
+NO_STEP = -1.0
 
 
 @native_inline
@@ -37,17 +37,17 @@ def iterate(
         residual: largest residual at the start [m or rad].
         steps: largest number of steps.
         take_step: moves the state by one step. It gets the problem, the residual and the number of steps before. It
-            returns the residual after the step, or DEPENDENT.
+            returns the residual after the step, or NO_STEP.
         take_back: restores the state before the last step.
 
     Returns:
         Number of steps that reduced the residual, the residual, and whether it is small or rounding errors. The
-        residual is infinite if a step returned DEPENDENT; the state then has no meaning.
+        residual is infinite if a step returned NO_STEP; the state then has no meaning.
     """
     taken, reduces = 0, True
     while reduces and residual > SMALL and taken < steps:
         after = take_step(problem, residual, taken)
-        if after == DEPENDENT:
+        if after == NO_STEP:
             return taken, math.inf, False
         reduces = after < residual
         if reduces:
