@@ -89,6 +89,6 @@ def interpreted_loops() -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(everywhere(native_call.call_program, call_program))
-        for loop in (explicit.march_explicit, implicit.march_implicit):
+        for loop in (explicit.integrate_explicit, implicit.integrate_implicit):
             stack.enter_context(everywhere(loop, loop.function))
         yield

@@ -12,7 +12,7 @@ import kane
 from kane.engine.memory.loop_arguments import AT_ONCE
 from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.memory.views import mode_change_at, mode_change_size, run_clock_size, run_counts_size
-from kane.engine.step.zeno import creeps
+from kane.engine.step.zeno import is_zeno
 from kane.simulation.driver import CHUNK_SECONDS
 
 G = 10.0
@@ -268,9 +268,9 @@ def test_changes_creep_where_rounding_of_the_time_is_all_that_lies_between_them(
     clock_of(store).time[0] = times[-1, 0] + shortest * apart
     counts = counts_of(store)
     counts.changes[0] = len(changes)
-    assert creeps(course, store, guards) is creeping
+    assert is_zeno(course, store, guards) is creeping
     counts.changes[0] -= 1  # one less than AT_ONCE and one for each guard
-    assert not creeps(course, store, guards)
+    assert not is_zeno(course, store, guards)
 
 
 def test_a_switch_that_changes_often_comes_to_the_end_of_its_run():

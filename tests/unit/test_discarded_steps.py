@@ -22,7 +22,7 @@ from kane.engine.memory.views import (
     run_clock_size,
     slip_memory_size,
 )
-from kane.engine.step.slip_directions import recall, remember
+from kane.engine.step.slip_directions import restore_directions, save_directions
 
 SLIDES = {"q": {"f_z": 0.15}, "u": {"f_vx": 0.5, "f_vy": 0.2, "f_wz": 1.0}}
 
@@ -109,7 +109,7 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
         projection=SimpleNamespace(least=least),
         automaton=SimpleNamespace(guards=SimpleNamespace(out=np.zeros(guards))),
     )
-    remember(system, clock)
+    save_directions(system, clock)
     along[:] = 0.0, 1.0
     least[:] = 0.5, 0.1, 0.2
     guard_samples_at(looks, 0, guards).values[AT_END] = (
@@ -119,6 +119,6 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
         1.0,
         5e-4,
     )  # of the chart, then normal and tangent of each
-    recall(system, clock, looks)
+    restore_directions(system, clock, looks)
     assert along.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert least.tolist() == [1.0, 1.0, 1.0]

@@ -16,7 +16,7 @@ from unit import test_embedding_native as tests
 
 MODULE = "kane.engine.linear.factorizations"
 # Files of programs, and one of how many of their mutants `make test` tries.
-PROGRAMS = {"kane.engine.rows.embedding": 150, "kane.engine.project.projection": 150}
+PROGRAMS = {"kane.engine.rows.embedding": 150, "kane.engine.project.projection": 150, "kane.engine.project.newton": 10}
 LONG = (
     tests.test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before,
     tests.test_threads_give_the_same_bits,
@@ -77,24 +77,24 @@ SPEEDS = "coordinates do not depend on the speeds that are given"
 NOT_HELD = "no residual is held where all rows are in force"
 EQUIVALENT_PROGRAMS = {
     "kane.engine.rows.embedding": {},
+    "kane.engine.project.newton": {},
     "kane.engine.project.projection": {
-        "_direction: 0 -> 1": ONE_FRONT,
-        "settle_among: 0 -> 1 (7)": ONE_FRONT,
-        "_correct_coordinates: 1000.0 -> 2000.0": "what counts as rounding, by measurement",
-        "_correct_coordinates: 0.0 -> 1.0": "a step within rounding gains nothing when it is tried again either",
+        "_find_direction: 0 -> 1": ONE_FRONT,
+        "project_onto_rows: 0 -> 1 (7)": ONE_FRONT,
+        "_take_damped_step: residual <= ROUNDED_RESIDUAL -> residual > ROUNDED_RESIDUAL": "rounding, by measurement",
         "_correct_by_own_speeds: 1 + nq + n -> 1 + nq": SPEEDS,
         "_correct_by_own_speeds: 0.0 -> 1.0": SPEEDS,
         "_correct_by_own_speeds: 0 -> 1": UNREAD,
-        "_correct_by_own_speeds: vector_at(rest, 0, 0) -> vector_at(0, rest, 0)": "no constraint depends on inputs",
+        "_correct_by_own_speeds: vector_at(inputs, 0, 0) -> vector_at(0, inputs, 0)": "no constraint depends on inputs",
         "_correct_by_own_speeds: 0 -> 1 (2)": "no constraint depends on inputs",
         "_correct_by_own_speeds: 0 -> 1 (3)": UNREAD,
         "_correct_by_own_speeds: 0 -> 1 (4)": "the end of its scratch is for a call that it does not make",
         "_correct_by_own_speeds: 0 -> 1 (5)": UNREAD,
-        "_serves: 0.0 -> 1.0 (2)": "entries up to two serve, and so does one",
-        "choose: 0 -> 1 (2)": "there are speeds; without rows the way through the factors ends at the same",
-        "settle: vector_at(work, 0, 0) -> vector_at(0, work, 0)": NOT_HELD,
-        "settle: 0 -> 1": NOT_HELD,
-        "settle: 0 -> 1 (2)": NOT_HELD,
+        "is_good_selection: 0.0 -> 1.0 (2)": "entries up to two serve, and so does one",
+        "select_speeds: 0 -> 1 (2)": "there are speeds; without rows the way through the factors ends at the same",
+        "project: vector_at(work, 0, 0) -> vector_at(0, work, 0)": NOT_HELD,
+        "project: 0 -> 1": NOT_HELD,
+        "project: 0 -> 1 (2)": NOT_HELD,
     },
 }
 

@@ -122,7 +122,7 @@ def test_a_choice_serves_only_if_no_exchange_of_two_speeds_doubles_its_volume_an
         order, rank = random.permutation(6), int(random.integers(2, 4))
         f = factors(A[:, order])
         algebra.factor(f, rank)
-        assert projection._serves(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
+        assert projection.is_good_selection(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
 
 
 def smallest(A, order, rank):
@@ -773,6 +773,12 @@ def correction(rows, counted, held, entries):
     )
 
 
+def residual_of(c):
+    """Evaluate the residuals of a correction; return the largest."""
+    arrays = SimpleNamespace(lists=SimpleNamespace(rows_of_residuals=c.rows))
+    return projection.find_residual(arrays, c.residual, c.row_mask, c.held, None, None, None)
+
+
 def test_a_row_in_force_is_measured_from_where_it_is_held_and_one_that_is_not_or_is_held_nowhere_counts_as_zero():
     def configuration(a, which, rest, stage, work, out):
         assert which == projection.CONFIGURATION
@@ -781,8 +787,8 @@ def test_a_row_in_force_is_measured_from_where_it_is_held_and_one_that_is_not_or
     c = correction([2, 0, 1, 3], [1, 0, 1, 1], [0.1, 0.0, 0.3, np.nan], np.zeros((4, 2)))
     every = correction([2, 0, 1, 3], [], [], np.zeros((4, 2)))
     with mock.patch.object(projection, "call", configuration):
-        assert projection._residual(None, c, None, None, None) == 7.0
-        assert projection._residual(None, every, None, None, None) == 9.0
+        assert residual_of(c) == 7.0
+        assert residual_of(every) == 9.0
     assert c.residual.tolist() == [0.4, -7.0, 0.0, 0.0]
     assert every.residual.tolist() == [0.5, -7.0, 0.2, 9.0]
 
@@ -793,7 +799,7 @@ def test_the_residual_of_the_only_row_is_zero_where_it_is_not_in_force():
 
     c = correction([0], [0], [0.0], np.zeros((1, 2)))
     with mock.patch.object(projection, "call", configuration):
-        assert projection._residual(None, c, None, None, None) == 0.0
+        assert residual_of(c) == 0.0
 
 
 def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
@@ -804,12 +810,12 @@ def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
         c = correction(rows, counted, np.zeros(3), A)
         c.residual[:] = residual
         kept = rows[:2] if counted else rows
-        projection._least(A, c)
+        projection._solve_minimum_norm(A, c)
         expected = np.linalg.pinv(A[kept]) @ -residual[: len(kept)]
         np.testing.assert_allclose(c.s, expected, rtol=0, atol=1e-13)
     alone = correction([0], [0], [0.0], A)
     alone.residual[:] = 0.3
-    projection._least(A, alone)
+    projection._solve_minimum_norm(A, alone)
     assert not alone.s.any()
 
 
@@ -821,5 +827,5 @@ def test_the_least_speeds_of_rows_of_ones_are_no_special_case():
     ):
         c = correction(range(len(A)), [], [], A)
         c.residual[:] = residual
-        projection._least(np.array(A), c)
+        projection._solve_minimum_norm(np.array(A), c)
         np.testing.assert_allclose(c.s, expected, rtol=1e-15)

@@ -9,7 +9,7 @@ from kane.engine.memory.constants import CONSTRAINT_HEADER
 from kane.engine.memory.fill import filled
 from kane.engine.memory.run_memory import notes_of
 from kane.engine.memory.views import mode_programs_size, projection_notes_at, projection_notes_size
-from kane.engine.step import kinks
+from kane.engine.step import row_turns
 
 # Residual of a step with a row that turns by phi, as a share of the speed: Taylor's theorem.
 MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the residual is phi^power / divisor
@@ -28,13 +28,13 @@ def misses(monkeypatch, residual, phi, order, aligned, speed=3.0):
         mode=np.zeros(mode_programs_size(), dtype=np.int64),
     )
 
-    def look_aside(system, t, x):
+    def project_probe(system, t, x):
         notes_of(system.aside).motion[0] = abs(row @ x[1:])
 
-    monkeypatch.setattr(kinks, "look_aside", look_aside)
+    monkeypatch.setattr(row_turns, "project_probe", project_probe)
     x = np.array([0.7, speed * np.cos(aligned), speed * np.sin(aligned)])
     store = SimpleNamespace(x=x, y=x.copy(), z=np.zeros(3))
-    return kinks.misses_turn(system, store, 0.0, order)
+    return row_turns.turns_too_far(system, store, 0.0, order)
 
 
 @pytest.mark.parametrize("aligned", [0.0, 0.3, 0.8, 1.5])

@@ -385,7 +385,7 @@ def test_two_estimates_combine_as_in_dop853():
 def sized(x, y, slopes, errors, quaternions=(), rtol=1e-3, atol=1e-5):
     store = SimpleNamespace(x=np.array(x), y=np.array(y), z=np.full(len(x), 7.0), slopes=np.array(slopes))
     scheme = SimpleNamespace(errors=np.array(errors), last=len(slopes) - 1, rtol=rtol, atol=atol)
-    return explicit._size(store, scheme, 0.1, np.array(quaternions, dtype=np.int64), 0)
+    return explicit._error_norm(store, scheme, 0.1, np.array(quaternions, dtype=np.int64), 0)
 
 
 def test_the_error_of_a_step_is_the_largest_over_atol_and_rtol_of_the_larger_state():
@@ -428,8 +428,8 @@ def test_the_next_place_to_look_for_a_root_is_where_the_inverse_parabola_has_it(
     """Of x = 0.3 + y / 2 + y^2 / 20 the root of y is at 0.3; at first two values say what a straight line says."""
     values = (-1.0, 2.0, -2.0)
     a, b, _ = places = tuple(0.3 + y / 2 + y * y / 20 for y in values)
-    assert events._share_of_root(1, places, values) == pytest.approx((0.3 - a) / (b - a), rel=1e-14)
-    assert events._share_of_root(0, places, values) == pytest.approx(1 / 3, rel=1e-14)
+    assert events._ratio_of_root(1, places, values) == pytest.approx((0.3 - a) / (b - a), rel=1e-14)
+    assert events._ratio_of_root(0, places, values) == pytest.approx(1 / 3, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", ["RK4", "RK8"])

@@ -14,7 +14,7 @@ import pytest
 import kane
 from kane.codegen.programs.program import Program
 from kane.engine.memory.views import mode_change_at
-from kane.engine.step import mode_changes as modes
+from kane.engine.step import guards as modes
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome
@@ -202,8 +202,8 @@ def searched(monkeypatch, guard, low=0.0, high=0.25):
         looked.append(theta)
         guards.out[0] = guard(theta)
 
-    monkeypatch.setattr(modes, "look_at", look)
-    found = modes._below_zero(watch, None, None, None, None, (0, low, high, guard(low), guard(high)))
+    monkeypatch.setattr(modes, "evaluate_on_interpolant", look)
+    found = modes._search_negative(watch, None, None, None, None, (0, low, high, guard(low), guard(high)))
     return found, looked
 
 
@@ -211,7 +211,7 @@ def test_a_guard_that_varies_by_rounding_is_not_searched_for_a_dip(monkeypatch):
     """As recorded of a wall that carries nothing: 1.85e-11 with noise in the fourth digit."""
     noise = np.random.default_rng(0)
     found, looked = searched(monkeypatch, lambda theta: 1.85e-11 + 3e-14 * noise.standard_normal())
-    assert found == modes.NONE
+    assert found == modes.NO_ROOT
     assert len(looked) == 2
 
 
@@ -226,5 +226,5 @@ def test_a_dip_is_found_however_flat_it_is(monkeypatch, at, depth, shape):
 def test_a_dip_that_stays_above_zero_is_not_found(monkeypatch):
     for above in (1e-2, 1e-6, 1e-11):
         found, looked = searched(monkeypatch, lambda theta, above=above: 10.0 * (theta - 0.1) ** 2 + above)
-        assert found == modes.NONE
+        assert found == modes.NO_ROOT
         assert len(looked) <= 2 * math.log(0.25 / modes.GRAZING) / math.log(1.0 / (1.0 - modes.GOLDEN)) + 2

@@ -284,8 +284,8 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
 def test_loops_in_lanes_are_compiled_for_every_width_that_machines_have():
     from kane.codegen.jit.compiler import lane_width
 
-    titles = {title for title in entries() if title.startswith("step.lanes.march_lanes")}
-    assert titles == {f"step.lanes.march_lanes-{n}" for n in (1, 4, 8)}
+    titles = {title for title in entries() if title.startswith("step.lanes.integrate_lanes")}
+    assert titles == {f"step.lanes.integrate_lanes-{n}" for n in (1, 4, 8)}
     assert lane_width() in arrays.LANE_WIDTHS
 
 
@@ -295,8 +295,8 @@ def test_code_for_one_processor_alone_has_the_lanes_that_it_runs_and_no_others(t
     target = own_target()
     if target is None:
         pytest.skip("a processor that no code is made for ahead")
-    titles = {title for title in missing(tmp_path, [target]) if title.startswith("step.lanes.march_lanes")}
-    assert titles == {f"step.lanes.march_lanes-{n}" for n in {1, lane_width()}}
+    titles = {title for title in missing(tmp_path, [target]) if title.startswith("step.lanes.integrate_lanes")}
+    assert titles == {f"step.lanes.integrate_lanes-{n}" for n in {1, lane_width()}}
     assert missing(tmp_path, [target, PORTABLE]).keys() == entries().keys()
 
 
@@ -495,8 +495,11 @@ def many_runs():
     return [kane.simulate_many(dyn, until=0.3, u=moving).u]
 
 
+LOOPS = [(explicit.integrate_explicit, single_runs), (lanes.integrate_lanes, many_runs)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("loop", "runs"), [(explicit.march_explicit, single_runs), (lanes.march_lanes, many_runs)])
+@pytest.mark.parametrize(("loop", "runs"), LOOPS)
 def test_loops_compiled_ahead_give_the_bits_that_numba_gives(loop, runs):
     """Free steps with quaternions, events, fixed steps, lanes: nothing is fused, sums keep their order."""
     ahead = runs()

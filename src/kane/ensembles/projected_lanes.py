@@ -12,11 +12,12 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.embedded.compiled_selections import SelectionParts
 from kane.dynamics.lane_modes import GUARD_PROGRAM, SLOPE_PROGRAM, LaneModes
 from kane.engine.hybrid.compiled_mode_programs import DIGITS
+from kane.engine.memory.contact_codes import NONE
 from kane.engine.memory.loop_arguments import Course, Indices, StateEquation, Trajectories, Vector
 from kane.engine.memory.run_codes import ASIDE, FINISHED, PROJECT, RHS, STUCK, WAITING
 from kane.engine.memory.views import guard_samples_size, mode_programs_at
-from kane.engine.project.speed_selections import FOLLOWING, STEPPED
-from kane.engine.step.constrained_lanes import NONE, LaneChoices, LanePrograms, LaneProjection
+from kane.engine.project.speed_selections import END_STATE, STEP_STATE
+from kane.engine.step.constrained_lanes import LaneData, LanePrograms, LaneProjection
 from kane.ensembles.conditions import Conditions
 from kane.errors import ModelError, SimulationError
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -34,12 +35,12 @@ def aligned(n: int) -> Vector:
     return memory[first : first + n]
 
 
-def nothing_projected() -> LaneChoices:
+def nothing_projected() -> LaneData:
     """Return the lane data of problems without projection."""
     none, rows = np.zeros(0), np.zeros((0, 0))
     integers = rows.astype(np.int64)
     empty = LanePrograms(none.astype(np.int64), np.zeros((3, 0), np.int64))
-    return LaneChoices(
+    return LaneData(
         modes=integers,
         kept=integers,
         notes=rows,
@@ -48,11 +49,11 @@ def nothing_projected() -> LaneChoices:
         read=integers,
         slopes_of=empty,
         guards_of=empty,
-        projection=LaneProjection(empty, empty, none, none, none, none, rows, *4 * (empty.addresses,)),
+        projection=LaneProjection(empty, empty, none, none, none, rows, *4 * (empty.addresses,)),
         constants=none,
         scratch=none,
         seen=none,
-        looks=rows,
+        samples=rows,
         quiet=empty.addresses,
         steady=empty.addresses,
         x=none,
@@ -154,7 +155,7 @@ class ProjectedLanes:
         """Largest number of values that a program reads after the inputs."""
         return max(map(len, self.modes.read))
 
-    def lanes(self, system: StateEquation) -> tuple[StateEquation, LaneChoices]:
+    def lanes(self, system: StateEquation) -> tuple[StateEquation, LaneData]:
         """Return the StateEquation of a run with room for the constants of all lanes, and the data of the lanes."""
         project, projection, width, modes = self.problem.project, system.projection, self.slope.width, self.modes
         assert project is not None
@@ -169,7 +170,7 @@ class ProjectedLanes:
         for k, places in enumerate(modes.read):
             read[k, : len(places)] = places
         slopes, seen, steps, consequences = programs = self._programs()
-        choices = LaneChoices(
+        choices = LaneData(
             modes=own,
             kept=np.zeros((width, len(projection.kept)), np.int64),
             notes=np.zeros((width, len(projection.notes))),
@@ -182,7 +183,7 @@ class ProjectedLanes:
             constants=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
             scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARD_PROGRAM])])),
             seen=aligned(width * (guards + n + DIGITS)),
-            looks=np.zeros((width, guard_samples_size(guards))),
+            samples=np.zeros((width, guard_samples_size(guards))),
             quiet=np.zeros(width, np.int64),
             steady=np.zeros(width, np.int64),
             x=np.zeros(n),
@@ -229,9 +230,8 @@ def _room_to_project(steps: LanePrograms, consequences: LanePrograms, width: int
         steps=steps,
         consequences=consequences,
         state=aligned(width * (1 + n)),
-        found=aligned(width * (STEPPED + 1 + n)),
-        next=aligned(width * (STEPPED + 1 + n)),
-        follows=aligned(width * (FOLLOWING + n)),
+        found=aligned(width * (STEP_STATE + 1 + n)),
+        follows=aligned(width * (END_STATE + n)),
         sizes=np.zeros((3, width)),
         chosen=integers[0],
         going=integers[1],

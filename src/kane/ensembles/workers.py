@@ -18,7 +18,7 @@ from kane.engine.memory.loop_arguments import Block, Course, Trajectories
 from kane.engine.memory.run_codes import NO_TRAJECTORY, STALLED, WAITING
 from kane.engine.memory.run_memory import lane_clock, lane_counts
 from kane.engine.memory.views import run_counts_size, trajectory_queue_at, trajectory_queue_size
-from kane.engine.step.lanes import end_lane, march_lanes
+from kane.engine.step.lanes import end_lane, integrate_lanes
 from kane.ensembles.projected_lanes import ProjectedLanes, aligned, nothing_projected
 from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -104,7 +104,7 @@ class Workers:
                     *(paces[k].left(lane_counts(block, lane)) for lane, k in _carried(block) if k in paces),
                 ]
             )
-            carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
+            carried = integrate_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
             if carried == 0 and not left.more[0]:
                 break
             self._give_up_the_lost(block, paces)

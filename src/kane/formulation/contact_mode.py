@@ -19,7 +19,7 @@ from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
-from kane.engine.project.projection import ROUNDED
+from kane.engine.project.projection import CANCELLATION
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.construct import build_absolute, build_less, build_maximum, build_minimum, build_select, build_sqrt
@@ -164,7 +164,7 @@ class ContactMode:
             found = [dependence]
             for u, x in zip(self.open.u, change, strict=True):
                 left = u + x
-                rounding = ROUNDED * build_absolute(u)
+                rounding = CANCELLATION * build_absolute(u)
                 found.append(
                     u if is_zero(x) else build_select(build_less(rounding, build_absolute(left)), left, self._lift(0.0))
                 )

@@ -35,7 +35,7 @@ from kane.engine.memory.views import (
     run_clock_size,
     run_counts_size,
 )
-from kane.engine.step.state_equation import write_row
+from kane.engine.step.state_equation import write_record
 from kane.errors import ModelError
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class IntegratorState:
     def record_now(self) -> None:
         """Record the current state unless it is recorded already."""
         if self.store.rows[self.counts.rows[0] - 1, 0] != self.time:
-            write_row(self.store, self.time, self.x, self.system.projection.notes)
+            write_record(self.store, self.time, self.x, self.system.projection.notes)
 
     @property
     def way(self) -> float:

@@ -24,7 +24,7 @@ class ModeSource:
     """Python part of transitions between modes; this base class serves models with a single mode.
 
     The native programs ``guards`` and ``change`` of a mode's ``InitialValueProblem`` find where the mode ends and
-    which mode follows (``engine/step/mode_changes.py``). The methods below do the rest.
+    which mode follows (``engine/step/transitions.py``). The methods below do the rest.
 
     Attributes:
         attributes: settings for the trajectory.

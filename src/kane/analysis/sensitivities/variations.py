@@ -17,7 +17,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Scheme
-from kane.engine.step.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
+from kane.engine.step.variations import SpannedColumns, StepOutputs, StepSlopes, vary_backwards, vary_forwards
 from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
 from kane.geometry.quaternion import normalise_quaternions
@@ -204,7 +204,7 @@ class Leg:
         cuts = [k for k in range(1, len(self.t) - 1) if self.t[k] in answers.times]
         return list(pairwise([0, *cuts, len(self.t) - 1])) if len(self.t) > 1 else []
 
-    def looks(self, found: Slopes, method: Explicit, out: ForwardResults, columns: int) -> Looks:
+    def looks(self, found: Slopes, method: Explicit, out: ForwardResults, columns: int) -> StepOutputs:
         """Return the weights of recorded times inside these steps; append the states there to ``out``."""
         dense = dense_weights(method.tableau)
         powers = np.arange(1, dense.shape[1] + 1)
@@ -225,7 +225,7 @@ class Leg:
                 out.x.append(self.x[k + 1])
                 count += 1
         starts, ends, at = (np.array(numbers, np.int64) for numbers in (first, end, places))
-        return Looks(starts, np.concatenate(weights), ends, at, np.empty((count, self.x.shape[1], columns)))
+        return StepOutputs(starts, np.concatenate(weights), ends, at, np.empty((count, self.x.shape[1], columns)))
 
 
 def steps_between(states: Array, begin: Array, end: Array) -> Array:

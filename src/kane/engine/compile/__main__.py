@@ -20,7 +20,7 @@ from kane.engine.compile.parts import keep_parts
 from kane.machine.processor import DOUBLES, own_target, platform_targets
 
 # Entries that the first simulation of an unconstrained model needs.
-FIRST_ENTRIES = ("step.batches.each_state", "step.explicit.march_explicit")
+FIRST_ENTRIES = ("step.batches.each_state", "step.explicit.integrate_explicit")
 
 
 def compile_these(titles: Collection[str], folder: Path, targets: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import call_at, native_inline, native_program, vector_at
+from kane.engine.linear.vectors import normalise
 from kane.engine.memory.constraint_memory import ContactConstants, contact_constants_of
 from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING
 from kane.engine.memory.loop_arguments import Matrix, Vector
@@ -37,9 +38,8 @@ from kane.engine.memory.views import (
     mode_step_at,
     projected_state_at,
 )
-from kane.engine.project.contact_projection import ROUNDING, TURNS
-from kane.engine.project.projection import SMALL
-from kane.engine.project.speed_selections import normalise
+from kane.engine.project.contact_projection import FACTORED_STEPS
+from kane.engine.project.newton import NO_STEP, iterate
 from kane.engine.rows.impulses import TOUCHING
 from kane.engine.rows.row_problem import response_scratch_of
 from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, slip_direction
@@ -261,11 +261,12 @@ def _project_in_mode(c: CompiledModeArrays, state: Any, constants: Any, out: Any
     given = vector_at(state, 0, x.size)
     for i in range(x.size):
         x[i] = given[i]
-    normalise(x, c.contacts.lists.quaternions)
+    normalise(x[1:], c.contacts.lists.quaternions)
     _call_compiled(c, COMPILED_RESIDUALS, x, constants, outputs, work)
     residuals = mode_residuals_at(outputs, 0)
     residual, motion = residuals.configuration[0], residuals.motion[0]
-    if not residual <= SMALL and not _correct_coordinates(c, residual, constants, work):
+    _, _, satisfied = iterate((c, constants, work), residual, FACTORED_STEPS, _take_step, _take_back)
+    if not satisfied:
         return False
     _call_compiled(c, COMPILED_PROJECTION, x, constants, outputs, work)
     projected = mode_projected_at(outputs, 0, n, c.contacts.block.constraints)
@@ -283,29 +284,27 @@ def _project_in_mode(c: CompiledModeArrays, state: Any, constants: Any, out: Any
 
 
 @native_inline
-def _correct_coordinates(c: CompiledModeArrays, residual: float, constants: Any, work: Any) -> bool:
-    """Project q onto the rows by Newton's method, from a state with a given residual; return whether it converged.
+def _take_step(problem: Any, residual: float, taken: int) -> float:
+    """Take a Newton step of the compiled mode; return the residual after it, or NO_STEP."""
+    c, constants, work = problem
+    x, before, outputs = c.state, c.before, c.outputs.whole
+    step = mode_step_at(outputs, 0, before.size)
+    _call_compiled(c, COMPILED_STEP, x, constants, outputs, work)
+    if not INDEPENDENT * step.dependence[0] < 1.0:
+        return NO_STEP
+    for i in range(before.size):
+        before[i], x[1 + i] = x[1 + i], step.q[i]
+    normalise(x[1:], c.contacts.lists.quaternions)
+    _call_compiled(c, COMPILED_RESIDUALS, x, constants, outputs, work)
+    return float(mode_residuals_at(outputs, 0).configuration[0])
 
-    A step that does not reduce the residual is undone.
-    """
-    x, before, size, outputs = c.state, c.before, residual, c.outputs.whole
-    step, residuals = mode_step_at(outputs, 0, before.size), mode_residuals_at(outputs, 0)
-    for _ in range(TURNS):
-        _call_compiled(c, COMPILED_STEP, x, constants, outputs, work)
-        if not INDEPENDENT * step.dependence[0] < 1.0:
-            return False
-        for i in range(before.size):
-            before[i], x[1 + i] = x[1 + i], step.q[i]
-        normalise(x, c.contacts.lists.quaternions)
-        _call_compiled(c, COMPILED_RESIDUALS, x, constants, outputs, work)
-        if not residuals.configuration[0] < size:
-            for i in range(before.size):
-                x[1 + i] = before[i]
-            break
-        size = residuals.configuration[0]
-        if size <= SMALL:
-            break
-    return bool(size <= ROUNDING * SMALL)
+
+@native_inline
+def _take_back(problem: Any) -> None:
+    """Restore the coordinates before the last step."""
+    c, _, _ = problem
+    for i in range(c.before.size):
+        c.state[1 + i] = c.before[i]
 
 
 @native_inline

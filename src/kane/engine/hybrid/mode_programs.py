@@ -23,7 +23,7 @@ from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import FREE, GAPS, NONE, OPEN, SLIDING, STICKING
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.project.contact_projection import project_by_last_response, project_by_response
-from kane.engine.project.projection import project_among
+from kane.engine.project.projection import project_onto_rows
 from kane.engine.rows.contact_arrays import Contacts, contacts_of
 from kane.engine.rows.embedding import Arrays, arrays_among, find_rows
 from kane.engine.rows.impulses import (
@@ -121,7 +121,7 @@ def _project(c: Contacts, a: Arrays, state: Any, inputs: Any, constants: Any, ou
     copy_state(a, state)
     if a.head.addresses[OWN] != 0:
         _hand_down(c, vector_at(constants, a.head.places[OWN], 0))
-    project_among(a, inputs, constants, out, work, c.row_mask, c.held.value)
+    project_onto_rows(a, inputs, constants, out, work, c.row_mask, c.held.value)
     find_gaps(c, a, inputs, constants, work)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING:

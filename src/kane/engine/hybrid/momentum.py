@@ -20,7 +20,7 @@ from kane.engine.linear.factorizations import solve_cholesky
 from kane.engine.memory.constraint_codes import UNCHOSEN, UNCONSTRAINED
 from kane.engine.memory.contact_codes import ADOPTED, FACTOR, NONE, OPPOSED, SUBSTITUTION
 from kane.engine.memory.loop_arguments import Vector
-from kane.engine.project.contact_projection import are_kept, load_row_velocities, load_rows, slow_down
+from kane.engine.project.contact_projection import are_satisfied, correct_velocities, load_row_velocities, load_rows
 from kane.engine.rows.contact_arrays import Contacts
 from kane.engine.rows.embedding import Arrays, call, embed, find_dependent, find_multipliers, project_loads
 from kane.engine.rows.impulses import Impulses, load_velocities, responds, rows_of, touches
@@ -138,12 +138,12 @@ def project_speeds_by_response(a: Arrays, c: Contacts, i: Impulses, inputs: Any,
     if a.head.linear == 0 or k.block.addresses[SUBSTITUTION] == 0:
         return False
     load_row_velocities(k, a.state, inputs, constants, work)
-    if are_kept(k, m):
+    if are_satisfied(k, m):
         return True
     which, capacity = solution_for(k, m, False)
     rows = m, which if m < k.n else NONE, capacity
     load_rows(k, a, rows, active.slides, inputs, constants, work)
-    if not slow_down(k, rows, True, a.state, constants, work) > INDEPENDENT:
+    if not correct_velocities(k, rows, True, a.state, constants, work) > INDEPENDENT:
         return False
     u = a.state[a.state.size - k.n :]
     for j in range(k.n):

@@ -29,7 +29,7 @@ AT_ONCE = 100
 PROBES = 4
 # Fractions of a step at which guards are sampled to bracket their minima: the probes, and two points near the ends,
 # which show the slopes there. An array, because an index of a loop into a tuple could raise an exception.
-LOOKS: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
+SAMPLES: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
 # Diagnostics of the projection of a model without constraints.
 NO_NOTES: Vector = np.zeros(0)
 
@@ -61,7 +61,7 @@ class Watch(NamedTuple):
         signs: last nonzero sign of each event, initially 0; guards do not use it.
         directions: 1 to detect only changes to positive, -1 only to negative, 0 both.
         terminal: 1 if the event ends the run.
-        roots: scratch: for events the fractions of the step at sign changes; for guards their values at LOOKS.
+        roots: scratch: for events the fractions of the step at sign changes; for guards their values at SAMPLES.
     """
 
     program: int

@@ -27,7 +27,7 @@ FINISHED = GOING  # computed up to the end
 # Value of ``Block.carries`` for a lane without a trajectory.
 NO_TRAJECTORY = -1
 
-# Samples of guards within a step, indices of LOOKS and of the rows of GuardSamples.
+# Samples of guards within a step, indices of SAMPLES and of the rows of GuardSamples.
 FIRST_PROBE = 2  # the first probe, after two samples at the start
 AT_END = 6  # the end of the step
-LOOKS_BETWEEN = (0, 1, 5)  # samples that are no probes
+SAMPLES_BETWEEN = (0, 1, 5)  # samples that are no probes

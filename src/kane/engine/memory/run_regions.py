@@ -7,7 +7,7 @@ A ``Store`` has the clock, the counters and the rows of transitions. ``StateEqua
 from __future__ import annotations
 
 from kane.engine.memory.declare import REST, MemoryRegion, integer, real
-from kane.engine.memory.loop_arguments import LOOKS
+from kane.engine.memory.loop_arguments import SAMPLES
 from kane.engine.memory.outputs import PROJECTION_RESIDUALS
 
 # Step ends whose guards are kept.
@@ -24,11 +24,11 @@ RUN_CLOCK = MemoryRegion(
             "step_ends, lanes, moreau_jean_tick, prescribed_motion, passing, initial_value_problem",
             "time of the state",
         ),
-        real("next_step", ("1",), "s", "explicit, kinks", "length of the next step to try"),
+        real("next_step", ("1",), "s", "explicit, row_turns", "length of the next step to try"),
         real("last_error", ("1",), "-", "explicit", "error of the last step over the tolerance"),
         real("uncut_step", ("1",), "s", "explicit", "length before the step was cut to end at a stop"),
-        real("cut_step", ("1",), "s", "mode_changes, explicit, kinks", "length of a step that is cut; 0 if none is"),
-        real("history", (REST,), "SI", "mode_changes, slip_directions", "GuardHistory, then SlipMemory"),
+        real("cut_step", ("1",), "s", "transitions, explicit, row_turns", "length of a step that is cut; 0 if none is"),
+        real("history", (REST,), "SI", "transitions, slip_directions", "GuardHistory, then SlipMemory"),
     ),
 )
 GUARD_HISTORY = MemoryRegion(
@@ -40,16 +40,16 @@ GUARD_HISTORY = MemoryRegion(
             "ends",
             (str(KEPT_ENDS), "1 + guards"),
             "s, then SI",
-            "mode_changes",
+            "transitions",
             "time of each end, then the guards there; NaN where none is known",
         ),
     ),
 )
 GUARD_SAMPLES = MemoryRegion(
     "GuardSamples",
-    "Guards at LOOKS within a step: ``Watch.roots`` of guards.",
+    "Guards at SAMPLES within a step: ``Watch.roots`` of guards.",
     ("guards",),
-    (real("values", (str(LOOKS.size), "guards"), "SI", "mode_changes, lane_guards, lanes", "guards at each of LOOKS"),),
+    (real("values", (str(SAMPLES.size), "guards"), "SI", "guards, lane_guards, lanes", "guards at each of SAMPLES"),),
 )
 SLIP_MEMORY = MemoryRegion(
     "SlipMemory",
@@ -73,12 +73,12 @@ RUN_COUNTS = MemoryRegion(
         integer("rejected", ("1",), "explicit", "steps that were rejected for their error"),
         integer("started", ("1",), "step_ends, lanes, stepper", "1 after the first step has begun"),
         integer("ended", ("1",), "event_location", "1 if a terminal event has ended the run"),
-        integer("slope_known", ("1",), "step_ends, mode_changes", "1 if the first slope is that of the current state"),
-        integer("cuts", ("1",), "mode_changes, step_ends", "number of times that the step was cut"),
-        integer("missed", ("1",), "mode_changes", "cut steps in a row that missed the zero of their guard"),
+        integer("slope_known", ("1",), "step_ends, transitions", "1 if the first slope is that of the current state"),
+        integer("cuts", ("1",), "transitions, step_ends", "number of times that the step was cut"),
+        integer("missed", ("1",), "transitions", "cut steps in a row that missed the zero of their guard"),
         integer("off_grid", ("1",), "step_ends", "1 if the state lies within a step of the grid"),
-        integer("changes", ("1",), "mode_changes", "rows of Store.changes in use"),
-        integer("wanted_key", ("1",), "mode_changes", "key of a mode that is missing in the table of modes"),
+        integer("changes", ("1",), "transitions", "rows of Store.changes in use"),
+        integer("wanted_key", ("1",), "transitions", "key of a mode that is missing in the table of modes"),
     ),
 )
 MODE_PROGRAMS = MemoryRegion(
@@ -96,14 +96,14 @@ MODE_CHANGE = MemoryRegion(
     "A transition: one row of Store.changes.",
     ("nx",),
     (
-        real("time", ("1",), "s", "mode_changes, moreau_jean_tick, passing", "time"),
-        real("rows", ("1",), "-", "mode_changes, moreau_jean_tick, passing", "recorded states before the transition"),
-        real("events", ("1",), "-", "mode_changes, moreau_jean_tick, passing", "located events before the transition"),
-        real("key_before", ("1",), "-", "mode_changes, moreau_jean_tick, passing", "key of the mode before"),
-        real("key_after", ("1",), "-", "mode_changes, moreau_jean_tick, passing", "key of the mode after"),
-        real("before", ("nx",), "SI", "mode_changes, moreau_jean_tick, passing", "[q, u] before"),
-        real("after", ("nx",), "SI", "mode_changes, moreau_jean_tick, passing", "[q, u] after, on the constraints"),
-        real("notes", (REST,), "SI", "mode_changes, moreau_jean_tick, passing", "outputs of CHANGE after the key"),
+        real("time", ("1",), "s", "transitions, moreau_jean_tick, passing", "time"),
+        real("rows", ("1",), "-", "transitions, moreau_jean_tick, passing", "recorded states before the transition"),
+        real("events", ("1",), "-", "transitions, moreau_jean_tick, passing", "located events before the transition"),
+        real("key_before", ("1",), "-", "transitions, moreau_jean_tick, passing", "key of the mode before"),
+        real("key_after", ("1",), "-", "transitions, moreau_jean_tick, passing", "key of the mode after"),
+        real("before", ("nx",), "SI", "transitions, moreau_jean_tick, passing", "[q, u] before"),
+        real("after", ("nx",), "SI", "transitions, moreau_jean_tick, passing", "[q, u] after, on the constraints"),
+        real("notes", (REST,), "SI", "transitions, moreau_jean_tick, passing", "outputs of CHANGE after the key"),
     ),
 )
 PROJECTION_NOTES = MemoryRegion(

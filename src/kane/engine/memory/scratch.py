@@ -139,7 +139,6 @@ SELECTION_SCRATCH = MemoryRegion(
     (
         real("state", ("1 + nq + n",), "SI", "speed_selections", "[t, q, u]"),
         real("found", ("3 + nq + n",), "SI", "step of a selection", "residuals and state after a Newton step"),
-        real("next", ("3 + nq + n",), "SI", "step of a selection", "residuals and state after the next Newton step"),
         real("follows", ("4 + nq + n",), "SI", "consequences of a selection", "residual, conditioning and state"),
     ),
 )

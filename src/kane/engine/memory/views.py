@@ -1126,7 +1126,6 @@ class SelectionScratch(NamedTuple):
 
     state: Vector
     found: Vector
-    next: Vector
     follows: Vector
     end: int
 
@@ -1136,18 +1135,16 @@ def selection_scratch_at(memory: Any, start: Any, n: Any, nq: Any) -> SelectionS
     """Return the SelectionScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + (1 + nq + n)
     p2 = p1 + (3 + nq + n)
-    p3 = p2 + (3 + nq + n)
-    p4 = p3 + (4 + nq + n)
+    p3 = p2 + (4 + nq + n)
     return SelectionScratch(
-        vector_at(memory, start, 1 + nq + n), vector_at(memory, p1, 3 + nq + n), vector_at(memory, p2, 3 + nq + n),
-        vector_at(memory, p3, 4 + nq + n), p4,
+        vector_at(memory, start, 1 + nq + n), vector_at(memory, p1, 3 + nq + n), vector_at(memory, p2, 4 + nq + n), p3,
     )
 
 
 @native_inline
 def selection_scratch_size(n: Any, nq: Any) -> int:
     """Return the number of doubles of SelectionScratch."""
-    return ((1 + nq + n) + (3 + nq + n) + (3 + nq + n) + (4 + nq + n))
+    return ((1 + nq + n) + (3 + nq + n) + (4 + nq + n))
 
 
 class Impact(NamedTuple):
@@ -1488,7 +1485,7 @@ def guard_history_size(guards: Any) -> int:
 
 
 class GuardSamples(NamedTuple):
-    """Guards at LOOKS within a step: ``Watch.roots`` of guards."""
+    """Guards at SAMPLES within a step: ``Watch.roots`` of guards."""
 
     values: Matrix
     end: int

@@ -1,13 +1,14 @@
-"""A state put onto its constraints, and dependent speeds chosen anew, as a native program.
+"""Projection of a state [q, u] onto phi(q) = 0 and A u + b = 0, with a new selection of dependent speeds.
 
-Coordinates move by the least change of the speeds (minimum norm) that takes the linearised residuals away, whatever
-speeds are dependent: it stays small where a choice of dependent speeds is near its singularity, and redundant rows
-need no choice. Speeds move by the dependent ones alone: the independent ones are the state, and the rest follows.
+Coordinates move by Newton steps along the displacements s of least norm, A s = -phi. These steps do not depend on the
+speed selection, so that they remain small near a singular selection, and redundant rows need no treatment. Dependent
+speeds then follow from the independent speeds, u_d = D u_i + e; the independent speeds do not change.
+
+Source: Hairer & Wanner 1996, VII.2.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import (
@@ -27,17 +28,20 @@ from kane.engine.linear.factorizations import (
     solve_cholesky,
     solve_columns,
 )
+from kane.engine.linear.vectors import normalise
 from kane.engine.memory.constraint_codes import AFRESH, CONFIGURATION, CONSTRAINTS, FIXED, KINEMATICS, OWN, UNCHOSEN
 from kane.engine.memory.constraint_memory import scratch_of
-from kane.engine.memory.views import projected_state_at
-from kane.engine.rows.embedding import arrays_of, call, conditioning, correct_speeds, find_rows, load_columns
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
+from kane.engine.memory.views import FactorScratch, projected_state_at
+from kane.engine.project.newton import ROUNDED_RESIDUAL, SMALL, iterate
+from kane.engine.rows.embedding import Arrays, arrays_of, call, conditioning, correct_speeds, find_rows, load_columns
 from kane.engine.rows.front_embedding import WORSE, least_by_fronts, select_speeds_by_fronts
 
-# Residuals [m or rad] under this are rounding in mechanisms of metres; in others iteration ends where it gains nothing.
-SMALL = 1e-14
-ITERATIONS, HALVINGS = 50, 10
-# A speed of which constraints leave no more than this share has been taken away: what is at rest is so exactly.
-ROUNDED = 2.0**-40
+# Largest number of Newton steps, and of trial lengths of a step, each half the last.
+DAMPED_STEPS, TRIAL_LENGTHS = 50, 10
+# Largest ratio of a projected speed to its value before that counts as rounding errors of zero, so that bodies at rest
+# have speeds that are exactly zero.
+CANCELLATION = 2.0**-40
 
 
 class Correction(NamedTuple):
@@ -45,31 +49,31 @@ class Correction(NamedTuple):
 
     Attributes:
         gram, y, residual, s, q, slope: see ConstraintScratch.
-        rows: the row of A of each residual.
-        row_mask: of every row of A whether it is in force; empty where all are.
-        held: where rows are counted, what each residual is held at; NaN where it is not.
+        rows: row of A of each residual.
+        row_mask: 1 for each active row of A; empty if all rows are active.
+        held: value that each residual keeps, NaN for a residual that is not held; read if ``row_mask`` is not empty.
     """
 
-    gram: Any
-    y: Any
-    residual: Any
-    s: Any
-    q: Any
-    slope: Any
-    rows: Any
-    row_mask: Any
-    held: Any
+    gram: Matrix
+    y: Vector
+    residual: Vector
+    s: Vector
+    q: Vector
+    slope: Vector
+    rows: Indices
+    row_mask: Indices
+    held: Vector
 
 
 @native_inline
-def _correction_of(a: Any, work: Any, counted: Any, held: Any) -> Any:
+def _correction_of(a: Arrays, work: Any, row_mask: Indices, held: Vector) -> Correction:
     s, rows = scratch_of(a.head, work), a.lists.rows_of_residuals
-    return Correction(s.gram, s.y, s.residual, s.s, s.q, s.slope, rows, counted, held)
+    return Correction(s.gram, s.y, s.residual, s.s, s.q, s.slope, rows, row_mask, held)
 
 
 @native_kernel
-def _largest(x: Any) -> float:
-    """max |x_i|; NaN where some is."""
+def _largest(x: Vector) -> float:
+    """Return max |x_i|, or NaN if a component is NaN."""
     largest = 0.0
     for value in x:
         if largest == largest and not abs(value) <= largest:
@@ -77,51 +81,53 @@ def _largest(x: Any) -> float:
     return largest
 
 
-@native_kernel
-def _normalise(a: Any, quaternions: Any) -> None:
-    q = a.state[1:]
-    for start in quaternions:
-        length = 0.0
-        for i in range(start, start + 4):
-            length += q[i] * q[i]
-        length = math.sqrt(length)
-        for i in range(start, start + 4):
-            q[i] /= length
+@native_inline
+def find_residual(
+    a: Arrays, residual: Vector, row_mask: Indices, held: Vector, inputs: Any, constants: Any, work: Any
+) -> float:
+    """Evaluate the configuration residuals of the active rows minus their held values; zero for inactive rows.
+
+    Args:
+        a: arrays with the state.
+        residual: written, (p,).
+        row_mask, held: see Correction.
+        inputs, constants, work: pointers of the program.
+
+    Returns:
+        Largest residual [m or rad].
+    """
+    call(a, CONFIGURATION, inputs, constants, work, residual)
+    if row_mask.size > 0:
+        rows = a.lists.rows_of_residuals
+        for k in range(residual.size):
+            counts = row_mask[rows[k]] == 1 and held[k] == held[k]
+            residual[k] = residual[k] - held[k] if counts else 0.0
+    return float(_largest(residual))
 
 
 @native_inline
-def _residual(a: Any, c: Any, inputs: Any, constants: Any, work: Any) -> float:
-    """The residual of the configuration, zero where a row is not in force; its largest entry."""
-    call(a, CONFIGURATION, inputs, constants, work, c.residual)
-    if c.row_mask.size > 0:
-        for k in range(c.rows.size):
-            counts = c.row_mask[c.rows[k]] == 1 and c.held[k] == c.held[k]
-            c.residual[k] = c.residual[k] - c.held[k] if counts else 0.0
-    return float(_largest(c.residual))
+def _find_direction(a: Arrays, c: Correction, inputs: Any, constants: Any, work: Any) -> None:
+    """Write the rates of q along the displacements s of least norm with A s = -residual into ``slope``.
 
-
-@native_inline
-def _direction(a: Any, c: Any, inputs: Any, constants: Any, work: Any) -> None:
-    """The rates ``slope`` that the least s with A s = -residual gives, which is left in the state.
-
-    Speeds are the joints' own here: rates of coordinates are linear in them, and vanish with them.
+    The speeds of the state become s. Rates of q are linear in these speeds, which are the joints' own speeds.
     """
     n, first = c.s.size, 1 + c.q.size
     if a.head.fronts > 0:
         least_by_fronts(a, c.rows, c.residual, c.s, constants, work)
     else:
-        _least(a.all_rows.A, c)
+        _solve_minimum_norm(a.all_rows.A, c)
     for j in range(n):
         a.state[first + j] = c.s[j]
     call(a, KINEMATICS, inputs, constants, work, c.slope)
 
 
 @native_kernel
-def _least(A: Any, c: Any) -> None:
-    """The least s with A s = -residual, for the rows in force that restrict the configuration.
+def _solve_minimum_norm(A: Matrix, c: Correction) -> None:
+    """Solve A s = -residual for the s of least norm, with the active rows that restrict the configuration.
 
-    s = A^T y with A A^T y = -residual by Cholesky, a third of the work of an orthogonal factorization. It loses twice
-    the digits, which Newton's method gets back. Rows that repeat others, or are not in force, are left out.
+    s = A^T y and A A^T y = -residual by Cholesky factorization. This takes a third of the operations of an orthogonal
+    factorization and loses twice the digits, which the next Newton step corrects. The factorization omits redundant
+    rows.
     """
     G, y, n = c.gram, c.y, c.s.size
     for k in range(c.rows.size):
@@ -131,10 +137,10 @@ def _least(A: Any, c: Any) -> None:
         if c.row_mask.size > 0 and c.row_mask[c.rows[k]] == 0:
             continue
         for j in range(n):
-            share = A[c.rows[k], j]
-            if share != 0.0:
+            entry = A[c.rows[k], j]
+            if entry != 0.0:
                 for l in range(k + 1):
-                    G[k, l] += share * A[c.rows[l], j]
+                    G[k, l] += entry * A[c.rows[l], j]
     factor_cholesky(G, c.rows.size, REPEATED)
     solve_cholesky(G, c.rows.size, y)
     for j in range(n):
@@ -146,41 +152,51 @@ def _least(A: Any, c: Any) -> None:
 
 
 @native_inline
-def _correct_coordinates(a: Any, c: Any, quaternions: Any, inputs: Any, constants: Any, work: Any) -> float:
-    """q onto the configuration constraints by Newton's method; the largest residual as it was before.
+def _take_damped_step(problem: Any, residual: float, taken: int) -> float:
+    """Take a Newton step of the first trial length that reduces the residual; return the residual after it.
 
-    A step that gains nothing is halved, and in the end taken back. The speeds of the state are used as scratch. A is
-    that of the state when this begins.
+    A residual within rounding errors has one trial length. The first step uses the A that the arrays contain.
     """
-    before = size = _residual(a, c, inputs, constants, work)
-    for k in range(ITERATIONS):
-        if not size > SMALL:
-            break
-        if k > 0:
-            call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
-        _direction(a, c, inputs, constants, work)
-        q, share, found = a.state[1 : 1 + c.q.size], 1.0, size
+    a, c, inputs, constants, work = problem
+    if taken > 0:
+        call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
+    _find_direction(a, c, inputs, constants, work)
+    q, fraction, after = a.state[1 : 1 + c.q.size], 1.0, residual
+    for i in range(q.size):
+        c.q[i] = q[i]
+    for _ in range(TRIAL_LENGTHS):
         for i in range(q.size):
-            c.q[i] = q[i]
-        for _ in range(HALVINGS):
-            for i in range(q.size):
-                q[i] = c.q[i] + share * c.slope[i]
-            _normalise(a, quaternions)
-            found = _residual(a, c, inputs, constants, work)
-            if found < size:
-                break
-            share *= 0.5 if size > 1e3 * SMALL else 0.0
-        if not found < size:
-            for i in range(q.size):
-                q[i] = c.q[i]
+            q[i] = c.q[i] + fraction * c.slope[i]
+        normalise(q, a.lists.quaternions)
+        after = find_residual(a, c.residual, c.row_mask, c.held, inputs, constants, work)
+        if after < residual or residual <= ROUNDED_RESIDUAL:
             break
-        size = found
+        fraction *= 0.5
+    return after
+
+
+@native_inline
+def _restore_coordinates(problem: Any) -> None:
+    """Restore the coordinates before the last step."""
+    a, c, _, _, _ = problem
+    for i in range(c.q.size):
+        a.state[1 + i] = c.q[i]
+
+
+@native_inline
+def _correct_coordinates(a: Arrays, c: Correction, inputs: Any, constants: Any, work: Any) -> float:
+    """Project q by damped Newton steps; return the largest residual before.
+
+    The arrays contain A at the state. The speeds of the state become scratch.
+    """
+    before = find_residual(a, c.residual, c.row_mask, c.held, inputs, constants, work)
+    iterate((a, c, inputs, constants, work), before, DAMPED_STEPS, _take_damped_step, _restore_coordinates)
     return before
 
 
 @native_inline
-def _correct_by_own_speeds(a: Any, inputs: Any, constants: Any, work: Any) -> float:
-    """q onto the configuration constraints by the joints' own speeds; the largest residual as it was before."""
+def _correct_by_own_speeds(a: Arrays, inputs: Any, constants: Any, work: Any) -> float:
+    """Project q with the program OWN, which uses the joints' own speeds; return the largest residual before."""
     n, nq, s = a.head.own_speeds, a.head.coordinates, scratch_of(a.head, work)
     state, found = s.own_state, projected_state_at(work, s.own_found, n, nq)
     for i in range(1 + nq + n):
@@ -193,15 +209,15 @@ def _correct_by_own_speeds(a: Any, inputs: Any, constants: Any, work: Any) -> fl
 
 
 @native_inline
-def _serves(f: Any, rank: int, longest: float) -> bool:
-    """Whether a choice as factored is so good that no other needs to be looked for; columns beyond the rank become D.
+def is_good_selection(f: FactorScratch, rank: int, longest: float) -> bool:
+    """Check whether a factored speed selection needs no replacement; the columns after the rank become D.
 
-    No entry of D is above 1 / WORSE: exchanging two speeds would multiply the volume of the dependent columns by no
-    more than that (Gu & Eisenstat 1996). And the rank is that of A: what is left beyond it is nothing.
+    No entry of D exceeds 1 / WORSE: the exchange of two speeds multiplies the volume of the dependent columns by the
+    entry of D (Gu & Eisenstat 1996). The rank is that of A: the remaining columns are zero beyond it.
     """
     m, n = f.A.shape
     tiny = RANK_TOLERANCE * longest
-    if not smallest_pivot(f, rank) > tiny:  # zero where the rank is more than A has rows
+    if not smallest_pivot(f, rank) > tiny:  # zero if the rank exceeds the number of rows
         return False
     for j in range(rank, n):
         left = 0.0
@@ -218,11 +234,11 @@ def _serves(f: Any, rank: int, longest: float) -> bool:
 
 
 @native_inline
-def select_speeds(a: Any) -> Any:
-    """Factor A by the choice in force, or anew where that has become worse or the rank another.
+def select_speeds(a: Arrays) -> tuple[int, float]:
+    """Factor A with the present selection, or with a new one if the present one is much worse or has another rank.
 
     Returns:
-        The rank, and the length of the longest column of A.
+        Rank, and the length of the longest column of A.
     """
     n, rank, order = a.f.order.size, a.head.rank[0], a.lists.order
     if a.f.A.shape[0] == 0 and rank == 0:
@@ -231,7 +247,7 @@ def select_speeds(a: Any) -> Any:
     if a.head.mode != AFRESH and rank != UNCHOSEN:
         load_columns(a.rows.A, a.f, order, rank)
         factor(a.f, rank)
-        if a.head.mode == FIXED or _serves(a.f, rank, longest):
+        if a.head.mode == FIXED or is_good_selection(a.f, rank, longest):
             return rank, longest
     load_columns(a.rows.A, a.f, order, UNCHOSEN)
     rank = factor(a.f, UNCHOSEN)
@@ -252,12 +268,20 @@ def select_speeds(a: Any) -> Any:
 
 
 @native_inline
-def project_among(a: Any, inputs: Any, constants: Any, out: Any, work: Any, counted: Any, held: Any) -> None:
-    """What ``settle`` gives, of the rows in force."""
-    c = _correction_of(a, work, counted, held)
-    n, nq, quaternions = c.s.size, c.q.size, a.lists.quaternions
+def projected_speed(projected: float, before: float) -> float:
+    """Return a projected speed, or zero if only rounding errors of its value before remain."""
+    return projected if abs(projected) > CANCELLATION * abs(before) else 0.0
+
+
+@native_inline
+def project_onto_rows(
+    a: Arrays, inputs: Any, constants: Any, out: Any, work: Any, row_mask: Indices, held: Vector
+) -> None:
+    """Write the ProjectedState for the active rows, see Correction."""
+    c = _correction_of(a, work, row_mask, held)
+    n, nq = c.s.size, c.q.size
     result = projected_state_at(out, 0, n, nq)
-    _normalise(a, quaternions)
+    normalise(a.state[1:], a.lists.quaternions)
     find_rows(a, inputs, constants, work)
     result.motion[0] = _largest(a.rows.motion)
     for j in range(n):
@@ -265,8 +289,8 @@ def project_among(a: Any, inputs: Any, constants: Any, out: Any, work: Any, coun
     if a.head.addresses[OWN] != 0:
         result.configuration[0] = _correct_by_own_speeds(a, inputs, constants, work)
     else:
-        result.configuration[0] = _correct_coordinates(a, c, quaternions, inputs, constants, work)
-    if not result.configuration[0] <= SMALL:  # else q is as it was
+        result.configuration[0] = _correct_coordinates(a, c, inputs, constants, work)
+    if not result.configuration[0] <= SMALL:  # otherwise q and the rows are unchanged
         for j in range(n):
             a.state[1 + nq + j] = result.u[j]
         find_rows(a, inputs, constants, work)
@@ -279,12 +303,11 @@ def project_among(a: Any, inputs: Any, constants: Any, out: Any, work: Any, coun
     for i in range(nq):
         result.q[i] = a.state[1 + i]
     for j in range(n):
-        given, left = result.u[j], a.state[1 + nq + j]
-        result.u[j] = left if abs(left) > ROUNDED * abs(given) else 0.0
+        result.u[j] = projected_speed(a.state[1 + nq + j], result.u[j])
 
 
 @native_program
 def project(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """q, u, residuals of configuration and motion before the correction, conditioning of the choice."""
+    """Write the ProjectedState for all rows."""
     a = arrays_of(state, constants, work)
-    project_among(a, inputs, constants, out, work, a.active, vector_at(work, 0, 0))
+    project_onto_rows(a, inputs, constants, out, work, a.active, vector_at(work, 0, 0))

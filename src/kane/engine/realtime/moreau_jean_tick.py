@@ -10,8 +10,8 @@ from kane.engine.memory.run_codes import CHANGE, ENDLESS, GOING, REFUSED
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
 from kane.engine.memory.views import mode_change_at
 from kane.engine.realtime.loop_arrays import TOO_MANY_PARTS, Circuit
-from kane.engine.step.mode_changes import enter
-from kane.engine.step.state_equation import project, write_row
+from kane.engine.step.state_equation import project, write_record
+from kane.engine.step.transitions import enter_mode
 
 
 @native_inline
@@ -42,7 +42,7 @@ def step_to_tick_end(s: Circuit, system: StateEquation, store: Store, status: in
     for i in range(n):
         note.before[i], x[i] = x[i], p.out[i]
     normalise(x, system.quaternions)
-    enter(system, system.automaton.table.shape[0] - 1)  # contacts have one key; the newest row is active
+    enter_mode(system, system.automaton.table.shape[0] - 1)  # contacts have one key; the newest row is active
     project(system.projection, system, end, x)
     for i in range(n):
         note.after[i] = x[i]
@@ -51,7 +51,7 @@ def step_to_tick_end(s: Circuit, system: StateEquation, store: Store, status: in
     counts.slope_known[0] = counts.missed[0] = counts.cuts[0] = counts.off_grid[0] = counts.started[0] = 0
     clock.time[0], clock.cut_step[0] = end, 0.0
     counts.steps[0] += 1
-    write_row(store, end, x, system.projection.notes)
+    write_record(store, end, x, system.projection.notes)
     return GOING
 
 

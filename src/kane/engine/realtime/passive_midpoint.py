@@ -40,9 +40,10 @@ from kane.engine.realtime.passive_arrays import MIDPOINT, RATES_OF_Q, STEP_END, 
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
 from kane.engine.realtime.tangent_rows import find_active_rows, friction, project_motion, restrict
 from kane.engine.step.explicit import fixed_step
-from kane.engine.step.mode_changes import AGAIN, STANDS, cut_step, has_guards, is_full, look_at_end
-from kane.engine.step.slip_directions import remember
+from kane.engine.step.guards import has_guards, sample_end
+from kane.engine.step.slip_directions import save_directions
 from kane.engine.step.step_ends import begin_step, end_step, project_step_end
+from kane.engine.step.transitions import ACCEPTED, REPEAT, cut_step, is_full
 
 # Kinetic energy below which the mechanism counts as resting [J].
 REST_ENERGY = 1e-30
@@ -234,7 +235,7 @@ def _try_step(p: Passive, system: StateEquation, store: Store, t: float, T: floa
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
-    remember(system, clock_of(store))
+    save_directions(system, clock_of(store))
     project_step_end(system, t1, y)
     if not _evaluate_end(p, system, t1, y, p.trial):
         return STUCK
@@ -280,10 +281,10 @@ def march_passive(
     passive: Passive,
     steps: int,
 ) -> int:
-    """Take steps, at most up to the end of the course; see ``march_explicit``.
+    """Take steps, at most up to the end of the course; see ``integrate_explicit``.
 
     Args:
-        system, tables, watch: as in ``march_explicit``.
+        system, tables, watch: as in ``integrate_explicit``.
         course: a course of fixed steps.
         store: with room for the records and two slopes.
         passive: arrays of the steps.
@@ -311,11 +312,11 @@ def march_passive(
             return status
         _store_slopes(p, store, T)
         if has_guards(system):
-            look_at_end(system, tables[1], t1, store.y)
+            sample_end(system, tables[1], t1, store.y)
             found = cut_step(system, tables[1], course, store, p.parabola, (t, T, t1))
-            if found == AGAIN:
+            if found == REPEAT:
                 continue
-            if found != STANDS:
+            if found != ACCEPTED:
                 return found
         _accept(p)
         end_step(system, tables[1], course, watch, store, p.parabola, (t, T, t1), 1)

@@ -26,7 +26,7 @@ from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.memory.views import Follower, LoopCounts, PrescribedTerms, coupler_inputs_at
 from kane.engine.realtime.loop_arrays import ARMED
 from kane.engine.step.explicit import fixed_step
-from kane.engine.step.state_equation import write_row
+from kane.engine.step.state_equation import write_record
 
 # Largest number of Newton steps; residual below which they end [m, rad].
 NEWTON_STEPS, NEWTON_RESIDUAL = 20, 1e-13
@@ -216,5 +216,5 @@ def march_rigid(system: StateEquation, course: Course, store: Store, rigid: Rigi
             x[i] = y[i]
         clock_of(store).time[0] = t1
         counts_of(store).steps[0] += 1
-        write_row(store, t1, y, system.projection.notes)
+        write_record(store, t1, y, system.projection.notes)
     return GOING

@@ -17,7 +17,7 @@ from kane.engine.memory.run_memory import counts_of
 from kane.engine.memory.views import coupler_inputs_at, mode_change_at
 from kane.engine.realtime.loop_arrays import PREDICTED, PREDICTING, UNPREDICTABLE, UNPREDICTED, Circuit
 from kane.engine.realtime.machine_calls import clock
-from kane.engine.step.mode_changes import has_guards
+from kane.engine.step.guards import has_guards
 
 # Largest number of parts into which transitions may cut one step.
 MOST_PARTS = 200

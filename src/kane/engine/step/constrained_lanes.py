@@ -1,20 +1,29 @@
-"""Lanes of trajectories under constraints, whose modes are compiled."""
+"""Lanes of trajectories under constraints: compiled modes, their constants, and slopes."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import Automaton, IndexRows, Indices, Matrix, Projection, StateEquation, Vector
+from kane.engine.memory.contact_codes import NONE
+from kane.engine.memory.loop_arguments import (
+    Automaton,
+    Block,
+    IndexRows,
+    Indices,
+    InputTables,
+    Matrix,
+    Projection,
+    StateEquation,
+    Store,
+    Vector,
+    Watch,
+)
 from kane.engine.memory.run_codes import ASIDE, NO_TRAJECTORY, PROJECT, RHS
 from kane.engine.memory.run_memory import clock_of, mode_of, notes_of
 from kane.engine.memory.views import mode_programs_at
-from kane.engine.step.mode_changes import has_guards
+from kane.engine.step.guards import has_guards
 from kane.engine.step.state_equation import call_mode, project
-
-# No compiled mode is in force.
-NONE = -1
 
 
 class LanePrograms(NamedTuple):
@@ -22,8 +31,8 @@ class LanePrograms(NamedTuple):
 
     Attributes:
         addresses: (modes,).
-        places: where its stage begins in ``LaneChoices.stage``, where it begins in the stage of SETTLE, and how long it
-            is; (3, modes).
+        places: where its constants begin in ``LaneData.constants``, where they begin in the constants of PROJECT, and
+            their number; (3, modes).
     """
 
     addresses: Indices
@@ -31,25 +40,24 @@ class LanePrograms(NamedTuple):
 
 
 class LaneProjection(NamedTuple):
-    """Arrays that project all lanes together, as ``speed_selections`` projects one; without modes if none does.
+    """Arrays of the projection of all lanes, see ``lane_projection``; without modes if the lanes are projected singly.
 
     Attributes:
-        steps, consequences: of Newton's method, and what follows from one.
+        steps, consequences: NEWTON_STEP and CONSEQUENCES of ``speed_selections``.
         state: [t, q, u] in all lanes.
-        found, next: what a step gives in all lanes, and what the one behind it gives.
-        follows: what follows in all lanes.
-        sizes: residuals of the configuration as they are, as they were, and those of motion; (3, lanes).
-        chosen: of each lane, whether the choice that settles just now is in force.
-        going: of each lane, whether its state has yet to come closer.
-        lost: of each lane, whether it came no closer.
-        projected: of each lane, whether that served.
+        found: outputs of ``steps`` in all lanes.
+        follows: outputs of ``consequences`` in all lanes.
+        sizes: residual now, first residual, and first residual of the motion; (3, lanes).
+        chosen: whether each lane has the speed selection that is projected at present.
+        going: whether the residual of each lane is to be reduced further.
+        lost: whether the last step of each lane did not reduce its residual.
+        projected: whether each lane is projected.
     """
 
     steps: LanePrograms
     consequences: LanePrograms
     state: Vector
     found: Vector
-    next: Vector
     follows: Vector
     sizes: Matrix
     chosen: Indices
@@ -58,28 +66,28 @@ class LaneProjection(NamedTuple):
     projected: Indices
 
 
-class LaneChoices(NamedTuple):
-    """What trajectories under constraints have of their own in their lanes; of no lanes where nothing is to be settled.
+class LaneData(NamedTuple):
+    """Data of trajectories under constraints in their lanes; without lanes if there are no constraints.
 
-    The right-hand sides of compiled modes are known in lanes, what guards see while nothing happens, and of closed
-    loops what settles them. What is not is done lane by lane: right-hand sides and settling in numbers, and all that
-    belongs to a change of the mode.
+    Compiled modes have right-hand sides in lanes, guards in lanes for steps without transitions, and for closed loops
+    projections in lanes. Numeric right-hand sides and projections, and transitions, run lane by lane.
 
     Attributes:
-        modes: of each lane, (lanes, MODE): RHS and SETTLE have a stage of its own, and so has ASIDE behind it.
-        kept, notes, least: of the Settling of each lane, a row each.
-        chosen: where in the stage of SETTLE the number of the mode in force stands.
-        read: where in the stage of SETTLE stands what the programs of each mode read behind the inputs, and NONE behind
-            all of it; (modes, as many as any reads).
-        slopes_of: the right-hand sides.
-        guards_of: guards, slopes, whether digits are lost, and forces; of no modes where the mode never ends.
-        projection: what settles.
-        constants: the stages of all of them, value by value.
-        scratch: what a program gives in all lanes.
-        seen: what of these is read, in all lanes.
-        looks: guards at each of LOOKS, (lanes, looks guards).
-        quiet: of each lane, whether no guard was negative where it was looked at.
-        steady: of each lane that was quiet at the end of its step, whether guards need no looks within it.
+        modes: mode of each lane, (lanes, MODE). RHS and PROJECT have separate constants in each lane; those of ASIDE
+            follow.
+        kept, notes, least: those of the Projection of each lane, one row each.
+        chosen: place of the number of the present compiled mode in the constants of PROJECT.
+        read: places in the constants of PROJECT of the values that the programs of each mode read after the inputs, and
+            NONE after the last one; (modes, largest number of values).
+        slopes_of: right-hand sides.
+        guards_of: guards, slopes, measures of lost digits, and forces; no modes if there are no guards.
+        projection: projection in lanes.
+        constants: constants of all programs in lanes.
+        scratch: outputs of a program in all lanes.
+        seen: outputs of the guards that the loop reads, in all lanes.
+        samples: guards at each of SAMPLES, (lanes, samples guards).
+        quiet: whether no sampled guard of each lane was negative.
+        steady: whether the guards of each quiet lane need no samples within the step.
         x, f: scratch of a state and a slope.
     """
 
@@ -95,16 +103,20 @@ class LaneChoices(NamedTuple):
     constants: Vector
     scratch: Vector
     seen: Vector
-    looks: Matrix
+    samples: Matrix
     quiet: Indices
     steady: Indices
     x: Vector
     f: Vector
 
 
+# Arguments of a run of one trajectory, and the data of the lanes.
+SingleRun = tuple[StateEquation, InputTables, Watch, Store, LaneData]
+
+
 @native_inline
-def lane_system(single: Any, block: Any, lane: int) -> Any:
-    """The StateEquation of one lane, with its inputs."""
+def lane_system(single: SingleRun, block: Block, lane: int) -> StateEquation:
+    """Return the StateEquation of one lane, with its inputs."""
     system, own = single[0], single[4]
     if own.modes.shape[0] == 0:
         return system
@@ -127,18 +139,19 @@ def lane_system(single: Any, block: Any, lane: int) -> Any:
 
 
 @native_inline
-def begin_constrained(system: Any, own: Any, lane: int, store: Any, constants: Any) -> None:
-    """Put the start of a trajectory onto the constraints, by a choice of speeds of its own.
+def begin_constrained(system: StateEquation, own: LaneData, lane: int, store: Store, constants: Vector) -> None:
+    """Copy the constants of a trajectory into its lane, and project its start with a speed selection of its own.
 
-    Where constraints come and go it lies on the permanent ones, and which others are in force is yet to be found.
+    With intermittent constraints the start already satisfies the permanent ones, and the first transition finds the
+    others.
     """
     lanes, x = own.modes.shape[0], store.x
     for i in range(constants.size):
         system.stages[mode_of(system).places[ASIDE] + i] = constants[i]
-    _lay_out(own.slopes_of, own.constants, lanes, lane, constants)
-    _lay_out(own.guards_of, own.constants, lanes, lane, constants)
-    _lay_out(own.projection.steps, own.constants, lanes, lane, constants)
-    _lay_out(own.projection.consequences, own.constants, lanes, lane, constants)
+    _copy_constants(own.slopes_of, own.constants, lanes, lane, constants)
+    _copy_constants(own.guards_of, own.constants, lanes, lane, constants)
+    _copy_constants(own.projection.steps, own.constants, lanes, lane, constants)
+    _copy_constants(own.projection.consequences, own.constants, lanes, lane, constants)
     own.least[lane, 0] = 1.0
     if has_guards(system):
         for i in range(own.notes.shape[1]):
@@ -149,37 +162,23 @@ def begin_constrained(system: Any, own: Any, lane: int, store: Any, constants: A
 
 
 @native_inline
-def normalise_in_lanes(block: Any, state: Any, quaternions: Any) -> None:
-    """Scale each quaternion of [t, q, u] in all lanes to length one, see ``state.normalise``."""
-    lanes = len(block.lanes)
-    for start in quaternions:
-        for lane in range(lanes):
-            first, length = (1 + start) * lanes + lane, 0.0
-            for i in range(first, first + 4 * lanes, lanes):
-                length += state[i] * state[i]
-            length = math.sqrt(length) if length > 0.0 else math.nan  # zero in idle lanes; dividing by it would raise
-            for i in range(first, first + 4 * lanes, lanes):
-                state[i] /= length
-
-
-@native_inline
-def _lay_out(programs: Any, out: Any, lanes: int, lane: int, constants: Any) -> None:
-    """The stages of programs in lanes, from the stage of SETTLE."""
+def _copy_constants(programs: LanePrograms, out: Vector, lanes: int, lane: int, constants: Vector) -> None:
+    """Copy the constants of programs in one lane from the constants of PROJECT."""
     for k in range(programs.addresses.size):
         for i in range(programs.places[2, k]):
             out[programs.places[0, k] + i * lanes + lane] = constants[programs.places[1, k] + i]
 
 
 @native_inline
-def slope_in_lanes(single: Any, block: Any, out: Any) -> None:
-    """The slope at the state in all lanes."""
+def slope_in_lanes(single: SingleRun, block: Block, out: Vector) -> None:
+    """Write the slopes at the states of all lanes."""
     own = single[4]
     if own.modes.shape[0] == 0:
         call_program(block.address, block.state, block.inputs, block.constants, out, block.work)
         return
     lanes = len(block.lanes)
     call_compiled(single, block, own.slopes_of, out)
-    if carrying(single, block, NONE) > 0:
+    if count_lanes(single, block, NONE) > 0:
         for lane in range(lanes):
             if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == NONE:
                 for i in range(own.x.size):
@@ -190,12 +189,12 @@ def slope_in_lanes(single: Any, block: Any, out: Any) -> None:
 
 
 @native_inline
-def call_compiled(single: Any, block: Any, programs: Any, out: Any) -> None:
-    """Call the program of every mode that some lane has in force; each lane takes what its own gives first."""
+def call_compiled(single: SingleRun, block: Block, programs: LanePrograms, out: Vector) -> None:
+    """Call the program of each present mode; each lane gets the first outputs of the program of its mode."""
     own, lanes = single[4], len(block.lanes)
     for k in range(programs.addresses.size):
-        if carrying(single, block, k) > 0:
-            _give(single, block, k)
+        if count_lanes(single, block, k) > 0:
+            _load_inputs(single, block, k)
             constants = own.constants[programs.places[0, k] :]
             call_program(programs.addresses[k], block.state, block.inputs, constants, own.scratch, block.work)
             for lane in range(lanes):
@@ -205,8 +204,8 @@ def call_compiled(single: Any, block: Any, programs: Any, out: Any) -> None:
 
 
 @native_inline
-def _give(single: Any, block: Any, k: int) -> None:
-    """What the programs of a mode read behind the inputs, in the lanes that have it in force."""
+def _load_inputs(single: SingleRun, block: Block, k: int) -> None:
+    """Write the values that the programs of mode k read after the inputs, in the lanes with this mode."""
     system, own, lanes = single[0], single[4], len(block.lanes)
     j = 0
     while j < own.read.shape[1] and own.read[k, j] != NONE:
@@ -218,14 +217,14 @@ def _give(single: Any, block: Any, k: int) -> None:
 
 
 @native_inline
-def chosen_in(single: Any, lane: int) -> int:
-    """The number of the mode in force in a lane, or NONE."""
+def chosen_in(single: SingleRun, lane: int) -> int:
+    """Return the number of the present compiled mode of a lane, or NONE."""
     return int(single[0].headers[mode_programs_at(single[4].modes[lane], 0).places[PROJECT] + single[4].chosen])
 
 
 @native_inline
-def carrying(single: Any, block: Any, k: int) -> int:
-    """How many lanes carry a trajectory with this mode in force."""
+def count_lanes(single: SingleRun, block: Block, k: int) -> int:
+    """Return the number of lanes whose trajectory has compiled mode k."""
     found = 0
     for lane in range(len(block.lanes)):
         if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == k:

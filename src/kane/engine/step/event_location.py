@@ -1,25 +1,30 @@
-"""Sign changes of expressions within a step, located on its interpolant."""
+"""Events: sign changes of expressions within a step, located on the dense output."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import native_inline, native_kernel
-from kane.engine.memory.loop_arguments import PROBES
+from kane.engine.linear.factorizations import ROUNDING
+from kane.engine.memory.loop_arguments import PROBES, Matrix, StateEquation, Store, Tables, Vector, Watch
 from kane.engine.memory.run_memory import counts_of
-from kane.engine.step.state_equation import between, call_mode, interpolate, look_aside
+from kane.engine.step.state_equation import call_mode, interpolate, interpolate_state, project_probe
 
-# Of a step: where a root is bracketed this closely, or as closely as times are told apart, its distance from the root
-# is rounding.
-LOCATED, ROUNDING = 1e-15, 2.0**-52
-HALVINGS = 60
-# What is smooth is located in fewer places; after so many every third one is the middle of the bracket.
-SMOOTH = 12
-NONE = 2.0
+# Width of the bracket of a root, as a fraction of the step, at which its error is rounding errors.
+LOCATED = 1e-15
+# Largest number of fractions at which a root is searched for.
+MOST_FRACTIONS = 60
+# Smooth expressions need fewer fractions than this. After it every third fraction bisects the bracket.
+SMOOTH_FRACTIONS = 12
+# A fraction beyond the step: there is no root.
+NO_ROOT = 2.0
+
+# The state equation and the interpolated inputs.
+Equation = tuple[StateEquation, Tables]
+# Start, length and end of a step [s].
+Span = tuple[float, float, float]
 
 
 @native_inline
-def watched(watch: Any, system: Any, interpolated: Any, t: float, x: Any) -> None:
+def evaluate_at(watch: Watch, system: StateEquation, interpolated: Tables, t: float, x: Vector) -> None:
     """Evaluate the expressions at time t and state x."""
     if interpolated.column.size > 0:
         interpolate(interpolated, t, system.inputs)
@@ -27,60 +32,62 @@ def watched(watch: Any, system: Any, interpolated: Any, t: float, x: Any) -> Non
 
 
 @native_inline
-def first_signs(watch: Any, system: Any, interpolated: Any, t: float, x: Any) -> None:
-    """The signs from which changes are counted; one that is zero is no change when it becomes something."""
-    watched(watch, system, interpolated, t, x)
+def first_signs(watch: Watch, system: StateEquation, interpolated: Tables, t: float, x: Vector) -> None:
+    """Store the signs at the start of the run; a zero sign does not change when it becomes nonzero."""
+    evaluate_at(watch, system, interpolated, t, x)
     for e in range(watch.out.size):
         watch.signs[e] = _sign(watch.out[e])
 
 
 @native_inline
-def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> float:
-    """Put the events of a step into store.found; a terminal one sets counts.ended[0] and store.y.
+def find_events(
+    watch: Watch, context: tuple[StateEquation, Tables, float], store: Store, dense: Matrix, span: Span
+) -> float:
+    """Append the events of a step to store.found; a terminal one sets counts.ended[0] and store.y.
 
     Args:
-        watch: what to look for.
-        context: the StateEquation, the interpolated Tables and the last time of the run.
+        watch: expressions of the events.
+        context: StateEquation, interpolated Tables, and last time of the run.
         store: x before, y after the step, slopes of all stages.
-        dense: the interpolant.
+        dense: coefficients of the dense output.
         span: start, length and end of the step.
 
     Returns:
-        The time at which the step ends.
+        Time at which the step ends.
     """
     system, interpolated, until = context
-    context = (system, interpolated)
+    equation = (system, interpolated)
     t, h, t1 = span
     for probe in range(1, PROBES + 1):
         theta = probe / PROBES
         if probe < PROBES:
-            look_at(watch, context, store, dense, (t, h, t1), theta)
+            evaluate_on_interpolant(watch, equation, store, dense, (t, h, t1), theta)
         if probe == PROBES or _is_any_changed(watch):
-            probe_at(watch, context, store, dense, (t, h, t1), theta)
-        end = NONE
+            evaluate_projected(watch, equation, store, dense, (t, h, t1), theta)
+        end = NO_ROOT
         for e in range(watch.out.size):
             sign = _sign(watch.out[e])
-            watch.roots[e] = NONE
+            watch.roots[e] = NO_ROOT
             if sign == 0.0 and probe == PROBES and t1 == until:
-                sign = -watch.signs[e]  # a zero at the very end: nothing comes after it that could have the new sign
+                sign = -watch.signs[e]  # a zero at the end of the run, after which no sign follows
             if sign == 0.0:
                 continue
             if watch.signs[e] * sign < 0.0 and watch.directions[e] * sign >= 0.0:
                 watch.roots[e] = sign
             watch.signs[e] = sign
         for e in range(watch.out.size):
-            if watch.roots[e] != NONE:
+            if watch.roots[e] != NO_ROOT:
                 low, theta_e = theta - 1.0 / PROBES, theta
-                watch.roots[e] = locate(watch, context, store, dense, (t, h, t1), (e, watch.roots[e], low, theta_e))
+                watch.roots[e] = locate(watch, equation, store, dense, (t, h, t1), (e, watch.roots[e], low, theta_e))
                 if watch.terminal[e] > 0.0:
                     end = min(end, watch.roots[e])
         for e in range(watch.out.size):
             if watch.roots[e] <= min(end, 1.0):
-                _keep(watch, context, store, dense, (t, h, t1), e)
+                _append_event(watch, system, store, dense, (t, h, t1), e)
         if end <= 1.0:
             counts_of(store).ended[0] = 1
             if end < 1.0:
-                t1 = _at(store, dense, (t, h, t1), end, system)
+                t1 = _load_probe_state(store, dense, (t, h, t1), end, system)
                 for i in range(store.y.size):
                     store.y[i] = store.z[i]
                 for i in range(system.aside.notes.size):
@@ -96,41 +103,40 @@ def _sign(value: float) -> float:
 
 
 @native_inline
-def _at(store: Any, dense: Any, span: Any, theta: float, system: Any) -> float:
-    """Write the state at the part theta of the step into store.z; its time."""
+def _load_probe_state(store: Store, dense: Matrix, span: Span, theta: float, system: StateEquation) -> float:
+    """Write the projected state at a fraction theta of the step into store.z; return its time."""
     t, h, t1 = span
     if theta == 1.0:
         for i in range(store.y.size):
             store.z[i] = store.y[i]
         return t1
-    between(store, dense, h, theta, system.quaternions, store.z)
-    look_aside(system, t + theta * h, store.z)
+    interpolate_state(store, dense, h, theta, system.quaternions, store.z)
+    project_probe(system, t + theta * h, store.z)
     return t + theta * h
 
 
 @native_inline
-def probe_at(watch: Any, context: Any, store: Any, dense: Any, span: Any, theta: float) -> None:
-    """Evaluate the expressions at the part theta of the step."""
-    system, interpolated = context
-    at = _at(store, dense, span, theta, system)
-    watched(watch, system, interpolated, at, store.z)
+def evaluate_projected(watch: Watch, equation: Equation, store: Store, dense: Matrix, span: Span, theta: float) -> None:
+    """Evaluate the expressions at the projected state at a fraction theta of the step."""
+    system, interpolated = equation
+    at = _load_probe_state(store, dense, span, theta, system)
+    evaluate_at(watch, system, interpolated, at, store.z)
 
 
 @native_inline
-def look_at(watch: Any, context: Any, store: Any, dense: Any, span: Any, theta: float) -> None:
-    """Evaluate the expressions on the interpolant as it is, which misses the constraints by its error.
-
-    That is enough to see that nothing changes its sign, and costs no settling.
-    """
-    system, interpolated = context
+def evaluate_on_interpolant(
+    watch: Watch, equation: Equation, store: Store, dense: Matrix, span: Span, theta: float
+) -> None:
+    """Evaluate the expressions on the dense output without a projection, which suffices to exclude a sign change."""
+    system, interpolated = equation
     t, h, _ = span
-    between(store, dense, h, theta, system.quaternions, store.z)
-    watched(watch, system, interpolated, t + theta * h, store.z)
+    interpolate_state(store, dense, h, theta, system.quaternions, store.z)
+    evaluate_at(watch, system, interpolated, t + theta * h, store.z)
 
 
 @native_inline
-def _is_any_changed(watch: Any) -> bool:
-    """Whether an expression has not the sign that it had."""
+def _is_any_changed(watch: Watch) -> bool:
+    """Check whether the sign of an expression differs from its last sign."""
     changed = False
     for e in range(watch.out.size):
         changed = changed or not watch.signs[e] * watch.out[e] > 0.0
@@ -138,34 +144,47 @@ def _is_any_changed(watch: Any) -> bool:
 
 
 @native_kernel
-def locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: Any) -> float:
-    """The first place of the bracket at which expression e has its new sign.
+def locate(
+    watch: Watch,
+    equation: Equation,
+    store: Store,
+    dense: Matrix,
+    span: Span,
+    change: tuple[int, float, float, float],
+) -> float:
+    """Return the first fraction in a bracket at which an expression has its new sign.
 
-    By inverse quadratic interpolation where the three last places allow it, else by halving (Chandrupatla 1997). No
-    place is nearer to the last one than times are told apart, so that the bracket closes from both sides as soon as the
-    root is known; from a value of zero on it is sought ever farther away. What comes after the root, not what comes
-    before it, so that a run that goes on from there does not find it again.
+    Inverse quadratic interpolation if the last three values allow it, otherwise bisection. Fractions differ from the
+    last one by at least the resolution of the time, so that the bracket closes from both sides once the root is known.
+    From a value of zero the search moves away in growing steps. The result is just after the root, so that a run that
+    continues there does not find the root again.
+
+    Args:
+        watch, equation, store, dense, span: as for ``find_events``.
+        change: number of the expression, its new sign, and the fractions at the ends of the bracket.
+
+    Source: Chandrupatla 1997.
     """
     e, sign, low, high = change
     t, h, t1 = span
     close = max(LOCATED, ROUNDING * max(abs(t), abs(t1)) / abs(h))
-    probe_at(watch, context, store, dense, span, low)
+    evaluate_projected(watch, equation, store, dense, span, low)
     below = watch.out[e] * sign
-    probe_at(watch, context, store, dense, span, high)
+    evaluate_projected(watch, equation, store, dense, span, high)
     above = watch.out[e] * sign
     a, b, c, at_a, at_b, at_c, away = high, low, low, above, below, below, 1.0
-    behind = True  # whether a has the new sign; b then has not
-    for k in range(HALVINGS):
+    behind = True  # whether a has the new sign; b then has the old one
+    for k in range(MOST_FRACTIONS):
         width = abs(b - a)
         if width <= close:
             break
-        share = 0.5
+        ratio = 0.5
         if at_a == 0.0:
-            share, away = away * close / width, 4.0 * away
-        elif k < SMOOTH or k % 3 != 2:
-            share = _share_of_root(k, (a, b, c), (at_a, at_b, at_c))
-        theta = a + min(max(share, close / width), max(0.5, 1.0 - close / width)) * (b - a)
-        probe_at(watch, context, store, dense, span, theta)
+            ratio, away = away * close / width, 4.0 * away
+        elif k < SMOOTH_FRACTIONS or k % 3 != 2:
+            ratio = _ratio_of_root(k, (a, b, c), (at_a, at_b, at_c))
+        theta = a + min(max(ratio, close / width), max(0.5, 1.0 - close / width)) * (b - a)
+        evaluate_projected(watch, equation, store, dense, span, theta)
         value = watch.out[e] * sign
         c, at_c = a, at_a
         if (value > 0.0) != behind:
@@ -175,13 +194,13 @@ def locate(watch: Any, context: Any, store: Any, dense: Any, span: Any, change: 
 
 
 @native_inline
-def _share_of_root(k: int, places: Any, values: Any) -> float:
-    """Which part of the way from a to b leads to the root, where the values at a and b have other signs; else half.
+def _ratio_of_root(k: int, places: tuple[float, float, float], values: tuple[float, float, float]) -> float:
+    """Return the position of the root between a and b as a ratio of their distance; 0.5 if no interpolation applies.
 
     Args:
-        k: how many places there were before; at first there are two, between which a straight line goes.
-        places: a, b and c, of which c lies beside a or b.
-        values: there.
+        k: number of fractions before. For the first one only a and b are known, which gives linear interpolation.
+        places: a, b and c; c is next to a or b.
+        values: values of the expression there.
     """
     a, b, c = places
     at_a, at_b, at_c = values
@@ -197,11 +216,10 @@ def _share_of_root(k: int, places: Any, values: Any) -> float:
 
 
 @native_inline
-def _keep(watch: Any, context: Any, store: Any, dense: Any, span: Any, e: int) -> None:
-    system, _ = context
+def _append_event(watch: Watch, system: StateEquation, store: Store, dense: Matrix, span: Span, e: int) -> None:
     row = counts_of(store).events[0]
     store.found[row, 0] = e
-    store.found[row, 1] = _at(store, dense, span, watch.roots[e], system)
+    store.found[row, 1] = _load_probe_state(store, dense, span, watch.roots[e], system)
     for i in range(store.z.size):
         store.found[row, 2 + i] = store.z[i]
     counts_of(store).events[0] = row + 1

@@ -1,24 +1,23 @@
-"""Inputs that are sampled: laws that are asked at ticks and whose answers are held."""
+"""Sampled inputs: digital controllers that are evaluated at their sample times, with zero-order hold."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import call_program, native_inline
+from kane.engine.memory.loop_arguments import InputTables, StateEquation, Vector
 from kane.engine.step.state_equation import hold, interpolate
 
 
 @native_inline
-def take_samples(tables: Any, system: Any, t: float, x: Any) -> None:
-    """Ask the laws whose ticks have come, and put what they say into the tables of held inputs.
+def take_samples(tables: InputTables, system: StateEquation, t: float, x: Vector) -> None:
+    """Evaluate the controllers whose sample times have come, and write their outputs into the tables of held inputs.
 
-    Laws that tick together read the inputs as they were before, whatever the order in which they are asked.
+    Controllers that sample at the same time read the inputs before this time, in any order of evaluation.
 
     Args:
-        tables: held and interpolated ones, and a Sampling, whose ticks up to ``t`` are due.
-        system: a StateEquation; its inputs are those of the time t.
-        t: where a step begins [s].
-        x: the state.
+        tables: held and interpolated Tables, and a Sampling whose sample times up to ``t`` are due.
+        system: StateEquation; its inputs are set to those at time t.
+        t: start of a step [s].
+        x: state.
     """
     held, interpolated, sampling = tables
     k, late = sampling.next[0], t + sampling.slack[0]
@@ -38,7 +37,7 @@ def take_samples(tables: Any, system: Any, t: float, x: Any) -> None:
         for j in range(sampling.table[law], sampling.table[law + 1]):
             place = held.first[j] + sampling.place[k]
             held.values[place] = out[j - sampling.table[law]]
-            if place + 1 < held.last[j]:  # read at the next tick, should it take effect at once
+            if place + 1 < held.last[j]:  # read at the next sample time, if the output takes effect at once
                 held.values[place + 1] = held.values[place]
         k += 1
     sampling.next[0] = k

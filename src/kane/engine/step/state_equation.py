@@ -1,21 +1,20 @@
-"""What the native loops of all integrators share: inputs, slopes, unit quaternions, interpolation, records."""
+"""Parts of all native loops: inputs, slopes, projection, dense output, and records."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import call_program, native_inline
 from kane.engine.linear.vectors import is_finite, normalise
+from kane.engine.memory.loop_arguments import Course, Indices, Matrix, Projection, StateEquation, Store, Tables, Vector
 from kane.engine.memory.run_codes import RHS
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of, notes_of
 from kane.engine.memory.views import constraint_header_at, constraint_lists_at, projection_residuals_at
 
 
 @native_inline
-def _sample_in_force(tables: Any, i: int, t: float) -> int:
-    """The last sample of table i at or before t; the first one where there is none.
+def _current_sample(tables: Tables, i: int, t: float) -> int:
+    """Return the last sample of table i at or before time t, or its first sample.
 
-    The search starts from the previous find, because time mostly goes on in order.
+    The search starts at the last result, because times mostly increase.
     """
     times = tables.times
     k = tables.cursor[i]
@@ -28,18 +27,18 @@ def _sample_in_force(tables: Any, i: int, t: float) -> int:
 
 
 @native_inline
-def hold(tables: Any, t: float, inputs: Any) -> None:
-    """Write the samples in force at time t into the inputs."""
+def hold(tables: Tables, t: float, inputs: Vector) -> None:
+    """Write the samples of held inputs at time t into the inputs."""
     for i in range(tables.column.size):
-        inputs[tables.column[i]] = tables.values[_sample_in_force(tables, i, t)]
+        inputs[tables.column[i]] = tables.values[_current_sample(tables, i, t)]
 
 
 @native_inline
-def interpolate(tables: Any, t: float, inputs: Any) -> None:
-    """Write the tables at time t into the inputs, linear between samples; outside a table its ends hold."""
+def interpolate(tables: Tables, t: float, inputs: Vector) -> None:
+    """Write the tables at time t into the inputs, linear between samples and constant outside a table."""
     times, values = tables.times, tables.values
     for i in range(tables.column.size):
-        k = _sample_in_force(tables, i, t)
+        k = _current_sample(tables, i, t)
         value = values[k]
         if k < tables.last[i] - 1 and t > times[k]:
             value += (values[k + 1] - value) * ((t - times[k]) / (times[k + 1] - times[k]))
@@ -47,8 +46,8 @@ def interpolate(tables: Any, t: float, inputs: Any) -> None:
 
 
 @native_inline
-def call_mode(system: Any, program: int, t: float, x: Any, out: Any) -> None:
-    """Call a program of the mode in force at time t and state x, with the inputs as they are."""
+def call_mode(system: StateEquation, program: int, t: float, x: Vector, out: Vector) -> None:
+    """Call a program of the present mode at time t and state x with the present inputs."""
     state, mode = system.state, mode_of(system)
     state[0] = t
     for i in range(x.size):
@@ -57,11 +56,11 @@ def call_mode(system: Any, program: int, t: float, x: Any, out: Any) -> None:
 
 
 @native_inline
-def project(projection: Any, system: Any, t: float, x: Any) -> None:
-    """Put the state x at time t onto the constraints, where there are any, and note what was found.
+def project(projection: Projection, system: StateEquation, t: float, x: Vector) -> None:
+    """Project the state x at time t onto the constraints and write the notes; a state that is not finite stays.
 
-    What the exact motion satisfies, a step misses by its error, and that is how far the state is moved: the order of
-    the method stays. A state that is not finite stays as it is.
+    The exact motion satisfies the constraints. A step misses them by its error, so that projection moves the state by
+    no more than this error and preserves the order of the method.
     """
     if projection.notes.size == 0 or not is_finite(x):
         return
@@ -80,8 +79,8 @@ def project(projection: Any, system: Any, t: float, x: Any) -> None:
 
 
 @native_inline
-def keep_selection(projection: Any, system: Any) -> bool:
-    """Take note of the choice of independent speeds in force; whether it is another one than before."""
+def keep_selection(projection: Projection, system: StateEquation) -> bool:
+    """Store the present speed selection; return whether it has changed."""
     if projection.kept.size == 0:
         return False
     head = constraint_header_at(system.headers, mode_of(system).places[projection.program])
@@ -95,26 +94,30 @@ def keep_selection(projection: Any, system: Any) -> bool:
 
 
 @native_inline
-def slope(system: Any, interpolated: Any, t: float, x: Any, out: Any) -> None:
-    """Write f(t, x) with the inputs of time t; held ones stay as they are."""
+def slope(system: StateEquation, interpolated: Tables, t: float, x: Vector, out: Vector) -> None:
+    """Write f(t, x) with the interpolated inputs at time t; held inputs keep their values."""
     if interpolated.column.size > 0:
         interpolate(interpolated, t, system.inputs)
     call_mode(system, RHS, t, x, out)
 
 
 @native_inline
-def between(store: Any, dense: Any, h: float, theta: float, quaternions: Any, out: Any) -> None:
-    """Write the state at the part theta of the step of h seconds that starts from x.
+def dense_weight(dense: Matrix, j: int, theta: float) -> float:
+    """Return the weight b_j(theta) = sum_m dense[j, m] theta^(m + 1) of slope j in the dense output."""
+    weight = 0.0
+    for m in range(dense.shape[1] - 1, -1, -1):
+        weight = (weight + dense[j, m]) * theta
+    return weight
 
-    x + h sum_j k_j b_j(theta), where b_j(theta) = sum_m dense[j, m] theta^(m + 1).
-    """
+
+@native_inline
+def interpolate_state(store: Store, dense: Matrix, h: float, theta: float, quaternions: Indices, out: Vector) -> None:
+    """Write the dense output x + h sum_j k_j b_j(theta) at a fraction theta of a step of h seconds."""
     x, slopes = store.x, store.slopes
     for i in range(x.size):
         out[i] = 0.0
     for j in range(dense.shape[0]):
-        weight = 0.0
-        for m in range(dense.shape[1] - 1, -1, -1):
-            weight = (weight + dense[j, m]) * theta
+        weight = dense_weight(dense, j, theta)
         for i in range(x.size):
             out[i] += weight * slopes[j, i]
     for i in range(x.size):
@@ -123,8 +126,8 @@ def between(store: Any, dense: Any, h: float, theta: float, quaternions: Any, ou
 
 
 @native_inline
-def write_row(store: Any, t: float, x: Any, notes: Any) -> None:
-    """Record the state x at time t, and what settling it has noted."""
+def write_record(store: Store, t: float, x: Vector, notes: Vector) -> None:
+    """Append a record of the state x at time t, with the notes of its projection."""
     row = counts_of(store).rows[0]
     store.rows[row, 0] = t
     for i in range(x.size):
@@ -135,49 +138,55 @@ def write_row(store: Any, t: float, x: Any, notes: Any) -> None:
 
 
 @native_inline
-def wants_rows_within(store: Any, course: Any, t1: float) -> bool:
-    """Whether a record lies strictly before the end t1 of the step."""
+def has_record_before(store: Store, course: Course, t1: float) -> bool:
+    """Check whether the time of the next record is before the end t1 of the step."""
     row = counts_of(store).rows[0]
-    return bool(course.every == 0 and row < course.times.size and (t1 - course.times[row]) * _way(course) > 0.0)
+    return bool(
+        course.every == 0 and row < course.times.size and (t1 - course.times[row]) * _time_direction(course) > 0.0
+    )
 
 
 @native_inline
-def record(store: Any, course: Any, dense: Any, span: Any, system: Any) -> None:
-    """Record what the step passes: store.x to store.y, span = its start, its length and its end.
+def write_records(
+    store: Store, course: Course, dense: Matrix, span: tuple[float, float, float], system: StateEquation
+) -> None:
+    """Append the records within the step from store.x to store.y.
 
-    The end may lie before start + length, where an event ended the run: it is then recorded.
+    Args:
+        span: start, length and end of the step [s]. The end is before start + length if an event ended the run there;
+            the end is then recorded.
     """
     t, h, t1 = span
     last = counts_of(store).ended[0] > 0 or t1 == course.until
     if course.every > 0:
-        if last or (ends_whole(store, course) and (counts_of(store).steps[0] + 1) % course.every == 0):
-            write_row(store, t1, store.y, system.projection.notes)
+        if last or (ends_on_grid(store, course) and (counts_of(store).steps[0] + 1) % course.every == 0):
+            write_record(store, t1, store.y, system.projection.notes)
         return
-    while wants_rows_within(store, course, t1):
+    while has_record_before(store, course, t1):
         at = course.times[counts_of(store).rows[0]]
-        between(store, dense, h, (at - t) / h, system.quaternions, store.z)
-        look_aside(system, at, store.z)
-        write_row(store, at, store.z, system.aside.notes)
+        interpolate_state(store, dense, h, (at - t) / h, system.quaternions, store.z)
+        project_probe(system, at, store.z)
+        write_record(store, at, store.z, system.aside.notes)
     row = counts_of(store).rows[0]
     if last or (row < course.times.size and course.times[row] == t1):
-        write_row(store, t1, store.y, system.projection.notes)
+        write_record(store, t1, store.y, system.projection.notes)
 
 
 @native_inline
-def ends_whole(store: Any, course: Any) -> bool:
-    """Whether a step counts: all do, but those of fixed steps that were cut to end before the grid."""
+def ends_on_grid(store: Store, course: Course) -> bool:
+    """Check whether a step counts: all steps except fixed steps that are cut before the grid."""
     return bool(course.step == 0.0 or clock_of(store).cut_step[0] == 0.0)
 
 
 @native_inline
-def look_aside(system: Any, t: float, x: Any) -> None:
-    """Put a state that is only looked at onto the constraints; it counts as many switches as the run."""
+def project_probe(system: StateEquation, t: float, x: Vector) -> None:
+    """Project a probe state, with the number of changes of the speed selection of the run."""
     project(system.aside, system, t, x)
     if system.aside.notes.size > 0:
         notes_of(system.aside).switches[0] = notes_of(system.projection).switches[0]
 
 
 @native_inline
-def _way(course: Any) -> float:
-    """1 where time runs forwards, -1 where backwards."""
+def _time_direction(course: Course) -> float:
+    """Return 1 if the time increases, -1 if it decreases."""
     return 1.0 if course.until >= course.start else -1.0

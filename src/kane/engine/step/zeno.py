@@ -1,43 +1,41 @@
-"""Steps and changes that take no more time than rounding."""
+"""Zeno behaviour: transitions that take no more time than rounding errors of the time."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from kane.engine.call import native_inline
-from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.linear.factorizations import ROUNDING
+from kane.engine.memory.loop_arguments import AT_ONCE, Course, Store
 from kane.engine.memory.run_memory import clock_of, counts_of
-from kane.engine.memory.views import mode_change_at
+from kane.engine.memory.views import RunCounts, mode_change_at
 
-ROUNDING = 2.0**-52
-# Changes count as changes at one instant where each takes, on average, at most this many of the shortest steps. A guard
-# that contradicts the mode which ``change`` finds ends every step after one to five of them.
-CREEPING = 16.0
+# Transitions count as simultaneous if they take on average at most this many times the shortest step. A guard that
+# contradicts the mode found by CHANGE ends every step after one to five times the shortest step.
+ZENO_STEPS = 16.0
 
 
 @native_inline
-def shortest_cut(course: Any, counts: Any) -> float:
-    """How short a cut step may be: times are told apart, and four times as long with each one that missed its guard.
+def shortest_step(course: Course, counts: RunCounts) -> float:
+    """Return the shortest length of a cut step [s]: times differ, and 4 times as much after each missed guard.
 
-    Over steps in which the state moves by some units in its last place a guard may stay at zero for good.
+    Over shorter steps the state may change by rounding errors only, so that a guard remains zero for ever.
     """
-    return float(_least_cut(course) * 4.0 ** float(min(counts.missed[0], 20)))
+    return float(time_resolution(course) * 4.0 ** float(min(counts.missed[0], 20)))
 
 
 @native_inline
-def creeps(course: Any, store: Any, guards: int) -> bool:
-    """Check whether the latest changes take no more time than rounding: AT_ONCE, and one for each guard.
+def is_zeno(course: Course, store: Store, guards: int) -> bool:
+    """Check whether the latest transitions, AT_ONCE and one for each guard, take no more time than rounding errors.
 
-    Bodies that land together may change as often as they have guards, within a few roundings of the time.
+    Bodies that land together may cause as many transitions as they have guards within a few rounding errors.
     """
     many = AT_ONCE + guards
-    first, within = counts_of(store).changes[0] - many, CREEPING * many * _least_cut(course)
-    return bool(
-        first >= 0 and abs(clock_of(store).time[0] - mode_change_at(store.changes[first], 0, 0).time[0]) <= within
-    )
+    first, within = counts_of(store).changes[0] - many, ZENO_STEPS * many * time_resolution(course)
+    if first < 0:
+        return False
+    return bool(abs(clock_of(store).time[0] - mode_change_at(store.changes[first], 0, 0).time[0]) <= within)
 
 
 @native_inline
-def _least_cut(course: Any) -> float:
-    """Return the length of a step over which times are told apart [s]."""
+def time_resolution(course: Course) -> float:
+    """Return the length of the shortest step that changes the time reliably [s]."""
     return float(4.0 * ROUNDING * max(abs(course.start), abs(course.until)))

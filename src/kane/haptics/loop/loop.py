@@ -27,8 +27,8 @@ from kane.engine.realtime.prescribed_motion import march_rigid
 from kane.engine.realtime.tick import run_ticks
 from kane.engine.realtime.tick_prediction import MOST_PARTS
 from kane.engine.realtime.watchdog import watch_ticks
-from kane.engine.step.explicit import march_explicit
-from kane.engine.step.implicit import march_implicit
+from kane.engine.step.explicit import integrate_explicit
+from kane.engine.step.implicit import integrate_implicit
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
 from kane.haptics.coupling.handle import Coupled
@@ -213,7 +213,7 @@ class Loop:
 
     def _step_words(self, m: IntegratorState, steps: PassiveSteps | RigidSteps | None) -> Vector:
         """Return the addresses of the step loop and of its arguments, for one step of an integrator state per call."""
-        loop = march_implicit if isinstance(self.method, Implicit) else march_explicit
+        loop = integrate_implicit if isinstance(self.method, Implicit) else integrate_explicit
         given: tuple[Any, ...]
         if isinstance(steps, RigidSteps):
             loop, given = march_rigid, (m.system, m.course, m.store, steps.arrays, 1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Scheme
-from kane.engine.step.explicit import march_explicit
+from kane.engine.step.explicit import integrate_explicit
 from kane.errors import ModelError
 from kane.expression.number_arguments import positive
 from kane.simulation.integrator_state import IntegratorState, Status
@@ -58,7 +58,7 @@ class Explicit(Integrator):
     def advance(self, integration: IntegratorState, steps: int) -> Status:
         arrays = scheme(self)
         integration.make_room(steps, len(arrays.nodes))
-        return Status(march_explicit(*integration.step_arguments, arrays, steps))
+        return Status(integrate_explicit(*integration.step_arguments, arrays, steps))
 
 
 class Adaptive(Explicit):

@@ -16,10 +16,10 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import RHS
 from kane.engine.memory.run_memory import counts_of, notes_of
-from kane.engine.step.mode_changes import MANY, is_full
 from kane.engine.step.state_equation import interpolate
 from kane.engine.step.step_ends import begin_external, end_external, guard_external
-from kane.engine.step.zeno import creeps, shortest_cut
+from kane.engine.step.transitions import MOST_CUTS, is_full
+from kane.engine.step.zeno import is_zeno, shortest_step
 from kane.errors import ModelError, pip_install, shown
 from kane.expression.number_arguments import positive
 from kane.simulation.inputs.closed_loop import with_laws
@@ -97,7 +97,7 @@ class BDF(Integrator):
             t1, guarded = integration.memory.cut(t, t1)
             if math.isnan(t1):
                 return Status.NO_GUARD
-            if guarded and creeps(integration.course, store, len(integration.system.automaton.guards.out)):
+            if guarded and is_zeno(integration.course, store, len(integration.system.automaton.guards.out)):
                 return Status.ENDLESS
             end_external(
                 integration.system,
@@ -205,13 +205,13 @@ class _Session:
         if not len(integration.system.automaton.guards.out):
             return t1, False
         end, found = t1, False
-        for _ in range(MANY):  # sample the shortened step again, because its samples are closer together
+        for _ in range(MOST_CUTS):  # sample the shortened step again, because its samples are closer together
             part = guard_external(
                 integration.system, integration.tables, integration.store, BDF_INTERPOLANT, (t, end - t, end)
             )
             if part > 1.0:
                 break
-            found, length = True, part * abs(end - t) + shortest_cut(integration.course, counts)
+            found, length = True, part * abs(end - t) + shortest_step(integration.course, counts)
             if not length < abs(end - t):
                 end = end if part == part else math.nan
                 break

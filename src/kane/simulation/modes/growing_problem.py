@@ -9,7 +9,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.mode_cache import F, ModeCache
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT
-from kane.engine.step.mode_changes import enter
+from kane.engine.step.transitions import enter_mode
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.integrator_state import IntegratorState
@@ -65,8 +65,8 @@ def continue_with(
     """
     assert problem.project is not None
     problem.join(integration)
-    enter(integration.system, len(integration.system.automaton.table) - 1)
+    enter_mode(integration.system, len(integration.system.automaton.table) - 1)
     stage = stage_in_force(integration.system, PROJECT, problem.project)
     put_selection(stage, selection_in(before))
     stage[places[1]] = before[places[0]]
-    enter(integration.system, len(integration.system.automaton.table) - 1)
+    enter_mode(integration.system, len(integration.system.automaton.table) - 1)

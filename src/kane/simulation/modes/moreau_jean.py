@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kane.dynamics.contacts.contact_functions import ContactFunctions
+from kane.engine.linear.vectors import normalise
 from kane.engine.memory.contact_codes import ADOPTED
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT
 from kane.engine.memory.run_memory import mode_of
 from kane.engine.memory.views import mode_programs_at
-from kane.engine.step.mode_changes import enter
-from kane.engine.step.state_equation import normalise
+from kane.engine.step.transitions import enter_mode
 from kane.simulation.integrator_state import IntegratorState, StoredTransitions
 from kane.simulation.mode_table import stage_in_force
 
@@ -52,7 +52,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, taken: 
     last.before[:] = integration.x
     state = np.concatenate([[integration.time], found[:nx]])
     store.x[:] = functions.project(state, system.inputs, stage)[:nx]
-    enter(system, int(np.flatnonzero(mode_programs_at(system.automaton.table, 0).key[:, 0] == key)[-1]))
+    enter_mode(system, int(np.flatnonzero(mode_programs_at(system.automaton.table, 0).key[:, 0] == key)[-1]))
     last.after[:], last.notes[:] = store.x, found[nx + 1 :]
     counts.stop[0] = np.count_nonzero((integration.course.stops - integration.time) * integration.way <= 0.0)
     counts.slope_known[0] = counts.missed[0] = counts.cuts[0] = 0
