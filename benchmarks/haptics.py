@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 
 import kane
-from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
 from kane.haptics.realtime import promote
 from kane.haptics.scenes import HandScene, make_hand_scene
@@ -167,8 +166,7 @@ HITS = {
 
 def works(session):
     """What the ticks of a session worked [s], of those in which the mode changed and of the others."""
-    store = session._loop.integration.store
-    times = store.changes[: store.counts[CHANGED], CHANGE_TIME]
+    times = session._loop.integration.changes.time[:, 0]
     work, changed = session.log["work"], np.zeros(len(session.log), bool)
     changed[np.clip(np.ceil(times / PERIOD - 1e-9).astype(int) - 1, 0, len(work) - 1)] = True
     return work[changed], work[~changed]

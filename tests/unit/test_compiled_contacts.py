@@ -14,7 +14,7 @@ from kane import ModelError
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.engine.hybrid.compiled_mode_programs import NONE
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.loop_arguments import PROJECT
+from kane.engine.memory.run_codes import PROJECT
 from kane.engine.memory.views import compiled_mode_block_at
 from kane.simulation.mode_table import stage_in_force
 

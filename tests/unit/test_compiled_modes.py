@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 import kane
 from kane import ModelError, library
 from kane.codegen.programs.program import Program
-from kane.engine.memory.loop_arguments import PROJECT
+from kane.engine.memory.run_codes import PROJECT
 from kane.engine.memory.views import selection_header_at
 from kane.engine.project.speed_selections import NONE
 from kane.simulation.mode_table import stage_in_force

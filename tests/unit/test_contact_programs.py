@@ -14,10 +14,10 @@ from kane.engine.memory.contact_codes import (
     IMPOSED,
     OPEN,
     SLIDING,
+    SLIDING_ENDED,
     SLIPPED,
     SOLUTIONS,
     STICKING,
-    STUCK,
     SUBSTITUTION,
 )
 from kane.engine.step.batches import each_state
@@ -144,7 +144,7 @@ def test_slip_that_has_passed_zero_sticks_or_is_reversed():
     up = np.array([*along, 0.0])
     assert machine.change(q, 1e-3 * up).statuses == [SLIDING, SLIDING]
     found = machine.change(q, -2e-13 * up)
-    assert (found.statuses, found.kind) == ([STICKING, STICKING], STUCK)
+    assert (found.statuses, found.kind) == ([STICKING, STICKING], SLIDING_ENDED)
     assert found.u == pytest.approx(np.zeros(3), abs=1e-25)
     machine, q, along = block(0.6)
     up = np.array([*along, 0.0])

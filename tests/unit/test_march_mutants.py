@@ -32,8 +32,8 @@ TESTS = (
 )
 BOUND = "a number of stops that no run reaches"
 EQUIVALENT = {
-    "accept_step: counts[STOP] + 1 -> counts[STOP] - 1": BOUND,
-    "accept_step: counts[STOP] + 1 -> counts[STOP]": BOUND,
+    "accept_step: counts.stop[0] + 1 -> counts.stop[0] - 1": BOUND,
+    "accept_step: counts.stop[0] + 1 -> counts.stop[0]": BOUND,
     "accept_step: 1 -> 2": BOUND,
     "accept_step: 2 -> 3": BOUND,
     "accept_step: 62 -> 63": BOUND,

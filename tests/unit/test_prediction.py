@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import kane
-from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, DONE, KEY_AFTER, TIME
+from kane.engine.memory.run_memory import clock_of, counts_of
+from kane.engine.memory.views import mode_change_at
 from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError
 from kane.haptics import Arm, Coupler, PassiveMidpoint, RigidCoupler, Session, Simulated, replay
@@ -15,9 +16,6 @@ from kane.haptics.scenes import make_hand_scene
 def stalls(monkeypatch):
     """A machine that stalls for 10 ms ends the force, as it should. That is tried elsewhere, and not wanted here."""
     monkeypatch.setattr("kane.haptics.loop.circuit.MISSED", 1e6)
-
-
-NOTES = KEY_AFTER + 1  # states and notes of a change are behind its keys
 
 
 def ball(height):
@@ -38,15 +36,17 @@ def test_where_no_hand_pulls_what_was_tried_is_what_the_tick_then_does(integrato
         with Session(dyn, Simulated(), coupler, q=q, integrator=integrator, predict=True) as s:
             s.run(0.05)
             tried, done = s._loop.circuit.ahead.store, s._loop.integration.store
-        if tried.counts[DONE] == 50:
+        if counts_of(tried).steps[0] == 50:
             break
-    assert done.counts[DONE] == tried.counts[DONE] == 50
-    assert done.counts[CHANGED] == 2  # one of them at the start, where a mode is looked for in any case
-    assert tried.counts[CHANGED] == 1
-    assert tried.changes[0, CHANGE_TIME] == pytest.approx(0.0496, abs=1e-12 if integrator is None else 1e-3)
-    np.testing.assert_array_equal(tried.changes[0, NOTES:], done.changes[1, NOTES:])
+    assert counts_of(done).steps[0] == counts_of(tried).steps[0] == 50
+    assert counts_of(done).changes[0] == 2  # one of them at the start, where a mode is looked for in any case
+    assert counts_of(tried).changes[0] == 1
+    one, other = mode_change_at(tried.changes[0], 0, len(done.x)), mode_change_at(done.changes[1], 0, len(done.x))
+    assert one.time[0] == pytest.approx(0.0496, abs=1e-12 if integrator is None else 1e-3)
+    for found, known in ((one.before, other.before), (one.after, other.after), (one.notes, other.notes)):
+        np.testing.assert_array_equal(found, known)
     np.testing.assert_array_equal(tried.x, done.x)
-    assert tried.clock[TIME] == done.clock[TIME]
+    assert clock_of(tried).time[0] == clock_of(done).time[0]
 
 
 SCENES = [("ball_in_a_box", None), ("ball_in_a_box", PassiveMidpoint()), ("shopping_cart", None)]

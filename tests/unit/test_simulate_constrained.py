@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.engine.memory.loop_arguments import FOUND
+from kane.engine.memory.run_memory import counts_of
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome
@@ -193,7 +193,7 @@ def test_looking_for_events_projects_no_state_until_one_is_near(model, dyn, star
     assert not far.system.aside.out.any()
     near = integration(float(far.states()[-1, 1:][0] + start["q"][0]) / 2)
     assert near.system.aside.out.any()
-    assert near.store.counts[FOUND] == 1
+    assert counts_of(near.store).events[0] == 1
 
 
 def test_a_start_that_is_not_consistent_is_an_error_that_offers_assemble(dyn, start):

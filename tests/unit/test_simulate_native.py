@@ -23,7 +23,7 @@ import kane
 from kane.engine import code, kinds
 from kane.engine.call import NativeLoop, call_program
 from kane.engine.code import PORTABLE, Entry, compile_apart, keep, sources_digest
-from kane.engine.compile.__main__ import FIRST, missing
+from kane.engine.compile.__main__ import FIRST_ENTRIES, missing
 from kane.engine.compile.entries import OPTIONS, entries, text_of
 from kane.engine.compile.objects import code_of
 from kane.engine.memory import loop_arguments as arrays
@@ -178,7 +178,7 @@ def test_a_simulation_without_constraints_needs_only_the_code_that_an_installati
     if here is None:
         pytest.skip("this processor has no target of its own: its code comes from bitcode")
     (folder / here).mkdir(parents=True)
-    for title in FIRST:
+    for title in FIRST_ENTRIES:
         shutil.copy(code.FOLDER / here / title, folder / here / title)
     text = f"""
 import kane.engine.code as code
@@ -205,7 +205,7 @@ def test_the_first_of_a_group_compiles_the_group_once(tmp_path):
         "--with",
         "step.acceleration_derivatives.solved_derivatives",
     ]
-    environment = {**os.environ, **code.SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     pipes = {"stdout": subprocess.PIPE, "text": True, "env": environment}
     both = [subprocess.Popen([*command, "--targets", target], **pipes) for _ in range(2)]
     said = [process.communicate()[0].splitlines() for process in both]
@@ -270,9 +270,10 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
         return found
 
     known = digest()
-    parts = ("explicit", "step", "state", "events", "arrays", "call", "kinds", "compile/entries", "compile/objects")
+    parts = [f"step/{name}" for name in ("explicit", "step_ends", "state_equation", "event_location")]
+    parts += ["memory/loop_arguments", "call", "kinds", "compile/entries", "compile/objects"]
     assert all(after(part) != known for part in parts)
-    assert all(after(part) == known for part in ("code", "lanes", "embedding"))
+    assert all(after(part) == known for part in ("code", "step/lanes", "rows/embedding"))
     assert digest() == known
     sources_digest.cache_clear()
 
@@ -284,7 +285,7 @@ def test_loops_in_lanes_are_compiled_for_every_width_that_machines_have():
     from kane.codegen.jit.compiler import lane_width
 
     titles = {title for title in entries() if title.startswith("step.lanes.march_lanes")}
-    assert titles == {f"lanes.march_lanes-{n}" for n in (1, 4, 8)}
+    assert titles == {f"step.lanes.march_lanes-{n}" for n in (1, 4, 8)}
     assert lane_width() in arrays.LANE_WIDTHS
 
 
@@ -295,7 +296,7 @@ def test_code_for_one_processor_alone_has_the_lanes_that_it_runs_and_no_others(t
     if target is None:
         pytest.skip("a processor that no code is made for ahead")
     titles = {title for title in missing(tmp_path, [target]) if title.startswith("step.lanes.march_lanes")}
-    assert titles == {f"lanes.march_lanes-{n}" for n in {1, lane_width()}}
+    assert titles == {f"step.lanes.march_lanes-{n}" for n in {1, lane_width()}}
     assert missing(tmp_path, [target, PORTABLE]).keys() == entries().keys()
 
 
@@ -340,7 +341,7 @@ def _is_odd(n: int) -> bool:
     ("function", "words"),
     [
         (_raises, "_raises can raise an exception"),
-        (_allocates, "numba refuses .*_allocates"),
+        (_allocates, "numba rejects .*_allocates"),
         (_calls_c, "calls erf, which"),
         (_strided, "contiguous"),
         (_flat, "float64 vectors"),
@@ -385,7 +386,7 @@ except CompileError as error:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (9, "loop can raise an exception, which native code cannot: mend what does"),
+        (9, "loop can raise an exception, which native code must not do: change the kernel"),
         (2**63 - 1, "compiled for portable"),
     ],
 )
@@ -393,7 +394,7 @@ def test_a_kernel_that_can_raise_is_refused(tmp_path, limit, said):
     """Calls do not look at the status of a kernel, so that the kernel itself must show that it raises."""
     script = tmp_path / "script.py"
     script.write_text(RAISES_IN_A_KERNEL.format(limit=limit))
-    environment = {**os.environ, **code.SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == said
 
@@ -443,7 +444,7 @@ def test_a_run_whose_arrays_are_replaced_goes_on_with_the_new_ones():
     one.store = one.store._replace(x=np.array([0.5, 0.0, 0.0, 0.0]))
     other.store.x[:] = 0.5, 0.0, 0.0, 0.0
     for stepper in steppers:
-        stepper._integration.store.counts[arrays.KNOWN] = 0
+        stepper._integration.counts.slope_known[0] = 0
         stepper.step(0.01)
     assert np.array_equal(one.x, other.x)
     assert abs(one.x[0] - 0.5) < 1e-2

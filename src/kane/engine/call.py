@@ -1,7 +1,7 @@
-"""The decorators of native loops and programs, and what these call: programs by their address, memory by pointers.
+"""Decorators of native functions, and the instructions that call programs by address and view memory.
 
 Decorated functions are compiled once per installation (``kane.engine.compile``) and linked at their first call
-(``kane.engine.code``). From Python, inlined functions and kernels are what they are written as.
+(``kane.engine.code``). In Python, inlined functions and kernels remain ordinary functions.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, NoReturn, get_type_hints
 
+import numpy as np
+
 from kane.engine.kinds import Group, Kind, kinds_of, packed, place_of_lanes
 
-# The words of tuples that moved last time are taken again by the next call; of larger ones not, which that keeps alive.
-_KEPT = 2**18
+# Packed arguments are kept for the next call, and with them their arrays, up to this many bytes.
+_KEPT_BYTES = 2**18
+_INTEGERS = np.dtype(np.int64)
 _RESULTS: dict[type, Any] = {int: ctypes.c_int64, float: ctypes.c_double, type(None): None}
 
 
 class NativeLoop:
-    """A function compiled for native speed, called from Python free of the interpreter lock.
+    """Native function that Python calls without holding the interpreter lock.
 
-    Its arguments are annotated: int, float, arrays, tuples and NamedTuples of them. Arrays are contiguous and
-    writeable; lengths are not checked.
+    Its arguments are annotated as int, float, arrays, or tuples and NamedTuples of them. Arrays must be contiguous and
+    writeable. Lengths are not checked.
 
     Attributes:
-        function: as it is written.
+        function: the Python function.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -41,18 +44,18 @@ class NativeLoop:
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        """Of the arguments."""
+        """Return the kinds of the arguments."""
         return kinds_of(self.function)
 
     @cached_property
     def result(self) -> type:
-        """What is returned: int, float, or NoneType."""
+        """Return the type of the result: int, float, or NoneType."""
         found: type = get_type_hints(self.function)["return"]
         return found
 
     @cached_property
     def place_of_lanes(self) -> tuple[int, ...]:
-        """Where in the arguments the lanes are that the code depends on; nothing where it does not."""
+        """Return the indices that lead to the LaneCount in the arguments; empty if there is no LaneCount."""
         return place_of_lanes(self.kinds)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -68,7 +71,7 @@ class NativeLoop:
             if before is not value or before is None:
                 words, size = packed(kind, value)
                 if isinstance(kind, Group):
-                    kept[k] = (value, words) if size < _KEPT else (None, b"")
+                    kept[k] = (value, words) if size < _KEPT_BYTES else (None, b"")
             parts.append(words)
         return b"".join(parts)
 
@@ -81,10 +84,10 @@ class NativeLoop:
 
 
 class NativeProgram:
-    """A function of five pointers to doubles, compiled as a program of the one convention.
+    """Native function with the arguments of compiled programs, five pointers to doubles.
 
     Attributes:
-        function: as it is written.
+        function: the Python function.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
@@ -94,7 +97,7 @@ class NativeProgram:
         self._linked: tuple[Any, int] | None = None
 
     def __call__(self) -> int:
-        """The address of the code, linked at the first call; it is good as long as the process lives."""
+        """Return the address of the code, which is linked at the first call and stays valid in this process."""
         with self._lock:
             if self._linked is None:
                 self._linked = _linked(self.function)
@@ -102,34 +105,34 @@ class NativeProgram:
 
 
 def _linked(function: Callable[..., Any], lanes: int | None = None) -> tuple[Any, int]:
-    """What owns the machine code of a function, and its address; LLVM is imported with the first one that is called."""
+    """Return the owner of the machine code of a function, and its address; LLVM is imported at the first call."""
     code = import_module("kane.engine.code")
     found: tuple[Any, int] = code.address_of(code.Entry(function.__module__, function.__name__, lanes))
     return found
 
 
 def native_loop(function: Callable[..., Any]) -> NativeLoop:
-    """Compile a function, whose arguments are annotated, for calls from Python."""
+    """Make a function with annotated arguments a native loop, which Python calls."""
     return NativeLoop(function)
 
 
 def native_program(function: Callable[..., None]) -> NativeProgram:
-    """Make a function of pointers to doubles, state, rest, stage, out and work, a program of the one convention."""
+    """Make a function of the pointers state, inputs, constants, out and work a native program."""
     return NativeProgram(function)
 
 
 def native_inline(function: Callable[..., Any]) -> Any:
-    """Make a function usable inside native loops, as part of their code; from Python it stays what it is."""
+    """Mark a function that native code inlines into its callers."""
     return _marked(function, "inline")
 
 
 def native_kernel(function: Callable[..., Any]) -> Any:
-    """Make a function usable inside native programs; from Python it stays what it is."""
+    """Mark a function that native code calls; it is compiled once for each combination of argument types."""
     return _marked(function, "kernel")
 
 
 def native_instruction(function: Callable[..., Any]) -> Any:
-    """Make a function known to native code by its name alone: ``kane.engine.compile`` says what it is there."""
+    """Mark a function whose native code ``kane.engine.compile`` defines; in Python its body applies."""
     return _marked(function, "instruction")
 
 
@@ -139,47 +142,50 @@ def _marked(function: Any, role: str) -> Any:
 
 
 def only_native(*arguments: Any) -> NoReturn:
-    """The meaning from Python of what has none."""
-    raise TypeError("this is known to native code only")
+    """Raise TypeError: the body of an instruction that exists in native code only."""
+    raise TypeError("this function exists in native code only")
 
 
 @native_instruction
-def call_program(address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> None:
-    """Call ``void f(const double* state, const double* rest, const double* stage, double* out, double* work)``.
+def call_program(address: Any, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
+    """Call ``void f(const double* state, const double* inputs, const double* constants, double* out, double* work)``.
 
-    The address is an integer, so that one compiled loop serves every model: nothing of a model is baked into it.
-    Lengths are not checked here.
+    The address is an integer, so that one compiled loop serves all models. Lengths are not checked.
 
     Args:
-        address: of the function, int64.
-        state, rest, stage, out, work: contiguous float64 vectors, each as long as the function expects.
+        address: address of the program, int64.
+        state, inputs, constants, out, work: contiguous float64 vectors with the lengths that the program expects.
     """
-    only_native(address, state, rest, stage, out, work)
+    only_native(address, state, inputs, constants, out, work)
 
 
 @native_instruction
 def vector_at(memory: Any, offset: Any, n: Any) -> Any:
-    """n doubles as an array, from ``offset`` doubles behind the pointer, or the start of the array, ``memory``.
+    """Return n doubles as an array, from ``offset`` doubles after the start of ``memory`` on.
 
-    From Python ``memory`` is an array, whose last axis is meant.
+    In native code ``memory`` is a pointer or a vector. In Python it is an array, whose last axis is viewed.
     """
     return memory[..., offset : offset + n]
 
 
 @native_instruction
 def matrix_at(memory: Any, offset: Any, rows: Any, columns: Any) -> Any:
-    """Rows of doubles as an array, placed as by ``vector_at``."""
+    """Return a matrix of doubles; ``memory`` and ``offset`` as for ``vector_at``."""
     return memory[..., offset : offset + rows * columns].reshape(*memory.shape[:-1], rows, columns)
 
 
 @native_instruction
 def integers_at(memory: Any, offset: Any, n: Any) -> Any:
-    """n 64-bit integers as an array, placed as by ``vector_at``."""
-    return memory[..., offset : offset + n].view("int64")
+    """Return n 64-bit integers as an array; ``memory`` and ``offset`` as for ``vector_at``."""
+    found = memory[..., offset : offset + n]
+    return found if found.dtype is _INTEGERS else found.view(_INTEGERS)
 
 
 @native_instruction
 def integer_at(memory: Any, offset: Any) -> Any:
-    """A 64-bit integer, placed as by ``vector_at``; of an array with further axes the first one, and zero of none."""
-    found = memory[..., offset : offset + 1].view("int64")
+    """Return a 64-bit integer; ``memory`` and ``offset`` as for ``vector_at``.
+
+    In Python, an array with further axes gives its first integer, and an empty array 0.
+    """
+    found = memory[..., offset : offset + 1].view(_INTEGERS)
     return int(found.flat[0]) if found.size else 0

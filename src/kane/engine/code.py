@@ -1,9 +1,8 @@
-"""Where the machine code of native loops and programs comes from.
+"""Find, compile and link the machine code of native loops and programs.
 
-``kane.engine.compile`` stores it in the folder of the sources. A wheel carries object files for the processors that are
-common on machines of the builder's kind, and LLVM's bitcode for all others; an installation from source carries none.
-Each file begins with a digest of its sources. Code that is missing or older than its sources is compiled at its first
-use.
+``kane.engine.compile`` stores the code in the folder of the sources. A wheel contains object files for common
+processors, and LLVM bitcode for all others. An installation from source contains no code. Each file begins with a
+digest of its sources. Code that is missing or older than its sources is compiled at its first use.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from kane.machine.processor import own_target, target_machine
 from kane.progress import stage
 
 FOLDER = Path(__file__).parent / "compiled"
-# The target of which bitcode is kept.
+# Target of the bitcode, which serves all processors.
 PORTABLE = "portable"
-# The name by which the code of every loop and program is called, and what it may call of the C library.
-ENTRY = "kane_entry"
+# Symbol of the code of each loop and program, and the functions of the C library that the code may call.
+ENTRY_SYMBOL = "kane_entry"
 C_FUNCTIONS = ("atan2", "cos", "exp", "fmod", "log", "pow", "sin", "sqrt", "tan")
 OPTIMIZATION_LEVEL = 2
-# So that what numba passes on is for no processor in particular: vectors are formed for each afterwards.
-SETTINGS = {
+# Settings with which numba emits code for no particular processor; LLVM vectorizes it for each target afterwards.
+NUMBA_SETTINGS = {
     "NUMBA_OPT": "2",
     "NUMBA_LOOP_VECTORIZE": "0",
     "NUMBA_SLP_VECTORIZE": "0",
@@ -53,12 +52,12 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 @dataclass(frozen=True)
 class Entry:
-    """A loop or program that is compiled.
+    """Loop or program that is compiled.
 
     Attributes:
-        module: in which it is defined.
-        name: of the function.
-        lanes: how many, where the code is made for a number of them.
+        module: module that defines it.
+        name: name of the function.
+        lanes: number of lanes of a loop in lanes; else None.
     """
 
     module: str
@@ -67,29 +66,29 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Unique among all."""
+        """Return the name of the code, unique in the package."""
         title = f"{self.module.removeprefix(_PACKAGE + '.')}.{self.name}"
         return title if self.lanes is None else f"{title}-{self.lanes}"
 
     @property
     def group(self) -> str:
-        """Its module, whose entries share functions and are compiled in one process."""
+        """Return the module, whose entries share functions and are compiled in one process."""
         return self.module.removeprefix(_PACKAGE + ".")
 
 
 def address_of(entry: Entry) -> tuple[Any, int]:
-    """What owns the code of an entry, linked into this process, and its address.
+    """Link the code of an entry into this process; return its owner and its address.
 
     Raises:
-        CompileError: there is no code of it, and no numba to compile it; or LLVM refuses the code.
+        CompileError: the code is missing and numba is not installed, or LLVM rejects the code.
     """
     machine = target_machine(optimization=OPTIMIZATION_LEVEL)
-    linked, (address,) = link(entry.title, _object_of(entry, machine), [ENTRY], C_FUNCTIONS, machine)
+    linked, (address,) = link(entry.title, _object_of(entry, machine), [ENTRY_SYMBOL], C_FUNCTIONS, machine)
     return linked, address
 
 
 def _object_of(entry: Entry, machine: Any) -> bytes:
-    """The object file of an entry for this processor."""
+    """Return the object file of an entry for this processor."""
     target = own_target()
     code = kept(FOLDER, entry, target) if target else None
     if code is not None:
@@ -116,7 +115,7 @@ def _made(entry: Entry, target: str | None, machine: Any) -> bytes:
 
 
 def _emitted(entry: Entry, bitcode: bytes, machine: Any) -> bytes:
-    """The object file that LLVM makes of bitcode for the processor at hand."""
+    """Return the object file that LLVM emits from bitcode for this processor."""
     try:
         module = llvm.parse_bitcode(bitcode, llvm.create_context())
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -129,16 +128,16 @@ def _emitted(entry: Entry, bitcode: bytes, machine: Any) -> bytes:
 
 
 def _compiled(entry: Entry, target: str) -> bytes:
-    """Compile an entry and the entries that share most of its parts, by a process of its own; return the entry's code.
+    """Compile an entry, together with its group, in a new process; return the code of the entry.
 
-    The code is stored in the folder of the sources if that folder is writeable.
+    The code is stored in the folder of the sources if the folder is writeable.
     """
     if find_spec("numba") is None:
         raise CompileError(
             f"the native code of {entry.title} is missing from {FOLDER}, or older than its source; install kane again, "
             "or numba (pip install numba), which then compiles it"
         )
-    import tempfile  # here and below, because it takes milliseconds and is hardly ever needed
+    import tempfile  # imported here because the import takes milliseconds and is rarely needed
 
     _tell(f"compiling native code for {entry.group}, once per installation (up to some minutes)")
     began = time.monotonic()
@@ -155,11 +154,11 @@ def _compiled(entry: Entry, target: str) -> bytes:
 
 
 def compile_apart(folder: Path, *options: str) -> Iterator[str]:
-    """Put code of entries into a folder, by a process of its own with its own settings; yield the lines that it prints.
+    """Compile entries in a new process with NUMBA_SETTINGS; yield the lines that the process prints.
 
     Args:
-        folder: for the code.
-        options: of the command ``python -m kane.engine.compile FOLDER``.
+        folder: folder for the code.
+        options: options of the command ``python -m kane.engine.compile FOLDER``.
 
     Raises:
         CompileError: the process failed.
@@ -169,7 +168,7 @@ def compile_apart(folder: Path, *options: str) -> Iterator[str]:
     path = os.pathsep.join(name or os.getcwd() for name in sys.path)
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     command, lines = [sys.executable, "-m", f"{_PACKAGE}.compile", str(folder), *options], []
-    with subprocess.Popen(command, env={**os.environ, **SETTINGS, "PYTHONPATH": path}, **pipes) as process:
+    with subprocess.Popen(command, env={**os.environ, **NUMBA_SETTINGS, "PYTHONPATH": path}, **pipes) as process:
         for line in process.stdout or ():
             lines.append(line.rstrip())
             yield lines[-1]
@@ -178,14 +177,14 @@ def compile_apart(folder: Path, *options: str) -> Iterator[str]:
 
 
 def keep(folder: Path, entry: Entry, target: str, code: bytes) -> None:
-    """Put the code of an entry for a target into a folder: a line that says what it was made of, then the code."""
+    """Store the code of an entry for a target: a line with its digests, then the code."""
     file = _file(folder, entry, target)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, lambda draft: draft.write_bytes(_head(entry, target, code) + code))
 
 
 def kept(folder: Path, entry: Entry, target: str) -> bytes | None:
-    """The code of an entry for a target in a folder; None where it is missing, damaged or older than its sources."""
+    """Return the stored code of an entry for a target; None if it is missing, damaged or older than its sources."""
     try:
         head, newline, code = _file(folder, entry, target).read_bytes().partition(b"\n")
     except OSError:
@@ -198,14 +197,14 @@ def _file(folder: Path, entry: Entry, target: str) -> Path:
 
 
 def _head(entry: Entry, target: str, code: bytes) -> bytes:
-    # Compared as bytes, so that nothing is read of a file that is not what it should be.
+    # The line is compared as bytes, so that no content of a damaged file is parsed.
     made_of = {"entry": entry.title, "target": target, "sources": sources_digest(entry.module)}
     return json.dumps({**made_of, "sha256": hashlib.sha256(code).hexdigest()}).encode() + b"\n"
 
 
 @functools.cache
 def sources_digest(module: str) -> str:
-    """A digest of a module, of all native modules that it imports when it is imported, and of what compiles them."""
+    """Return a digest of a module, of the native modules that it imports, and of the files that compile them."""
     here = Path(__file__).parent
     files, left = {path.relative_to(here).as_posix(): path for path in (here / "compile").glob("[!_]*.py")}, [module]
     files["kinds.py"] = here / "kinds.py"
@@ -214,7 +213,7 @@ def sources_digest(module: str) -> str:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is not None and name not in files:
             files[name] = Path(file)
-            if name != f"{_PACKAGE}.call":  # how code is called and found is not what it is made of
+            if name != f"{_PACKAGE}.call":  # its imports define calls from Python, not the code
                 left += re.findall(rf"^from ({_PACKAGE}\.\S+) import", files[name].read_text("utf-8"), re.M)
     digest = hashlib.sha256()
     for name, path in sorted(files.items()):
@@ -225,7 +224,7 @@ def sources_digest(module: str) -> str:
 
 
 def _tell(message: str) -> None:
-    """Say on standard error why there is nothing to be seen for a while: terminals, pipes and notebooks alike."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none at all: nobody reads it
+    """Write a message to standard error that explains the delay."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error is closed or missing
         sys.stderr.write(f"kane: {message}\n")
         sys.stderr.flush()

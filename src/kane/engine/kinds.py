@@ -1,4 +1,7 @@
-"""What native loops take, laid out as 64-bit words; read off the annotations of the loops and of their NamedTuples."""
+"""Kinds of arguments of native loops, and their encoding as 64-bit words.
+
+The kinds follow from the annotations of the loops and of their NamedTuples.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,24 @@ _memory: Any = (ctypes.c_char * 0).from_buffer
 
 
 class Number:
-    """An ``int`` or a ``float``: one word."""
+    """Kind of an ``int`` or a ``float``: one word."""
 
     def __init__(self, code: str) -> None:
         self.format = code
 
     def put(self, value: Any, words: list[Any]) -> int:
-        """Append the words; how many bytes of memory they point to."""
+        """Append the words of a value, and return the number of bytes to which they point."""
         words.append(value)
         return 0
 
 
 class Array:
-    """A contiguous array: its address and its shape.
+    """Kind of a contiguous array: its address and its shape.
 
     Attributes:
-        dtype: of its elements, float64 or int64.
-        dimensions: how many.
-        only_read: whether native code does not write to it.
+        dtype: type of the elements, float64 or int64.
+        dimensions: number of dimensions.
+        only_read: whether native code only reads the array.
     """
 
     def __init__(self, dtype: Any, dimensions: int, *, only_read: bool) -> None:
@@ -38,10 +41,10 @@ class Array:
         self.format = "q" * (1 + dimensions)
 
     def put(self, value: Any, words: list[Any]) -> int:
-        """Append the words; how many bytes of memory they point to.
+        """Append the words of an array, and return its number of bytes.
 
         Raises:
-            TypeError: another array, which native code would misread.
+            TypeError: the value is no array of this type and number of dimensions.
         """
         if value.__class__ is not np.ndarray or value.ndim != self.dimensions or value.dtype != self.dtype:
             raise TypeError(
@@ -50,17 +53,17 @@ class Array:
         if self.only_read and not value.flags.writeable and value.flags.c_contiguous:
             words.append(value.ctypes.data)
         else:
-            words.append(ctypes.addressof(_memory(value)))  # refuses what is not contiguous or not writeable
+            words.append(ctypes.addressof(_memory(value)))  # raises if the array is not contiguous or not writeable
         words += value.shape
         return int(value.nbytes)
 
 
 class Group:
-    """A tuple or a NamedTuple: the words of its fields, one after the other.
+    """Kind of a tuple or a NamedTuple: the words of its fields in sequence.
 
     Attributes:
-        make: the class of a NamedTuple; None for a tuple.
-        fields: their kinds.
+        make: class of a NamedTuple; None for a tuple.
+        fields: kinds of the fields.
     """
 
     def __init__(self, make: type | None, fields: Sequence[Kind]) -> None:
@@ -68,17 +71,17 @@ class Group:
         self.format: str = "".join(field.format for field in fields)
 
     def put(self, value: Any, words: list[Any]) -> int:
-        """Append the words; how many bytes of memory they point to."""
+        """Append the words of a value, and return the number of bytes to which they point."""
         return sum([kind.put(field, words) for kind, field in zip(self.fields, value, strict=True)])
 
 
 class LaneCount:
-    """``tuple[int, ...]``, whose length is part of the compiled code: no words."""
+    """Kind of ``tuple[int, ...]``, whose length is a constant of the compiled code: no words."""
 
     format: str = ""
 
     def put(self, value: Any, words: list[Any]) -> int:
-        """Nothing to append."""
+        """Return 0, because there are no words."""
         return 0
 
 
@@ -86,10 +89,10 @@ Kind = Number | Array | Group | LaneCount
 
 
 def kind_of(hint: Any) -> Kind:
-    """The kind that an annotation names.
+    """Return the kind of an annotation.
 
     Raises:
-        TypeError: one that native loops do not take.
+        TypeError: native loops do not accept this annotation.
     """
     if hint in (int, float):
         return Number("q" if hint is int else "d")
@@ -107,20 +110,20 @@ def kind_of(hint: Any) -> Kind:
 
 
 def kinds_of(function: Any) -> tuple[Kind, ...]:
-    """The kinds of the arguments of a function."""
+    """Return the kinds of the arguments of a function."""
     hints = get_type_hints(function, include_extras=True)
     return tuple(kind_of(hint) for name, hint in hints.items() if name != "return")
 
 
 def packed(kind: Kind, value: Any) -> tuple[bytes, int]:
-    """The words of a value, and how many bytes of memory they point to."""
+    """Return the words of a value, and the number of bytes to which they point."""
     words: list[Any] = []
     size = kind.put(value, words)
     return struct.pack(kind.format, *words), size
 
 
 def place_of_lanes(kinds: Sequence[Kind]) -> tuple[int, ...]:
-    """Where in tuples of these kinds a LaneCount is, as one index after the other; nothing where there is none."""
+    """Return the indices that lead to a LaneCount in nested tuples of these kinds; empty if there is no LaneCount."""
     for k, kind in enumerate(kinds):
         if isinstance(kind, LaneCount):
             return (k,)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kane.engine.memory.loop_arguments import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
+from kane.engine.memory.loop_arguments import Course, Trajectories
+from kane.engine.memory.run_codes import FINISHED, STUCK, WAITING
 from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
 from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, monitored_advance
@@ -84,7 +85,7 @@ class OneByOne:
         try:
             integration = own.integration(course_of(self.course, found, i), found.starts[i])
             outcome = advance_to_end(integration, monitored_advance(own, self.method), go_on)
-            found.steps[i], found.rejected[i] = integration.store.counts[DONE], integration.store.counts[REJECTED]
+            found.steps[i], found.rejected[i] = integration.counts.steps[0], integration.counts.rejected[0]
             if outcome in FAILURES.values():
                 raise explain(integration, outcome)
             if outcome is Outcome.INTERRUPTED:

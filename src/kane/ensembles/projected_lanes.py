@@ -12,20 +12,9 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.embedded.compiled_selections import SelectionParts
 from kane.dynamics.lane_modes import GUARD_PROGRAM, SLOPE_PROGRAM, LaneModes
 from kane.engine.hybrid.compiled_mode_programs import DIGITS
-from kane.engine.memory.loop_arguments import (
-    ASIDE,
-    FINISHED,
-    LOOKS,
-    PROJECT,
-    RHS,
-    STUCK,
-    WAITING,
-    Course,
-    Indices,
-    StateEquation,
-    Trajectories,
-    Vector,
-)
+from kane.engine.memory.loop_arguments import Course, Indices, StateEquation, Trajectories, Vector
+from kane.engine.memory.run_codes import ASIDE, FINISHED, PROJECT, RHS, STUCK, WAITING
+from kane.engine.memory.views import guard_samples_size, mode_programs_at
 from kane.engine.project.speed_selections import FOLLOWING, STEPPED
 from kane.engine.step.constrained_lanes import NONE, LaneChoices, LanePrograms, LaneProjection
 from kane.ensembles.conditions import Conditions
@@ -171,9 +160,10 @@ class ProjectedLanes:
         assert project is not None
         size, n, guards = project.n_stage, self.problem.rhs.n_out, len(system.automaton.guards.out)
         own = np.tile(system.mode, (width, 1))
+        of_lanes = mode_programs_at(own, 0).places
         for program in (PROJECT, RHS, *self.problem.mode_source.shares_stage):
-            own[:, program + 1] = 2 * size * np.arange(width)
-        own[:, ASIDE + 1] = own[:, PROJECT + 1] + size
+            of_lanes[:, program] = 2 * size * np.arange(width)
+        of_lanes[:, ASIDE] = of_lanes[:, PROJECT] + size
         stages = np.zeros(2 * size * width)
         read = np.full((len(modes.read), self.reads), NONE, np.int64)
         for k, places in enumerate(modes.read):
@@ -192,7 +182,7 @@ class ProjectedLanes:
             constants=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
             scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARD_PROGRAM])])),
             seen=aligned(width * (guards + n + DIGITS)),
-            looks=np.zeros((width, LOOKS.size * guards)),
+            looks=np.zeros((width, guard_samples_size(guards))),
             quiet=np.zeros(width, np.int64),
             steady=np.zeros(width, np.int64),
             x=np.zeros(n),

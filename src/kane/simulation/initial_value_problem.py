@@ -17,21 +17,9 @@ from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.engine.memory.constraint_codes import KEPT
-from kane.engine.memory.loop_arguments import (
-    ASIDE,
-    CHANGE,
-    EVENTS,
-    GUARDS,
-    LOOKS,
-    PROJECT,
-    RHS,
-    Automaton,
-    Course,
-    Indices,
-    StateEquation,
-    Vector,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Automaton, Course, Indices, StateEquation, Vector, Watch
+from kane.engine.memory.run_codes import ASIDE, CHANGE, EVENTS, GUARDS, PROJECT, RHS
+from kane.engine.memory.views import guard_samples_size, slip_memory_size
 from kane.errors import SimulationError
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
@@ -175,6 +163,7 @@ class InitialValueProblem:
         integration = IntegratorState(
             system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler
         )
+        integration.clock.time[0], integration.counts.rows[0] = course.start, 1
         integration.go(course)
         return integration
 
@@ -182,7 +171,7 @@ class InitialValueProblem:
         """Return the number of doubles, besides x, that ``kane.engine.memory`` saves at the start of each step."""
         parts = getattr(self.project, "parts", None)
         intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
-        return 2 * intermittents + len(system.projection.least)
+        return slip_memory_size(intermittents, len(system.projection.least))
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:
@@ -217,7 +206,7 @@ class InitialValueProblem:
         seen = np.zeros(self.guards.n_out if self.guards else 0)
         n = len(seen) - self.rhs.n_out if self.mode_source.slopes_with_guards else len(seen)
         slope = none if self.plan.needs_python else seen[n:]  # Python inputs are evaluated only with the slopes
-        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(LOOKS.size * n))
+        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(guard_samples_size(n)))
         return StateEquation(
             mode=row.copy(),
             state=np.zeros(self.rhs.n_state),

@@ -14,16 +14,15 @@ from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.engine.linear.factorizations import RANK_TOLERANCE, ROUNDING
 from kane.engine.memory.constraint_codes import KEPT
-from kane.engine.memory.loop_arguments import (
-    CONDITIONING,
-    NO_NOTES,
-    PROJECT,
-    SWITCHES,
-    Projection,
-    StateEquation,
-    Vector,
+from kane.engine.memory.loop_arguments import NO_NOTES, Projection, StateEquation, Vector
+from kane.engine.memory.run_codes import PROJECT
+from kane.engine.memory.views import (
+    constraint_header_at,
+    constraint_lists_at,
+    projection_notes_at,
+    projection_notes_size,
+    projection_residuals_size,
 )
-from kane.engine.memory.views import constraint_header_at, constraint_lists_at
 from kane.errors import ModelError
 from kane.simulation.mode_table import stage_in_force
 
@@ -43,8 +42,8 @@ def new_projection(program: int, project: ArrayFunction | None, speeds: int) -> 
     if project is None:
         return Projection(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
     choice = np.zeros(1 + speeds, dtype=np.int64)
-    notes = np.zeros(SWITCHES + 1)
-    notes[CONDITIONING] = 1.0  # value before the first speed selection
+    notes = np.zeros(projection_notes_size())
+    projection_notes_at(notes, 0).conditioning[0] = 1.0  # value before the first speed selection
     least = np.ones(1 + project.n_state) if program == PROJECT else NO_NOTES
     return Projection(program, np.zeros(project.n_out), choice, notes, least)
 
@@ -65,7 +64,7 @@ def project_once(project: ArrayFunction, system: StateEquation, state: Vector) -
     """Project [t, q, u] onto the constraints; return x = [q, u] and keep the speed selection in ``system``."""
     stage, projection = stage_in_force(system, PROJECT, project), system.projection
     found = project(state, system.inputs, stage)
-    projection.notes[:SWITCHES] = found[len(state) - 1 :]
+    projection.notes[: projection_residuals_size()] = found[len(state) - 1 :]
     projection.kept[:] = selection_in(stage)
     return np.array(found[: len(state) - 1])
 

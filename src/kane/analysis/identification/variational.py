@@ -18,7 +18,6 @@ from kane.analysis.sensitivities.held_laws import HeldAnswers
 from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, spanned
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.memory.loop_arguments import DONE
 from kane.engine.step.variations import vary_forwards
 from kane.errors import ModelError, SimulationError
 from kane.geometry.quaternion import normalise_quaternions
@@ -197,7 +196,7 @@ class Variational:
         most = MOST_STEPS * len(times)
 
         def watched(fraction: float) -> None:
-            if integration.store.counts[DONE] > most and not integration.finished:
+            if integration.counts.steps[0] > most and not integration.finished:
                 raise SimulationError(_ends(problem, integration.time, until, f"more than {most} steps"))
 
         outcome = advance_to_end(integration, monitored_advance(problem, method), watched)

@@ -8,11 +8,11 @@ import numpy as np
 
 from kane.engine.memory.contact_codes import (
     CONTRADICTED,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     ENERGY_GAINED,
     NO_MODE,
     NO_ROWS,
-    NOT_FINITE,
+    NOT_FINITE_AFTER,
     OPEN,
     OPPOSED,
 )
@@ -58,7 +58,7 @@ REFUSALS = {
         "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
         "restitution as a number or kane.Poisson, which does not"
     ),
-    ENDLESS: (
+    ENDLESS_IMPACTS: (
         "impacts that meet in one instant do not come to an end, the last one was of {who}; give some of the contacts "
         "less restitution"
     ),
@@ -75,7 +75,7 @@ REFUSALS = {
         "expression and the time derivative of that are numbers there, as those of the root of zero and of x / 0 are "
         "not"
     ),
-    NOT_FINITE: (
+    NOT_FINITE_AFTER: (
         "the change that {who} causes ends in a state that is not finite; correct masses, coefficients or expressions, "
         "or end the run before"
     ),

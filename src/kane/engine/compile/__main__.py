@@ -1,4 +1,4 @@
-"""python -m kane.engine.compile FOLDER: compile the loops and programs of the package whose code is missing or old."""
+"""python -m kane.engine.compile FOLDER: compile the native loops and programs whose code is missing or outdated."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from kane.engine.compile.objects import code_of
 from kane.engine.compile.parts import keep_parts
 from kane.machine.processor import DOUBLES, own_target, platform_targets
 
-# The entries that run when a first model without constraints is simulated.
-FIRST = ("step.batches.each_state", "step.explicit.march_explicit")
+# Entries that the first simulation of an unconstrained model needs.
+FIRST_ENTRIES = ("step.batches.each_state", "step.explicit.march_explicit")
 
 
 def compile_these(titles: Collection[str], folder: Path, targets: Sequence[str]) -> None:
-    """Put the code of entries for these targets into the folder, and print a line for each entry."""
+    """Compile entries for these targets, store their code in the folder, and print a line for each entry."""
     keep_parts(kernels())
-    # What numba makes lives as long as the process: to visit it as often as usual takes a seventh of its time.
+    # Objects of numba live as long as the process; default garbage collection would take a seventh of the time.
     gc.set_threshold(500_000, 20, 10)
     began, found, made = time.monotonic(), entries(), []
-    with ProcessPoolExecutor(1) as objects:  # LLVM makes the objects of one entry while numba reads the next one
+    with ProcessPoolExecutor(1) as objects:  # LLVM emits code of one entry while numba reads the next
         for k, title in enumerate(titles, 1):
             entry, value = found[title]
             made.append(objects.submit(_keep_code, entry, text_of(entry, value), folder, targets))
@@ -49,7 +49,7 @@ def _keep_code(entry: Entry, text: str, folder: Path, targets: Sequence[str]) ->
 
 
 def compile_group(title: str, folder: Path, targets: Sequence[str]) -> None:
-    """Compile the entries of the group of one entry that are missing, unless another process just does or did."""
+    """Compile the missing entries in the group of one entry; a lock prevents duplicate work of other processes."""
     folder.mkdir(parents=True, exist_ok=True)
     group = entries()[title][0].group
     with (folder / f".{group}.lock").open("w") as lock:
@@ -58,7 +58,7 @@ def compile_group(title: str, folder: Path, targets: Sequence[str]) -> None:
 
 
 def missing(folder: Path, targets: Sequence[str]) -> dict[str, Entry]:
-    """The entries, by title, that any of the targets runs without having their code in the folder."""
+    """Return the entries, by title, whose code for one of the targets is missing or outdated."""
     found = {title: entry for title, (entry, _) in entries().items()}
     return {
         title: entry
@@ -68,42 +68,45 @@ def missing(folder: Path, targets: Sequence[str]) -> dict[str, Entry]:
 
 
 def _is_run(entry: Entry, target: str) -> bool:
-    """Whether a processor has use for so many lanes: as many as its registers hold, or one where lanes do not pay."""
+    """Check whether a target uses this number of lanes: one, or as many as its registers hold."""
     return target == PORTABLE or entry.lanes in (None, 1, DOUBLES.get(target.partition("-")[2]))
 
 
 def compile_missing(folder: Path, targets: Sequence[str], *, first: bool) -> None:
-    """Put the code of entries that is missing or older than its source into the folder, on all processors.
+    """Compile missing and outdated code on all processors of this machine, and print a line for each entry.
 
     Args:
-        folder: for the code.
-        targets: processors.
-        first: whether FIRST are enough.
+        folder: folder for the code.
+        targets: target processors.
+        first: whether to compile only FIRST_ENTRIES.
     """
-    left = {title: entry for title, entry in missing(folder, targets).items() if title in FIRST or not first}
-    # What numba makes of a function serves all entries of a process, and those of one package share most of them.
+    left = {title: entry for title, entry in missing(folder, targets).items() if title in FIRST_ENTRIES or not first}
+    _say(f"{len(left)} entries to compile" if left else "all code is up to date")
+    # Entries in one process share the translation of functions; entries of one package share most functions.
     groups = [list(titles) for _, titles in groupby(left, lambda title: left[title].module.rpartition(".")[0])]
-    together = sorted(groups, key=len, reverse=True)  # the longest first, so that none is left alone at the end
+    together = sorted(groups, key=len, reverse=True)  # longest groups first, to balance the processors
 
     def compile_one(titles: list[str]) -> None:
         for line in compile_apart(folder, "--only", *titles, "--targets", *targets):
             _say(line)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each thread waits for one process
         list(pool.map(compile_one, together))
 
 
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m kane.engine.compile", description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="for the code; the installation's own")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=FOLDER, help="folder for the code; default: the installation"
+    )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--first", action="store_true", help="compile only what a first simulation runs")
-    # The next two are for processes that ``compile_apart`` starts, with the settings of numba that they need.
+    which.add_argument("--first", action="store_true", help="compile only the entries of a first simulation")
+    # Options of the processes that ``compile_apart`` starts with NUMBA_SETTINGS.
     which.add_argument("--with", dest="member", metavar="ENTRY", help=argparse.SUPPRESS)
     which.add_argument("--only", nargs="+", metavar="ENTRY", help=argparse.SUPPRESS)
-    parser.add_argument("--targets", nargs="+", default=[*platform_targets(), PORTABLE], help="for these processors")
-    parser.add_argument("--here", action="store_true", help="for this processor alone")
+    parser.add_argument("--targets", nargs="+", default=[*platform_targets(), PORTABLE], help="target processors")
+    parser.add_argument("--here", action="store_true", help="compile for this processor only")
     given = parser.parse_args()
     targets = [own_target() or PORTABLE] if given.here else given.targets
     if given.member:

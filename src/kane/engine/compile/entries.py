@@ -1,4 +1,4 @@
-"""All loops and programs of the package, and the text that numba makes of one for LLVM."""
+"""Collect all native loops and programs of the package, and translate one of them to LLVM text with numba."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numba.extending import intrinsic, register_jitable
 
 import kane.engine
 from kane.engine.call import NativeLoop, NativeProgram
-from kane.engine.code import ENTRY, Entry
+from kane.engine.code import ENTRY_SYMBOL, Entry
 from kane.engine.compile import instructions
 from kane.engine.compile import lane_instructions as vectors
 from kane.engine.compile.objects import RAISED
@@ -25,20 +25,20 @@ from kane.engine.kinds import Array, Group, Kind, LaneCount, Number
 from kane.engine.memory.loop_arguments import LANE_WIDTHS
 from kane.errors import CompileError
 
-INSTRUCTIONS = (instructions, vectors)  # numba knows them once they are imported
-# No array is owned here, so that counting references, which numba does by atomic operations at every call that passes
-# an array on, keeps nothing alive: without it and with the parts inlined an RK4 step of the UR5 takes 490 ns, with it
-# 1,400. Nothing is raised: a division by zero follows IEEE 754.
+# Modules whose import registers the instructions with numba.
+INSTRUCTIONS = (instructions, vectors)
+# Native code owns no arrays, so that numba need not count references. Atomic counts at each call would make an RK4 step
+# of the UR5 take 1,400 ns instead of 440 ns. No exception is raised: a division by zero follows IEEE 754.
 OPTIONS: Any = {"_nrt": False, "error_model": "numpy"}
 _WORDS = types.CPointer(types.int64)
-_RESULTS = {int: types.int64, float: types.float64, type(None): types.none}
+_NUMBA_RESULTS = {int: types.int64, float: types.float64, type(None): types.none}
 _ELEMENTS = {np.dtype(np.float64): types.float64, np.dtype(np.int64): types.int64}
 
 
 def entries() -> dict[str, tuple[Entry, Any]]:
-    """Everything that is compiled, by its title, found in the modules of ``kane.engine``; loops in lanes once a width.
+    """Return all entries of ``kane.engine`` by title, loops in lanes once for each width.
 
-    What they are made of is made known to numba.
+    It registers kernels and inlined functions with numba.
     """
     found, seen = {}, set()
     for module in _modules():
@@ -55,13 +55,13 @@ def entries() -> dict[str, tuple[Entry, Any]]:
 
 
 def kernels() -> list[str]:
-    """The names of all kernels, with their modules."""
+    """Return the names of all kernels, with their modules."""
     values = (value for module in _modules() for value in vars(module).values())
     return [f"{value.__module__}.{value.__name__}" for value in values if getattr(value, "native_role", "") == "kernel"]
 
 
 def _modules() -> list[ModuleType]:
-    """All modules of native code, imported, as one may decorate what another defines."""
+    """Import and return all modules of ``kane.engine``, except those that compile."""
     names = [about.name for about in pkgutil.walk_packages(kane.engine.__path__, "kane.engine.")]
     return [importlib.import_module(name) for name in names if not name.startswith(__package__)]
 
@@ -73,12 +73,12 @@ def _of(value: NativeLoop | NativeProgram) -> list[Entry]:
 
 
 def text_of(entry: Entry, value: NativeLoop | NativeProgram) -> str:
-    """A module of LLVM in which the function ENTRY is this loop, of its words, or this program.
+    """Return the LLVM text of a module in which ENTRY_SYMBOL is this program, or this loop with packed arguments.
 
-    It calls RAISED where numba would raise an exception.
+    The code calls RAISED where numba would raise an exception.
 
     Raises:
-        CompileError: numba refuses it.
+        CompileError: numba rejects the function.
     """
     bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
     function = njit(**bare)(value.function)
@@ -88,24 +88,26 @@ def text_of(entry: Entry, value: NativeLoop | NativeProgram) -> str:
         else:
             compiled, pointers = function, [instructions.POINTER] * 5
         compiled.compile(tuple(pointers))
-    except Exception as error:  # numba raises all kinds, its own and those of Python
-        raise CompileError(f"numba refuses {entry.title}: {error}") from error
+    except Exception as error:  # numba raises its own exceptions and Python's
+        raise CompileError(f"numba rejects {entry.title}: {error}") from error
     (result,) = compiled.overloads.values()
     gives = result.signature.return_type
-    if gives != _RESULTS.get(value.result if isinstance(value, NativeLoop) else type(None)):
-        raise CompileError(f"{entry.title} returns {gives}, which is not what its annotation says, or no int or float")
+    if gives != _NUMBA_RESULTS.get(value.result if isinstance(value, NativeLoop) else type(None)):
+        raise CompileError(
+            f"{entry.title} returns {gives}, which differs from its annotation, or is neither int nor float"
+        )
     text = whole(result.library)
     declared = "" if f"@{RAISED}(" in text else f"declare void @{RAISED}()\n"
     return text + declared + _call(result.fndesc.llvm_func_name, len(pointers), gives)
 
 
 def _call(name: str, pointers: int, gives: Any) -> str:
-    """ENTRY, by the calling convention of C, around a function of numba's convention."""
+    """Return ENTRY_SYMBOL, a function with C calling convention that calls a function with numba's convention."""
     arguments = ", ".join(f"ptr %a{k}" for k in range(pointers))
     number = {types.int64: "i64", types.float64: "double"}.get(gives)
     end = f"%value = load {number}, ptr %result\n  ret {number} %value" if number else "ret void"
     return f"""
-define {number or "void"} @{ENTRY}({arguments}) {{
+define {number or "void"} @{ENTRY_SYMBOL}({arguments}) {{
   %result = alloca {number or "ptr"}
   %exception = alloca ptr
   %status = call i32 @"{name}"(ptr %result, ptr %exception, {arguments})
@@ -121,7 +123,7 @@ done:
 
 
 def numba_type(kind: Kind, lanes: int | None) -> Any:
-    """What numba calls a kind."""
+    """Return the numba type of a kind."""
     if isinstance(kind, Number):
         return types.int64 if kind.format == "q" else types.float64
     if isinstance(kind, Array):
@@ -132,7 +134,7 @@ def numba_type(kind: Kind, lanes: int | None) -> Any:
 
 
 def _of_words(function: Any, kinds: Sequence[Kind], lanes: int | None) -> Callable[[Any], Any]:
-    """A function of words that calls one of what they stand for."""
+    """Return a function of a pointer to words that calls ``function`` with the arguments that the words encode."""
     given = types.Tuple([numba_type(kind, lanes) for kind in kinds])
 
     def definition(typingctx: Any, words: Any) -> Any:
@@ -152,7 +154,7 @@ def _of_words(function: Any, kinds: Sequence[Kind], lanes: int | None) -> Callab
 
 
 class _WordReader:
-    """What emits the values that words stand for, one after the other."""
+    """Emits the values that words encode, in sequence."""
 
     def __init__(self, context: Any, builder: Any, words: Any) -> None:
         self._context, self._builder, self._words, self._next = context, builder, words, 0

@@ -1,4 +1,4 @@
-"""What the instructions that ``kane.engine.call`` names are in native code."""
+"""Native code of the instructions of ``kane.engine.call``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOUBLE_POINTER = ir.DoubleType().as_pointer()
 
 
 def instruction(name: Any) -> Callable[[Callable[..., Any]], None]:
-    """Let numba take a function of Python by what is decorated, an intrinsic."""
+    """Make numba replace calls of the Python function ``name`` by the decorated intrinsic."""
 
     def attach(definition: Callable[..., Any]) -> None:
         context, known = cpu_target.typing_context, intrinsic(definition)
@@ -31,13 +31,13 @@ def instruction(name: Any) -> Callable[[Callable[..., Any]], None]:
 
 
 @instruction(call.call_program)
-def _call_program(typingctx: Any, address: Any, state: Any, rest: Any, stage: Any, out: Any, work: Any) -> Any:
-    vectors = (state, rest, stage, out, work)
+def _call_program(typingctx: Any, address: Any, state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> Any:
+    vectors = (state, inputs, constants, out, work)
     for vector in vectors:
         if not (isinstance(vector, types.Array) and vector.dtype == types.float64 and vector.ndim == 1):
             raise TypingError(f"call_program takes float64 vectors, not {vector}")
         if vector.layout != "C":
-            raise TypingError("call_program takes contiguous vectors: a strided view would be read as if it had none")
+            raise TypingError("call_program takes contiguous vectors, because it ignores strides")
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointers = [
@@ -52,7 +52,7 @@ def _call_program(typingctx: Any, address: Any, state: Any, rest: Any, stage: An
 
 
 def array_over(context: Any, builder: Any, kind: Any, data: Any, lengths: Any) -> Any:
-    """An array of numba over memory that is there, contiguous, with 8 bytes an element."""
+    """Emit a contiguous numba array over given memory, with 8 bytes per element."""
     array = make_array(kind)(context, builder)
     strides = [ir.Constant(ir.IntType(64), 8)]
     for length in reversed(lengths[1:]):

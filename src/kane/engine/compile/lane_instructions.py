@@ -1,4 +1,4 @@
-"""What ``kane.engine.step.lane_arithmetic`` is in native code."""
+"""Native code of ``kane.engine.step.lane_arithmetic``: vector instructions, one component per lane."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ _INDEX = ir.IntType(64)
 
 
 class _Vectors:
-    """Writer of vector instructions on the arrays that an intrinsic was given."""
+    """Emitter of vector instructions on the arrays of an intrinsic."""
 
     def __init__(self, context: Any, builder: Any, lanes: int) -> None:
         self.context, self.builder, self.lanes = context, builder, lanes
         self.type = ir.VectorType(_DOUBLE, lanes)
 
     def data(self, kind: Any, array: Any) -> Any:
-        """Where an array begins."""
+        """Return a pointer to the first element of an array."""
         return self.context.make_array(kind)(self.context, self.builder, array).data
 
     def place(self, data: Any, row: Any) -> Any:
-        """Where the row-th vector of an array stands."""
+        """Return a pointer to vector ``row`` of an array."""
         start = self.builder.gep(data, [self.builder.mul(row, _INDEX(self.lanes))])
         return self.builder.bitcast(start, self.type.as_pointer())
 
     def load(self, data: Any, row: Any) -> Any:
-        """The row-th vector of an array."""
+        """Load vector ``row`` of an array."""
         return self.builder.load(self.place(data, row), align=8)
 
     def store(self, value: Any, data: Any, row: Any) -> None:
-        """Put it there."""
+        """Store a vector as vector ``row`` of an array."""
         self.builder.store(value, self.place(data, row), align=8)
 
     def every(self, value: float) -> Any:
-        """The same constant in every lane."""
+        """Return a constant vector with equal lanes."""
         return ir.Constant(self.type, [value] * self.lanes)
 
     def splat(self, value: Any) -> Any:
-        """The same double in every lane."""
+        """Return a vector with a double in all lanes."""
         result = ir.Constant(self.type, ir.Undefined)
         for lane in range(self.lanes):
             result = self.builder.insert_element(result, value, ir.IntType(32)(lane))
         return result
 
     def size(self, value: Any) -> Any:
-        """Without sign."""
+        """Return the absolute values of a vector."""
         bits = ir.VectorType(_INDEX, self.lanes)
         mask = ir.Constant(bits, [2**63 - 1] * self.lanes)
         return self.builder.bitcast(self.builder.and_(self.builder.bitcast(value, bits), mask), self.type)
 
     def larger(self, a: Any, b: Any) -> Any:
-        """b where it is the larger, a elsewhere and where b is no number."""
+        """Return the larger one of a and b in each lane; a if b is NaN."""
         return self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a)
 
 

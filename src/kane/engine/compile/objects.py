@@ -1,4 +1,4 @@
-"""Object files and bitcode of a module of LLVM."""
+"""Emit object files and bitcode from an LLVM module, after one optimisation of the whole module for each target."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from kane.engine.code import C_FUNCTIONS, ENTRY, OPTIMIZATION_LEVEL, PORTABLE
+from kane.engine.code import C_FUNCTIONS, ENTRY_SYMBOL, OPTIMIZATION_LEVEL, PORTABLE
 from kane.errors import CompileError
 from kane.machine.processor import platform_targets, target_machine
 
+# External function that code calls in place of raising an exception. Code that still calls it after optimisation is
+# rejected.
 RAISED = "kane_raised"
 
 
 def code_of(title: str, text: str, targets: Iterable[str]) -> dict[str, bytes]:
-    """The code of a module for targets: object files, or the bitcode for PORTABLE.
+    """Return the code of a module for each target: object files, and bitcode for PORTABLE.
 
-    Vectors of a width are formed for the processors that have them only, so that bitcode has none.
+    Loops are vectorized for known processors only, not in bitcode.
 
     Raises:
-        CompileError: it can raise an exception, or calls what is not of the C library.
+        CompileError: the code can raise an exception, or calls a function that C_FUNCTIONS does not list.
     """
     return {target: _code(title, text, target) for target in targets}
 
@@ -31,7 +33,7 @@ def _code(title: str, text: str, target: str) -> bytes:
     machine = target_machine(*place, optimization=OPTIMIZATION_LEVEL)
     module = llvm.parse_assembly(text, llvm.create_context())
     for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name != ENTRY:
+        if not value.is_declaration and value.name != ENTRY_SYMBOL:
             value.linkage = "internal"
     _optimize(module, machine, vectorized=not portable)
     _require_callable(title, {f.name for f in module.functions if f.is_declaration})
@@ -46,9 +48,11 @@ def _optimize(module: Any, machine: Any, *, vectorized: bool) -> None:
 
 
 def _require_callable(title: str, called: set[str]) -> None:
-    """Refuse code that would call what is not there when it runs."""
+    """Raise CompileError if code calls a function that does not exist when it runs."""
     if RAISED in called:
-        raise CompileError(f"{title} can raise an exception, which native code cannot: mend what does")
+        raise CompileError(
+            f"{title} can raise an exception, which native code must not do: change the kernel that raises"
+        )
     missing = sorted(name for name in called if not name.startswith("llvm.") and name not in C_FUNCTIONS)
     if missing:
         raise CompileError(f"{title} calls {', '.join(missing)}, which kane.engine.code does not offer")

@@ -1,8 +1,12 @@
-"""Functions of numba as parts of the entries that call them: LLVM text alone, no machine code.
+"""Compilation of entries in parts, each of which is optimised once.
 
-numba is made to run functions. It would optimise each function again at every level of calls, together with all
-functions that it calls. Here a part holds one function with the functions that are inlined into it, and is optimised
-once. An entry links the kernels that it calls, directly or not, and is optimised as a whole.
+An entry is a native loop or program. It is compiled in four stages:
+
+1. numba translates each function to LLVM text, once for each combination of argument types.
+2. A part is a kernel, or the entry itself, together with the functions that are inlined into it. Each part is optimised
+   once. By itself numba would optimise each function again in all of its callers.
+3. An entry links its own part with the parts of the kernels that it calls, directly or indirectly (``whole``).
+4. The linked module is optimised once for each target, and becomes an object file or bitcode (``objects``).
 """
 
 from __future__ import annotations
@@ -21,10 +25,10 @@ from kane.engine.compile.objects import RAISED
 
 
 class KernelPart(JITCodeLibrary):
-    """A function with the functions inlined into it, and the parts of the kernels that it calls.
+    """Function with the functions inlined into it, and the parts of the kernels that it calls.
 
     Attributes:
-        calls: parts of the kernels that it calls, directly or not.
+        calls: parts of the kernels that it calls, directly or indirectly.
         kernels: names of all kernels, with their modules.
     """
 
@@ -38,7 +42,7 @@ class KernelPart(JITCodeLibrary):
         """Link the inlined functions and note the kernels."""
         self._raise_if_finalized()
         for part in dict.fromkeys(self._linking_libraries):
-            if isinstance(part, KernelPart):  # numba has made some functions of its own before
+            if isinstance(part, KernelPart):  # functions of numba itself are compiled before and are no parts
                 self.calls |= part.calls
             if isinstance(part, KernelPart) and part._is_kernel():
                 self.calls[part] = None
@@ -47,7 +51,7 @@ class KernelPart(JITCodeLibrary):
         self._finalized = True
 
     def add_llvm_module(self, module: Any) -> None:
-        """Take in the function itself."""
+        """Link the module of the function itself."""
         self._final_module.link_in(module)
 
     def _is_kernel(self) -> bool:
@@ -61,17 +65,17 @@ class KernelPart(JITCodeLibrary):
         return super()._get_module_for_linking()
 
     def get_pointer_to_function(self, name: str) -> int:
-        """An address for numba to note: there is no code, and nobody calls it."""
+        """Return a placeholder: numba stores an address, but there is no code to call."""
         self._ensure_finalized()
         return 1
 
 
 def whole(library: Any) -> str:
-    """Return the LLVM text of a function with all kernels that it calls, of a KernelPart or a library of numba."""
+    """Return the LLVM text of a function with all kernels that it calls."""
     if not isinstance(library, KernelPart):
         return str(library.get_llvm_str())
     for part in (library, *library.calls):
-        part._get_module_for_linking()  # which optimises it
+        part._get_module_for_linking()  # optimises the part
     module = library._final_module.clone()
     for part in library.calls:
         module.link_in(part._final_module, preserve=True)
@@ -89,22 +93,22 @@ def _path(name: str) -> str:
 
 
 class _Untested(CPUCallConv):
-    """Calls whose status nobody looks at. A function that would raise calls RAISED instead, so that it is refused."""
+    """Calling convention without checks of the status; functions call RAISED instead of raising exceptions."""
 
     def return_user_exc(self, builder: Any, *given: Any, **options: Any) -> None:
-        """End where numba would raise an exception."""
+        """Emit a call of RAISED where numba would raise an exception."""
         raised = ir.FunctionType(ir.VoidType(), [])
         builder.call(cgutils.get_or_insert_function(builder.module, raised, RAISED), [])
         builder.unreachable()
 
     def call_function(self, *given: Any, **options: Any) -> Any:
-        """The status, which is no error, and the result."""
+        """Emit a call; return a status without error, and the result."""
         status, result = super().call_function(*given, **options)
         return status._replace(is_error=cgutils.false_bit, is_ok=cgutils.true_bit), result
 
 
 def _hash(kind: Any) -> int:
-    """Return the hash of a tuple's type and keep it: numba asks thousands of times, and would hash all fields again."""
+    """Return the hash of a tuple type, which is stored because numba requests it thousands of times."""
     kept = kind.__dict__
     if "_hash" not in kept:
         kept["_hash"] = hash(kind.key)
@@ -112,7 +116,7 @@ def _hash(kind: Any) -> int:
 
 
 def keep_parts(kernels: Iterable[str]) -> None:
-    """Let numba make parts from now on; nothing that it compiles can be run in this process.
+    """Make numba compile parts from now on; this process cannot run the functions that it compiles.
 
     Args:
         kernels: names of all kernels, with their modules.
@@ -121,7 +125,7 @@ def keep_parts(kernels: Iterable[str]) -> None:
     context = cpu_target.target_context
     made = context.codegen()
     made._library_class = KernelPart
-    made.set_env = lambda name, env: None  # where code finds objects of Python: there is no code, and none has any
+    made.set_env = lambda name, env: None  # native code refers to no Python objects
     type(context).call_conv = property(_Untested)
     tuples: Any = types.BaseTuple
     tuples.__hash__ = _hash

@@ -24,7 +24,7 @@ from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import (
     ADOPTED,
     COULOMB,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     NEWTON,
     NONE,
 )
@@ -89,14 +89,14 @@ def collide(a: Any, c: Any, i: Any, work: Any) -> int:
             if attempt >= PASSES:
                 i.halted[0] = 1
                 if not strike_together(a, c, i, k, False, work):
-                    return ENDLESS
+                    return ENDLESS_IMPACTS
             elif c.block.in_turn == 1 or _is_alone(c, i, k) or not strike_together(a, c, i, k, True, work):
                 ended = hit(c, i, k)
                 if ended != ADOPTED:
                     return ended
         if not struck:
             return ADOPTED
-    return ENDLESS
+    return ENDLESS_IMPACTS
 
 
 @native_inline

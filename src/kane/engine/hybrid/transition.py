@@ -40,15 +40,15 @@ from kane.engine.memory.contact_codes import (
     NO_MODE,
     NO_ROWS,
     NONE,
-    NOT_FINITE,
+    NOT_FINITE_AFTER,
     NOTHING,
     OPEN,
     OPPOSED,
     REVERSED,
     SLIDING,
+    SLIDING_ENDED,
     SLIPPED,
     STICKING,
-    STUCK,
 )
 from kane.engine.memory.views import transition_at
 from kane.engine.rows.embedding import call, find_rows
@@ -108,7 +108,7 @@ def change(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None
     if status == ADOPTED:
         for j in range(1, a.state.size):
             if not abs(a.state[j]) < math.inf:
-                status = NOT_FINITE
+                status = NOT_FINITE_AFTER
     if status != ADOPTED:
         copy_state(a, state)
         for j in range(c.state.whole.size):
@@ -301,6 +301,6 @@ def _kind(c: Any, i: Any, k: int) -> int:
     if before == OPEN:
         return IMPOSED
     if before != after:
-        return SLIPPED if after == SLIDING else STUCK
+        return SLIPPED if after == SLIDING else SLIDING_ENDED
     turned = c.state.along[k, 0] * i.kept.along[k, 0] + c.state.along[k, 1] * i.kept.along[k, 1]
     return REVERSED if after == SLIDING and turned < 0.0 else NOTHING

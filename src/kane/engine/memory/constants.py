@@ -1,8 +1,8 @@
-"""Regions of the constants that compiled programs and native functions read.
+"""Regions of the constants of compiled programs and native functions.
 
 The constants of a constrained model begin with a ConstraintHeader and ConstraintLists. For models with intermittent
-constraints a ContactBlock, a ContactTable, a ContactState, HeldResiduals and compiled modes follow. Behind them are the
-constants of the programs that native code calls.
+constraints a ContactBlock, a ContactTable, a ContactState, HeldResiduals and compiled modes follow. The constants of
+the called programs are last.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from kane.engine.memory.declare import MemoryRegion, constant, integer, real
 
 CONSTRAINT_HEADER = MemoryRegion(
     "ConstraintHeader",
-    "The beginning of the constants of native functions of constraints.",
+    "Header of the constants of native functions of constraints.",
     (),
     (
         integer("addresses", ("5",), "constrained_function", "addresses of the programs: CONSTRAINTS, ..."),
-        integer("places", ("5",), "constrained_function", "where the constants of each of these programs begin"),
+        integer("places", ("5",), "constrained_function", "offsets of the constants of these programs"),
         constant("mode", "constrained_function", "how dependent speeds are selected: AFRESH, KEPT or FIXED"),
         constant("linear", "constrained_function", "1 if all rows are linear in u"),
         constant("rows", "constrained_function", "m"),
@@ -25,22 +25,25 @@ CONSTRAINT_HEADER = MemoryRegion(
         constant("quaternions", "constrained_function", "unit quaternions in q"),
         constant("own_speeds", "constrained_function", "the joints' own speeds"),
         integer(
-            "rank", ("1",), "projection, front_embedding", "rank of the selection of dependent speeds, or UNCHOSEN"
+            "rank",
+            ("1",),
+            "projection, front_embedding, speed_selections, transition",
+            "rank of the selection of dependent speeds, or UNCHOSEN",
         ),
-        constant("work", "constrained_function", "where in the scratch memory ConstraintScratch begins"),
-        constant("fronts", "constrained_function", "number of fronts; 0 if loops are not taken apart"),
+        constant("work", "constrained_function", "offset of ConstraintScratch in the scratch memory"),
+        constant("fronts", "constrained_function", "number of fronts; 0 if closed loops are not eliminated by fronts"),
     ),
 )
 SELECTION_HEADER = MemoryRegion(
     "SelectionHeader",
-    "The beginning of the constants of compiled speed selections; from mode on it is a ConstraintHeader.",
+    "Header of the constants of compiled speed selections; from mode on it is a ConstraintHeader.",
     (),
     (
         constant("rhs", "compiled_selections", "address of the numeric right-hand side"),
         constant("project", "compiled_selections", "address of the numeric projection"),
-        constant("numeric", "compiled_selections", "where the constants of the numeric programs begin"),
+        constant("numeric", "compiled_selections", "offset of the constants of the numeric programs"),
         constant("selections", "compiled_selections", "number of compiled selections"),
-        integer("chosen", ("1",), "speed_selections", "number of the compiled selection in force, or NONE"),
+        integer("chosen", ("1",), "speed_selections", "index of the active compiled selection, or NONE"),
         integer("unused", ("5",), "compiled_selections", "zeros"),
         *CONSTRAINT_HEADER.fields[2:],
     ),
@@ -51,19 +54,19 @@ SELECTION_ROW = MemoryRegion(
     ("n",),
     (
         integer("addresses", ("3",), "compiled_selections", "addresses of its programs: OWN_RHS, ..."),
-        integer("places", ("3",), "compiled_selections", "where the constants of each of these programs begin"),
+        integer("places", ("3",), "compiled_selections", "offsets of the constants of these programs"),
         constant("dependent", "compiled_selections", "number of dependent speeds"),
         integer("mask", ("n",), "compiled_selections", "1 for each dependent speed"),
     ),
 )
 CONSTRAINT_LISTS = MemoryRegion(
     "ConstraintLists",
-    "Lists behind a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows.",
+    "Lists that follow a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows them.",
     ("n", "p", "quaternions"),
     (
         integer("order", ("n",), "projection, front_embedding", "columns of u, dependent speeds first"),
         integer("rows_of_residuals", ("p",), "constrained_function", "row of A of each residual of the configuration"),
-        integer("quaternions", ("quaternions",), "constrained_function", "where in q each unit quaternion begins"),
+        integer("quaternions", ("quaternions",), "constrained_function", "index in q of each unit quaternion"),
     ),
 )
 CONTACT_BLOCK = MemoryRegion(
@@ -72,16 +75,16 @@ CONTACT_BLOCK = MemoryRegion(
     (),
     (
         integer("addresses", ("12",), "contact_functions", "addresses of the programs: GAPS, ..."),
-        integer("places", ("12",), "contact_functions", "where the constants of each of these programs begin"),
+        integer("places", ("12",), "contact_functions", "offsets of the constants of these programs"),
         constant("constraints", "contact_functions", "nc"),
         constant("permanent", "contact_functions", "rows that are always active"),
         constant("closings", "contact_functions", "residuals of the configuration"),
-        constant("in_turn", "contact_functions", "1 if simultaneous impacts are taken in turn"),
-        constant("shared", "contact_functions", "shared numbers of FactorTerms"),
+        constant("in_turn", "contact_functions", "1 if simultaneous impacts are solved one after the other"),
+        constant("shared", "contact_functions", "length of FactorTerms.common"),
         constant("columns", "contact_functions", "columns in the records of permanent rows"),
         constant("room", "contact_functions", "numbers of the records of all rows"),
         constant("entries", "contact_functions", "entries of L"),
-        constant("scratch", "contact_functions", "where in the scratch memory ResponseScratch begins"),
+        constant("scratch", "contact_functions", "offset of ResponseScratch in the scratch memory"),
     ),
 )
 CONTACT_TABLE = MemoryRegion(
@@ -92,40 +95,40 @@ CONTACT_TABLE = MemoryRegion(
         integer("normal", ("nc",), "contact_table", "row along the gap, or NONE"),
         integer("tangent", ("nc",), "contact_table", "first tangent row"),
         integer("tangents", ("nc",), "contact_table", "number of tangent rows"),
-        integer("friction", ("nc",), "contact_table", "bound of the tangents: UNBOUNDED, COULOMB or THRESHOLDS"),
+        integer("friction", ("nc",), "contact_table", "bound of tangential forces: UNBOUNDED, COULOMB or THRESHOLDS"),
         integer("law", ("nc",), "contact_table", "law of restitution: POISSON or NEWTON"),
-        integer("bilateral", ("nc",), "contact_table", "1 if the rows hold both ways"),
+        integer("bilateral", ("nc",), "contact_table", "1 if the constraint is bilateral"),
         integer("timed", ("nc",), "contact_table", "1 if an expression imposes the constraint"),
         integer("ended", ("nc",), "contact_table", "1 if an expression deletes the constraint"),
         integer("answer", ("nc",), "contact_functions", "address of the program of its records"),
-        integer("answer_place", ("nc",), "contact_functions", "where the constants of this program begin"),
-        integer("holds", ("nc",), "contact_table", "first residual that is held at the value found"),
-        integer("holding", ("nc",), "contact_table", "number of these residuals"),
+        integer("answer_place", ("nc",), "contact_functions", "offset of the constants of this program"),
+        integer("holds", ("nc",), "contact_table", "first configuration residual that keeps its value"),
+        integer("holding", ("nc",), "contact_table", "number of residuals that keep their values"),
         integer("slide", ("nc",), "contact_functions", "address of the program of kinetic friction, or 0"),
-        integer("slide_place", ("nc",), "contact_functions", "where the constants of this program begin"),
+        integer("slide_place", ("nc",), "contact_functions", "offset of the constants of this program"),
         integer("width", ("nc",), "contact_table", "columns in its records"),
         integer("moves", ("nc",), "contact_functions", "address of the program of the velocities of its rows"),
-        integer("moves_place", ("nc",), "contact_functions", "where the constants of this program begin"),
-        integer("first_column", ("nc",), "contact_table", "first column that its rows have"),
-        integer("last_column", ("nc",), "contact_table", "one past the last column that its rows have"),
+        integer("moves_place", ("nc",), "contact_functions", "offset of the constants of this program"),
+        integer("first_column", ("nc",), "contact_table", "first column in which its rows have entries"),
+        integer("last_column", ("nc",), "contact_table", "one past the last column in which its rows have entries"),
     ),
 )
 CONTACT_STATE = MemoryRegion(
     "ContactState",
-    "Status and slip of each intermittent constraint, which change in a run.",
+    "Status and slip of each intermittent constraint; they change during a run.",
     ("nc",),
     (
-        integer("status", ("nc",), "consistency, transition, mode_search, rest, moreau_jean", "OPEN, HELD or SLIDING"),
+        integer(
+            "status", ("nc",), "consistency, transition, mode_search, rest, moreau_jean", "OPEN, STICKING or SLIDING"
+        ),
         integer(
             "armed",
             ("nc",),
-            "excursion, resting",
-            "1 if the sign of on (open) or off (imposed), or an approach, counts",
+            "transition, rest, contacting",
+            "1 if the sign of on (open) or off (imposed), or an approach, causes a transition",
         ),
         real("along", ("nc", "2"), "-", "consistency, mode_search, contact_projection", "direction of slip"),
-        real(
-            "begun", ("nc",), "m/s", "contact_functions, slip_threshold", "slip speed from which its direction counts"
-        ),
+        real("begun", ("nc",), "m/s", "slip_threshold, contacting", "slip speed from which the direction is updated"),
     ),
     whole=True,
 )
@@ -134,19 +137,19 @@ HELD_RESIDUALS = MemoryRegion(
     "Residuals of the configuration of models with intermittent constraints.",
     ("p",),
     (
-        real("value", ("p",), "m or rad", "transition", "value that is held; NaN where none was found yet"),
-        real("found", ("p",), "m or rad", "configuration, contact_projection", "residuals at the state"),
+        real("value", ("p",), "m or rad", "transition", "value that the residual keeps; NaN if it was not active yet"),
+        real("found", ("p",), "m or rad", "configuration, contact_projection", "residuals at the current state"),
     ),
     whole=True,
 )
 COMPILED_MODE_BLOCK = MemoryRegion(
     "CompiledModeBlock",
-    "Modes that have compiled equations; rows of ``CompiledModeRow`` follow.",
+    "Compiled modes; a CompiledModeRow for each of them follows.",
     (),
     (
         integer("numeric", ("4",), "compiled_contacts", "addresses of the numeric programs: RHS, ..."),
         constant("modes", "compiled_contacts", "number of compiled modes"),
-        integer("chosen", ("1",), "compiled_mode_programs", "number of the mode in force, or NONE"),
+        integer("chosen", ("1",), "compiled_mode_programs", "index of the active mode, or NONE"),
         constant("inputs", "compiled_contacts", "number of inputs"),
     ),
 )
@@ -161,13 +164,13 @@ COMPILED_MODE_ROW = MemoryRegion(
             "compiled_contacts",
             "addresses of its programs: OWN_RHS, ...; 0 without code",
         ),
-        integer("places", ("5",), "compiled_contacts", "where the constants of each of these programs begin"),
+        integer("places", ("5",), "compiled_contacts", "offsets of the constants of these programs"),
         integer("statuses", ("nc",), "compiled_contacts", "status of each intermittent constraint"),
     ),
 )
 CHART_BLOCK = MemoryRegion(
     "ChartBlock",
-    "Programs that change charts, right before the constants of the first program of the header.",
+    "Programs that change charts; the constants of the first program of the header follow.",
     (),
     (
         constant("guards", "charted_contacts", "address of the guards of the intermittent constraints"),
@@ -178,8 +181,8 @@ CHART_BLOCK = MemoryRegion(
             "charted_contacts",
             "addresses of NEAR and CARRY",
         ),
-        integer("places", ("2",), "charted_contacts", "where the constants of each of these programs begin"),
+        integer("places", ("2",), "charted_contacts", "offsets of the constants of these programs"),
         constant("charts", "charted_contacts", "number of charts"),
-        constant("key", "charted_contacts", "key of the charts in force"),
+        constant("key", "charted_contacts", "key of the active charts"),
     ),
 )

@@ -1,11 +1,18 @@
-"""Numbers in the header of the constants of native functions of constraints; see ``memory.regions.HEADER``."""
+"""Enumerations of models with constraints: programs of a ConstraintHeader, and selection of dependent speeds."""
 
 from __future__ import annotations
 
-# The programs called, in the order of their addresses. The last projects the configuration by the joints' own speeds;
-# its address is zero if these are the generalized speeds.
-CONSTRAINTS, CONFIGURATION, KINEMATICS, UNCONSTRAINED, OWN = range(5)
-# How dependent speeds are selected: at each call; as the header says, and anew by projections; as the header says.
-AFRESH, KEPT, FIXED = range(3)
-# The rank before a selection was made.
+# Programs of a ConstraintHeader, an index into its arrays.
+CONSTRAINTS = 0  # A and A u + b: ConstraintRows
+CONFIGURATION = 1  # residuals of the configuration
+KINEMATICS = 2  # dq/dt
+UNCONSTRAINED = 3  # mass matrix and loads: UnconstrainedTerms
+OWN = 4  # projection of the configuration by the joints' own speeds; address 0 if these are the generalized speeds
+
+# How dependent speeds are selected.
+AFRESH = 0  # at each call
+KEPT = 1  # as the header says; projections select anew
+FIXED = 2  # as the header says
+
+# Rank of a selection that has not been made.
 UNCHOSEN = -1

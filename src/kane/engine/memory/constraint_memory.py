@@ -1,4 +1,4 @@
-"""The constants and the scratch memory of models with constraints, as views."""
+"""Views of the constants and of the scratch memory of models with constraints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from typing import Any, NamedTuple
 
 from kane.engine.call import native_inline
 from kane.engine.memory.views import (
+    ConstraintHeader,
+    ConstraintLists,
+    ConstraintScratch,
+    ContactBlock,
+    ContactScratch,
+    ContactState,
+    ContactTable,
+    HeldResiduals,
     constraint_header_at,
     constraint_lists_at,
     constraint_scratch_at,
@@ -18,13 +26,13 @@ from kane.engine.memory.views import (
 
 
 @native_inline
-def lists_of(constants: Any, head: Any) -> Any:
-    """Return the ConstraintLists behind a ConstraintHeader."""
+def lists_of(constants: Any, head: ConstraintHeader) -> ConstraintLists:
+    """Return the ConstraintLists that follow a ConstraintHeader."""
     return constraint_lists_at(constants, head.end, head.speeds, head.residuals, head.quaternions)
 
 
 @native_inline
-def scratch_of(head: Any, work: Any) -> Any:
+def scratch_of(head: ConstraintHeader, work: Any) -> ConstraintScratch:
     """Return the ConstraintScratch of a model with this header."""
     p, fronts, own = head.residuals, head.fronts, head.own_speeds
     return constraint_scratch_at(work, head.work, head.rows, head.speeds, head.coordinates, p, fronts, own)
@@ -34,22 +42,22 @@ class ContactConstants(NamedTuple):
     """Views of the constants of a model with intermittent constraints.
 
     Attributes:
-        head, lists: ConstraintHeader and ConstraintLists.
-        block, table: ContactBlock and ContactTable.
-        state, held: ContactState and HeldResiduals, which change in a run.
+        head, lists: sizes, programs and lists of the constraints.
+        block, table: sizes, programs and constants of the intermittent constraints.
+        state, held: statuses and held residuals, which change during a run.
     """
 
-    head: Any
-    lists: Any
-    block: Any
-    table: Any
-    state: Any
-    held: Any
+    head: ConstraintHeader
+    lists: ConstraintLists
+    block: ContactBlock
+    table: ContactTable
+    state: ContactState
+    held: HeldResiduals
 
 
 @native_inline
-def contact_constants_of(constants: Any) -> Any:
-    """Return the ContactConstants of a stage, a pointer or an array."""
+def contact_constants_of(constants: Any) -> ContactConstants:
+    """Return the ContactConstants of constants, which are a pointer or an array."""
     head = constraint_header_at(constants, 0)
     lists = lists_of(constants, head)
     block = contact_block_at(constants, lists.end)
@@ -59,6 +67,6 @@ def contact_constants_of(constants: Any) -> Any:
 
 
 @native_inline
-def contact_scratch_of(head: Any, constraints: Any, work: Any) -> Any:
+def contact_scratch_of(head: ConstraintHeader, constraints: int, work: Any) -> ContactScratch:
     """Return the ContactScratch of a model with this header and number of intermittent constraints."""
     return contact_scratch_at(work, scratch_of(head, work).end, head.rows, head.speeds, constraints)

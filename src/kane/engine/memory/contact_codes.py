@@ -1,26 +1,57 @@
-"""Numbers in the memory of intermittent constraints: programs, laws, statuses, and how transitions end."""
+"""Enumerations of models with intermittent constraints: programs, laws, statuses, results of transitions."""
 
 from __future__ import annotations
 
-# Programs of ContactBlock: gaps, the factor of M, qdot and udot without rows, records and velocities of the permanent
-# rows, udot from z / D, and from SOLUTIONS on the solutions for as many rows as CAPACITIES says, each one without and
-# with contacts that slide.
-GAPS, FACTOR, FREE, ALWAYS, MOVING, SUBSTITUTION, SOLUTIONS = range(7)
+# Value of an index that refers to nothing.
+NONE = -1
+
+# Programs of a ContactBlock, an index into its arrays.
+GAPS = 0  # gaps, switches and coefficients: GapTerms
+FACTOR = 1  # M = L^T D L: FactorTerms
+FREE = 2  # dq/dt and udot without constraints
+ALWAYS = 3  # records of the permanent rows
+MOVING = 4  # velocities of the permanent rows
+SUBSTITUTION = 5  # udot from z / D
+SOLUTIONS = 6  # for each of CAPACITIES a compiled solution without, then one with sliding contacts
+
+# Largest numbers of rows of the compiled solutions.
 CAPACITIES = (3, 6, 9)
 MOST = max(CAPACITIES)
-# With more speeds the solutions for rows would be longer than what they save is worth, and records hold only the
-# columns that a row can have, with a list of these.
+# Above this number of speeds, solutions are not compiled, because they would be longer than the time that they save.
+# Records then have only the columns in which a row can have entries.
 MANY_SPEEDS = 24
-NONE = -1
-# Bounds of the tangents: none, a fraction of the normal force, a force of its own.
-UNBOUNDED, COULOMB, THRESHOLDS = range(3)
+
+# Bounds of the tangential forces of a constraint.
+UNBOUNDED = 0  # no bound
+COULOMB = 1  # friction coefficient times the normal force
+THRESHOLDS = 2  # a force of its own
+
 # Laws of restitution.
-POISSON, NEWTON = range(2)
-# Statuses: no active row; all rows active; the normal row active, with kinetic friction against the slip.
-OPEN, STICKING, SLIDING = range(3)
-# Kinds of change, of the constraint that caused it. HALTED: repeated impacts were brought to an end. JAMMED: a sliding
-# contact was struck without a collision.
-NOTHING, IMPOSED, DELETED, SLIPPED, STUCK, REVERSED, BOUNCED, HALTED, JAMMED = range(9)
-# How a transition ended; the others are errors.
-ADOPTED = 0
-NO_MODE, ENERGY_GAINED, ENDLESS, CONTRADICTED, NOT_FINITE, OPPOSED, NO_ROWS = range(-2, -9, -1)
+POISSON = 0  # ratio of the impulses of restitution and compression
+NEWTON = 1  # ratio of the normal velocities after and before
+
+# Statuses of a constraint.
+OPEN = 0  # no row is active
+STICKING = 1  # all rows are active
+SLIDING = 2  # the normal row is active, with kinetic friction against the slip
+
+# Kinds of change of the constraint that causes a transition.
+NOTHING = 0  # no change
+IMPOSED = 1  # the constraint becomes active
+DELETED = 2  # the constraint becomes inactive
+SLIPPED = 3  # sticking ends
+SLIDING_ENDED = 4  # sliding ends, and the contact sticks
+REVERSED = 5  # the slip changes its direction
+BOUNCED = 6  # an impact separates the contact
+HALTED = 7  # repeated impacts are brought to an end
+JAMMED = 8  # an impulse acts on a sliding contact without a collision
+
+# Results of a transition; negative ones are errors.
+ADOPTED = 0  # a consistent mode was found
+NO_MODE = -2  # no mode is consistent
+ENERGY_GAINED = -3  # an impact with Newton's restitution would create energy
+ENDLESS_IMPACTS = -4  # simultaneous impacts do not end
+CONTRADICTED = -5  # bilateral constraints contradict each other
+NOT_FINITE_AFTER = -6  # the state after the transition is not finite
+OPPOSED = -7  # no speeds satisfy all active constraints
+NO_ROWS = -8  # the rows of a constraint are not finite at this state

@@ -1,4 +1,7 @@
-"""Declarations of memory: arrays with names and shapes, in regions that lie one behind the other."""
+"""Declarations of memory: a region is a sequence of arrays with name, shape, unit, writer and meaning.
+
+``generate`` derives offsets, views and docs/memory.md from the declarations. No other code computes an offset.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from dataclasses import dataclass
 
 # Kinds of arrays: doubles, 64-bit integers, and single integers that do not change during a call.
 DOUBLES, INTEGERS, CONSTANT = "doubles", "integers", "constant"
+# Size of a last array that extends to the end of the memory, which must then be an array and not a pointer.
+REST = "rest"
 
-
-# Meaning of the names of sizes.
+# Names of sizes and their meanings.
 SIZES = {
-    "m": "rows of constraints, those of intermittent constraints included",
+    "m": "rows of all constraints, permanent and intermittent",
     "n": "generalized speeds",
     "nq": "coordinates",
     "nx": "entries of the state [q, u]",
@@ -27,9 +31,29 @@ SIZES = {
     "most": "rows of the largest compiled solution",
     "columns": "columns in the record of a row",
     "inputs": "inputs of the model",
-    "digits": "numbers that describe lost digits",
     "waiting": "commands of a simulated device that do not act yet",
+    "guards": "guards of a mode",
+    "least": "numbers of ``Projection.least``",
+    REST: "doubles up to the end of the memory",
 }
+# Compiled programs that write arrays. All other writers are files of the package.
+PROGRAMS = (
+    "constraints",
+    "configuration",
+    "unconstrained",
+    "gaps",
+    "factor",
+    "solution",
+    "programs of rows",
+    "programs of friction",
+    "programs of velocities",
+    "guards of a mode",
+    "residuals of a mode",
+    "step of a mode",
+    "projection of a mode",
+    "step of a selection",
+    "consequences of a selection",
+)
 
 
 @dataclass(frozen=True)
@@ -39,9 +63,9 @@ class MemoryArray:
     Attributes:
         name: the field of the view.
         kind: DOUBLES, INTEGERS or CONSTANT.
-        shape: products of named sizes, such as ("m", "n + 1"); () for a CONSTANT.
+        shape: products of named sizes, such as ("m", "n + 1"); () for a CONSTANT, (REST,) for the rest of the memory.
         unit: SI unit; "-" for numbers without a unit.
-        writer: the module or program that writes the array.
+        writer: names of the files or of the PROGRAMS that write the array.
         meaning: one line.
     """
 
@@ -54,18 +78,18 @@ class MemoryArray:
 
     @property
     def length(self) -> str:
-        """Number of doubles, as an expression of the sizes."""
-        return " * ".join(bracketed(size) for size in self.shape) or "1"
+        """Return the number of doubles as an expression of the sizes; 0 for a REST."""
+        return "0" if REST in self.shape else " * ".join(bracketed(size) for size in self.shape) or "1"
 
 
 @dataclass(frozen=True)
 class Room:
-    """Memory that a region reserves for another region, whose own sizes may be smaller at times.
+    """Memory that a region reserves for another region, whose actual sizes may be smaller.
 
     Attributes:
-        name: the field of the view, an integer: where the reserved memory begins.
-        region: the region that the memory is for.
-        sizes: the largest sizes of that region, as expressions of the sizes of this one.
+        name: the field of the view, an integer: offset of the reserved memory.
+        region: region that uses the memory.
+        sizes: largest sizes of this region, as expressions of the sizes of the enclosing region.
     """
 
     name: str
@@ -74,20 +98,20 @@ class Room:
 
     @property
     def length(self) -> str:
-        """Number of doubles, as a call of the generated function."""
+        """Return the number of doubles as a call of the generated function."""
         return f"{self.region.function}_size({', '.join(self.sizes)})"
 
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """Arrays that lie one behind the other.
+    """Sequence of arrays in contiguous memory.
 
     Attributes:
         name: the class of the view.
         meaning: one line.
         sizes: names of the sizes on which the shapes depend.
-        fields: the arrays, in the order in which they lie in memory.
-        whole: whether the view has a field ``whole``, all doubles of the region: for outputs of programs.
+        fields: the arrays, in the order of memory.
+        whole: whether the view has a field ``whole`` with all doubles of the region, for outputs of programs.
     """
 
     name: str
@@ -98,12 +122,12 @@ class MemoryRegion:
 
     @property
     def function(self) -> str:
-        """Name of the region in the names of generated functions."""
+        """Return the name of the region in generated functions."""
         return "".join(f"_{c.lower()}" if c.isupper() else c for c in self.name).lstrip("_")
 
     @property
     def arrays(self) -> Iterator[MemoryArray]:
-        """The arrays without reserved memory."""
+        """Yield the arrays, but no reserved memory."""
         return (field for field in self.fields if isinstance(field, MemoryArray))
 
 
@@ -123,5 +147,5 @@ def constant(name: str, writer: str, meaning: str) -> MemoryArray:
 
 
 def bracketed(size: str) -> str:
-    """A size as a factor of a product."""
+    """Return a size as a factor of a product."""
     return size if size.replace("_", "").isalnum() else f"({size})"

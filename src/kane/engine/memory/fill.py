@@ -1,4 +1,4 @@
-"""Regions filled and read by name, from Python."""
+"""Fill and read regions of memory by name, from Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kane.engine.memory.declare import DOUBLES, MemoryArray, MemoryRegion
 
-# Stands for memory of which only the end of a region is asked.
+# Placeholder for memory if only the ``end`` of a region is needed.
 NO_MEMORY = np.broadcast_to(np.float64(0.0), 2**48)
 
 
@@ -17,7 +17,7 @@ def filled(region: MemoryRegion, **values: Any) -> NDArray[np.int64]:
     """Return the memory of a region as 64-bit integers, from the values of all its arrays.
 
     Args:
-        region: without reserved memory.
+        region: region without reserved memory.
         values: numbers, or arrays of the declared shape, by name; doubles keep their bits.
 
     Raises:

@@ -1,4 +1,8 @@
-"""The arrays that native loops read and write: modes, inputs, a course, events, what moves in a run."""
+"""Arguments of the native loops: equations, inputs, course, events, integrator state, and lanes of ensembles.
+
+A loop receives NamedTuples of arrays. Arrays with several quantities are regions (``run_regions``), whose generated
+views name each quantity.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Native loops read their dimensions here.
+# Types of arrays with their number of dimensions, which native loops need.
 Vector = Annotated[NDArray[np.float64], 1]
 Matrix = Annotated[NDArray[np.float64], 2]
 GivenMatrix = Annotated[NDArray[np.float64], 2, "only read"]
@@ -15,70 +19,30 @@ Matrices = Annotated[NDArray[np.float64], 3]
 Indices = Annotated[NDArray[np.int64], 1]
 IndexRows = Annotated[NDArray[np.int64], 2]
 
-# How many lanes loops in lanes are compiled for: as many doubles as the registers of a processor hold.
+# Numbers of lanes for which loops are compiled: the doubles in a register of the processors.
 LANE_WIDTHS = (1, 4, 8)
 
-# Places in ``Store.clock``: the time of x, the next step to try, the last error over the tolerance, the step before it
-# was cut short to end at a stop, and the length to which a step is cut that ends where a guard is negative, else zero.
-# Behind them, where there are guards, PASSED ends of steps in the order of time: the time of each, then the guards.
-# Last come directions of slip at the start of the step, see ``slip_directions``.
-TIME, NEXT_STEP, LAST_ERROR, UNCUT_STEP, CUT_STEP = range(5)
-CLOCK = 5
-PASSED = 3
-# Places in ``Store.counts``. After REJECTED ones come states of a run: whether it has STARTED and ENDED, whether the
-# first slope is KNOWN, how often the step was cut (CUTS), how many cut steps in a row have MISSED the guard at which
-# they were to end, and whether x lies WITHIN a step of the grid; then how many changes of modes there are in the store,
-# and the key of the mode that is WANTED where the table has none.
-DONE, ROWS, FOUND, STOP, EVALUATIONS, REJECTED, STARTED, ENDED, KNOWN, CUTS, MISSED, WITHIN, CHANGED, WANTED = range(14)
-COUNTS = 14
-# Places in a mode: its key, then the programs in force. Of each there is the address, zero where there is no such
-# program, and behind it where in ``StateEquation.stages`` its stage starts. ASIDE is SETTLE with a stage of its own, as
-# long, which lies behind that of SETTLE.
-KEY, RHS, PROJECT, ASIDE, EVENTS, GUARDS, CHANGE = 0, 1, 3, 5, 7, 9, 11
-MODE = 13
-# CHANGE has out = [q, u, key of the next mode, notes], with a negative number in place of the key where it finds none.
-# A row of ``Store.changes`` is the time, the counts ROWS and FOUND, both keys, the states before and after, the notes.
-CHANGE_TIME, CHANGE_ROWS, CHANGE_FOUND, KEY_BEFORE, KEY_AFTER, STATE_BEFORE = range(6)
-# So many changes at one state at most, before it is said that they do not end.
+# Largest number of transitions at one state; more are reported as ENDLESS.
 AT_ONCE = 100
 
-# An interpolated step is probed for events at this many equal parts.
+# Number of equal parts of a step at whose ends events are sampled.
 PROBES = 4
-# Where in a step guards are looked at for least values: at its probes, and close to its ends for the way in which they
-# begin and end. An array, because a loop's index into a tuple could be out of range and raise.
+# Fractions of a step at which guards are sampled to bracket their minima: the probes, and two points near the ends,
+# which show the slopes there. An array, because an index of a loop into a tuple could raise an exception.
 LOOKS: Vector = np.array([0.0, 1e-5, 0.25, 0.5, 0.75, 1.0 - 1e-5, 1.0])
-# Which of them the first probe is, which the end, which are no probes.
-FIRST_PROBE, AT_END, BETWEEN = 2, 6, (0, 1, 5)
-
-
-# Places in ``Settling.notes``: the largest residuals of configuration and motion as they were found, before the
-# correction, the conditioning of the independent speeds, and how often these were chosen anew.
-CONFIGURATION, MOTION, CONDITIONING, SWITCHES = range(4)
-
-
-# How a chunk of steps ended, as native loops say it by a number; STALLED is what only watchers of progress see, WAITING
-# a trajectory that has not ended yet. Of modes: the table has no row for the WANTED key; CHANGE finds no next
-# mode; a guard is no number; changes at one state do not end.
-GOING, NOT_FINITE, STUCK, STALLED, UNKNOWN_MODE, REFUSED, NO_GUARD, ENDLESS = range(8)
-WAITING, FINISHED = -1, GOING
-
-# Places in a queue of trajectories, and what a lane carries that is free.
-NEXT, END, MORE = range(3)
-IDLE = -1
-
+# Diagnostics of the projection of a model without constraints.
 NO_NOTES: Vector = np.zeros(0)
 
 
 class Projection(NamedTuple):
-    """What puts a state onto the constraints.
+    """Projection of states onto the constraints.
 
     Attributes:
-        program: of the mode, SETTLE or ASIDE, with out = [q, u, residual of the configuration, residual of the motion,
-            conditioning].
-        out: its outputs.
-        kept: the choice of independent speeds as it was: its rank, and the order of the columns.
-        notes: see CONFIGURATION, MOTION, CONDITIONING, SWITCHES; empty where there are no constraints.
-        least: the least conditioning of all states that were settled, then its [t, q, u]; empty where none is kept.
+        program: PROJECT or ASIDE, with out = [q, u, configuration residual, motion residual, conditioning].
+        out: outputs of the program.
+        kept: the previous selection of independent speeds: its rank, then the order of the columns.
+        notes: ProjectionNotes; empty for unconstrained models.
+        least: the smallest conditioning of the run, then [t, q, u] there; empty if it is not recorded.
     """
 
     program: int
@@ -89,15 +53,15 @@ class Projection(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Expressions whose sign changes are looked for; one entry an event, or a guard.
+    """Expressions whose sign changes are located: events or guards.
 
     Attributes:
-        program: of the mode, EVENTS or GUARDS, with out = the expressions.
-        out: their values.
-        signs: the last sign of each that was not zero; zero before there was one. Guards have none.
-        directions: 1 for changes to positive only, -1 to negative only, 0 for both.
-        terminal: 1 where the run ends.
-        roots: scratch, where in a step each one changes sign; of guards, their values at all looks within a step.
+        program: EVENTS or GUARDS, with out = the expressions.
+        out: values of the expressions.
+        signs: last nonzero sign of each event, initially 0; guards do not use it.
+        directions: 1 to detect only changes to positive, -1 only to negative, 0 both.
+        terminal: 1 if the event ends the run.
+        roots: scratch: for events the fractions of the step at sign changes; for guards their values at LOOKS.
     """
 
     program: int
@@ -109,12 +73,12 @@ class Watch(NamedTuple):
 
 
 class Automaton(NamedTuple):
-    """The modes that are known, and what leads from one to the next.
+    """Known modes of a run, and the arrays of its transitions.
 
     Attributes:
-        table: a row for each mode, (modes, MODE).
-        guards: the mode ends where one is negative; of length zero where there is one mode for all states.
-        slope: where GUARDS gives x' too, the memory behind the guards, into which it writes that; else of length zero.
+        table: ModePrograms of each mode, (modes, 13).
+        guards: the mode ends if one of them is negative; of length zero if there is one mode for all states.
+        slope: x' where GUARDS returns it after the guards, a view of their memory; else of length zero.
         changed: outputs of CHANGE.
     """
 
@@ -125,20 +89,20 @@ class Automaton(NamedTuple):
 
 
 class StateEquation(NamedTuple):
-    """x' = f(t, x, inputs), x = [q, u], by the compiled programs of the mode in force, with their arrays.
+    """x' = f(t, x, inputs), x = [q, u], evaluated by the compiled programs of the active mode.
 
-    Programs have state [t, q, u] and rest = inputs; RHS has out = x' (nq + n).
+    Programs receive state = [t, q, u] and the inputs; RHS returns x' (nq + n).
 
     Attributes:
-        mode: a copy of the row in force of the table of modes, (MODE,).
+        mode: ModePrograms of the active mode, a copy of its row in the table.
         state: scratch for [t, x], length 1 + nx.
-        inputs: values of the inputs; those without a table stay as they are.
-        stages: of all programs of all modes, values that depend on parameters only, and headers.
+        inputs: values of the inputs; inputs without a table are constant.
+        stages: constants of all programs of all modes, with their headers.
         headers: the same memory as 64-bit integers.
-        work: scratch of the program that needs most.
-        quaternions: where in q each unit quaternion starts.
-        projection: what puts the end of each step onto the constraints; its choice of speeds is the one in force.
-        aside: the same for states looked at within a step, with a choice of its own, so that looking changes nothing.
+        work: scratch memory of the programs.
+        quaternions: index in q of the first component of each unit quaternion.
+        projection: projection of step ends; its selection of speeds is active.
+        aside: projection of states within a step, with its own selection, so that the run does not change.
         automaton: the modes.
     """
 
@@ -155,13 +119,13 @@ class StateEquation(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Sampled inputs, one after the other: table i has the samples first[i] <= k < last[i].
+    """Sampled inputs: table i has the samples first[i] <= k < last[i].
 
     Attributes:
-        column: the input that table i drives.
-        first, last: its samples in ``times`` and ``values``.
-        cursor: the sample in force at the previous look-up, from which the next one starts.
-        times, values: the samples of all tables [s, N m or N].
+        column: index of the input that table i drives.
+        first, last: range of its samples in ``times`` and ``values``.
+        cursor: sample of the previous look-up, from which the next search starts.
+        times, values: samples of all tables [s, unit of the input].
     """
 
     column: Indices
@@ -173,19 +137,19 @@ class Tables(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """Laws that are asked at ticks; what they say is put into tables of held inputs, see ``engine/step/sampling.py``.
+    """Sampled laws, evaluated at ticks, whose outputs fill tables of held inputs (``step/sampling.py``).
 
     Attributes:
-        address: of the program of each law, with state [t, q, u], rest = inputs and out = the inputs that it drives.
+        address: program of each law, with state [t, q, u], the inputs, and out = the inputs that it drives.
         constants: constants of the programs of all laws.
-        first_constant: where in ``constants`` each law's begin, and where the last one's end.
+        first_constant: index of the first constant of each law, and of the end.
         out, work: scratch of the programs.
-        table: the first of the tables of held inputs that each law fills, and one past the last of all.
-        times: of the ticks, in order [s].
-        law: that is asked at each tick.
-        place: in its tables of what it says then.
-        next: the next tick, (1,).
-        slack: ticks that are so near count as come, (1,) [s]: a part of a fixed step.
+        table: first table of held inputs of each law, and one past the last table.
+        times: times of the ticks, increasing [s].
+        law: index of the law of each tick.
+        place: sample in its tables that each tick fills.
+        next: index of the next tick, (1,).
+        slack: ticks that are at most this far ahead count as due, (1,) [s].
     """
 
     address: Indices
@@ -201,24 +165,24 @@ class Sampling(NamedTuple):
     slack: Vector
 
 
-# Held and interpolated inputs, and what fills some of the held ones.
+# Held inputs, interpolated inputs, and the sampled laws that fill held inputs.
 InputTables = tuple[Tables, Tables, Sampling]
 
 
 class Course(NamedTuple):
-    """Where a run goes from, to and through.
+    """Time interval of a run, its steps, records and stops.
 
-    Fixed steps lie at t_k = start + k step, the last one ending at ``until``. Times are products and not sums, so that
-    they do not drift and do not depend on where a run was cut in chunks.
+    Fixed steps end at t_k = start + k step, the last one at ``until``. Times are products, not sums: they do not drift,
+    and do not depend on the division into chunks.
 
     Attributes:
         start, until: first and last time [s].
-        step: length of fixed steps [s], negative when time runs backwards; zero where the integrator chooses.
-        steps: how many fixed steps.
-        every: every how many steps the state is recorded (the last state always is); zero: at ``times``.
-        times: of the records, the first one included, in the order of the run [s].
-        stops: times at which steps have to end, because an input is not smooth there, or an expression of time bends
-            the other way; the last is ``until`` [s].
+        step: length of fixed steps [s], negative if time runs backwards; 0 if the integrator selects the length.
+        steps: number of fixed steps.
+        every: number of steps between records; the last state is always recorded. 0: records are at ``times``.
+        times: times of the records, the first one included, in the order of the run [s].
+        stops: times at which steps must end, where an input or an expression of time is not smooth; the last is
+            ``until`` [s].
     """
 
     start: float
@@ -231,17 +195,17 @@ class Course(NamedTuple):
 
 
 class Store(NamedTuple):
-    """What moves in a run, and all that survives from one chunk of steps to the next.
+    """Integrator state and records of a run; all that chunks of steps hand on.
 
     Attributes:
         x: the state [q, u].
-        y, z: scratch of its length.
-        slopes: derivatives at the stages of a step, (stages, nx); the first is that at x where ``counts[KNOWN]``.
-        clock: time and step sizes, see TIME and what follows.
-        counts: see DONE and what follows; KNOWN is whether the first slope is that at x, with the inputs in force.
-        rows: recorded states [t, q, u], with the notes of settling behind them where there are constraints.
-        found: events [number of the event, t, q, u].
-        changes: of modes, see CHANGE_TIME.
+        y, z: scratch of the same length.
+        slopes: slopes of the stages of a step, (stages, nx); the first is x' at x if ``RunCounts.slope_known``.
+        clock: RunClock, with GuardHistory and SlipMemory.
+        counts: RunCounts.
+        rows: recorded states [t, q, u], then ProjectionNotes if the model has constraints.
+        found: located events [index of the event, t, q, u].
+        changes: transitions, each row a ModeChange.
     """
 
     x: Vector
@@ -256,19 +220,19 @@ class Store(NamedTuple):
 
 
 class Scheme(NamedTuple):
-    """An explicit Runge-Kutta method as arrays, with the tolerances of a run.
+    """Explicit Runge-Kutta method as arrays, with the tolerances of a run.
 
     Attributes:
-        coefficients: row s has the weights of the slopes before it in stage s, (stages, stages). Row ``last`` is the
-            result of the step, whose slope is the first one of the next step; later rows serve the interpolant.
-        nodes: where in the step the stages lie, (stages,).
-        last: number of the stage at the end of the step.
-        errors: weights of the slopes in two error estimates, (2, stages); zero where steps are fixed.
-        dense: the interpolant, see ``state.between``, (stages, powers).
-        exponent: the step goes as the error to the power of minus this.
-        memory: the share of it by which the error of the step before counts, for PI control.
+        coefficients: row s has the weights of the earlier slopes in stage s, (stages, stages). Row ``last`` gives the
+            end of the step, whose slope is the first one of the next step; later rows serve the interpolant.
+        nodes: fractions of the step at which the stages are evaluated, (stages,).
+        last: index of the stage at the end of the step.
+        errors: weights of the slopes in two error estimates, (2, stages); zero for fixed steps.
+        dense: coefficients of the interpolant, see ``state_equation.between``, (stages, powers).
+        exponent: the step length is proportional to the error to the power -exponent.
+        memory: weight of the previous error in PI control, relative to the exponent.
         rtol, atol: tolerances.
-        largest: no step is longer [s].
+        largest: longest step [s].
     """
 
     coefficients: Matrix
@@ -284,23 +248,23 @@ class Scheme(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Trajectories side by side; arrays are laid out value by value, the first component of all lanes, the second, ...
+    """Trajectories in lanes. Arrays have the first component of all lanes, then the second component, ...
 
     Attributes:
-        lanes: a tuple as long as there are lanes, which makes their number part of the compiled loop.
-        address: of the program x' = f for as many states, a LaneCode's.
-        state: [t, y], what the program reads.
-        inputs, constants: inputs and parameter stages; where ``each`` is 0 one stage for all.
-        each: whether every lane has a stage of its own.
+        lanes: a tuple with one entry per lane; its length is a constant of the compiled loop.
+        address: program x' = f for all lanes, a LaneCode's.
+        state: [t, y], read by the program.
+        inputs, constants: inputs and constants of the program.
+        each: 1 if each lane has its own constants, 0 if all lanes share them.
         work: scratch of the program.
         x, y, z: the state, the end of the step, its error.
-        slopes: derivatives at the stages, (stages, nx lanes).
+        slopes: slopes of the stages, (stages, nx lanes).
         weights, chosen: scratch of sums over slopes, (stages, lanes) and (stages,).
         steps: start, length and end of the step of each lane, (3, lanes) [s].
-        sizes: the two error estimates of each lane over the tolerance, (2, lanes).
-        clock, counts: as in Store, a row for each lane.
-        carries: which trajectory a lane carries, IDLE for none.
-        accepted: whether the step of a lane is accepted.
+        sizes: the two error estimates of each lane, relative to the tolerance, (2, lanes).
+        clock, counts: RunClock and RunCounts of each lane, one row per lane.
+        carries: index of the trajectory in each lane, or NO_TRAJECTORY.
+        accepted: 1 if the step of a lane is accepted.
     """
 
     lanes: tuple[int, ...]
@@ -325,18 +289,18 @@ class Block(NamedTuple):
 
 
 class Trajectories(NamedTuple):
-    """All of an ensemble; threads write to different ones.
+    """All trajectories of an ensemble; each thread writes to its own ones.
 
     Attributes:
-        order: which are computed, one after the other.
+        order: indices of the trajectories that are computed, in this order.
         starts: initial states [q, u], (n, nx).
         inputs: (n, inputs), or one row for all.
-        stages: values that depend on parameters only, (n, n_stage), or one row for all.
-        stops: times at which steps have to end, ``until`` last and repeated, (n, most), or one row for all [s].
-        rows: the record [t, q, u] of each, (n, times, 1 + nx).
-        last: the last state reached [t, q, u], (n, 1 + nx).
-        steps, rejected: how many, (n,).
-        status: WAITING, FINISHED, STUCK or STALLED, (n,).
+        stages: constants of the programs, (n, n_stage), or one row for all.
+        stops: times at which steps must end, padded by ``until``, (n, most), or one row for all [s].
+        rows: records [t, q, u], (n, times, 1 + nx).
+        last: last state [t, q, u], (n, 1 + nx).
+        steps, rejected: numbers of accepted and rejected steps, (n,).
+        status: WAITING, FINISHED, or the result of the last chunk, (n,).
     """
 
     order: Indices

@@ -50,19 +50,17 @@ EMBEDDING_TERMS = MemoryRegion(
         real("R", ("n", "n"), "-", "embedding, front_embedding", "zero in the columns of dependent speeds"),
     ),
 )
-PROJECTED_STATE = MemoryRegion(
-    "ProjectedState",
-    'Outputs of the program "project".',
-    ("n", "nq"),
+PROJECTION_RESIDUALS = MemoryRegion(
+    "ProjectionResiduals",
+    "Diagnostics of a projection, which follow the projected state.",
+    (),
     (
-        real("q", ("nq",), "m or rad", "projection, contact_projection", "coordinates on the constraints"),
-        real("u", ("n",), "m/s or rad/s", "projection, contact_projection", "speeds on the constraints"),
         real(
             "configuration",
             ("1",),
             "m or rad",
             "projection, contact_projection",
-            "largest configuration residual before",
+            "largest residual of the coordinates before",
         ),
         real(
             "motion",
@@ -79,6 +77,16 @@ PROJECTED_STATE = MemoryRegion(
             "conditioning of the selection, or of the rows",
         ),
     ),
+)
+PROJECTED_STATE = MemoryRegion(
+    "ProjectedState",
+    'Outputs of the program "project".',
+    ("n", "nq"),
+    (
+        real("q", ("nq",), "m or rad", "projection, contact_projection", "coordinates on the constraints"),
+        real("u", ("n",), "m/s or rad/s", "projection, contact_projection", "speeds on the constraints"),
+        *PROJECTION_RESIDUALS.fields,
+    ),
     whole=True,
 )
 GAP_TERMS = MemoryRegion(
@@ -87,8 +95,8 @@ GAP_TERMS = MemoryRegion(
     ("nc",),
     (
         real("gap", ("nc",), "m or rad", "gaps", "signed distance; negative if bodies overlap"),
-        real("on", ("nc",), "-", "gaps", "positive where a switch is to be imposed"),
-        real("off", ("nc",), "-", "gaps", "positive where it is to be deleted, or beyond the ends of features"),
+        real("on", ("nc",), "-", "gaps", "positive if a switch is to be imposed"),
+        real("off", ("nc",), "-", "gaps", "positive if it is to be deleted, or outside of the features"),
         real("static", ("nc",), "- or N", "gaps", "bound of static friction: coefficient, or force"),
         real("kinetic", ("nc",), "- or N", "gaps", "kinetic friction: coefficient, or force"),
         real("restitution", ("nc",), "-", "gaps", "coefficient of restitution"),
@@ -103,11 +111,15 @@ TRANSITION = MemoryRegion(
         real("q", ("nq",), "m or rad", "transition, moreau_jean", "coordinates"),
         real("u", ("n",), "m/s or rad/s", "transition, moreau_jean", "speeds after the impulses"),
         real("status", ("1",), "-", "transition, moreau_jean", "how the transition ended: ADOPTED, or an error"),
-        real("cause", ("1",), "-", "transition, moreau_jean", "constraint that caused it, or NONE"),
+        real("cause", ("1",), "-", "transition, moreau_jean", "constraint that caused the transition, or NONE"),
         real("kind", ("1",), "-", "transition, moreau_jean", "kind of change of this constraint"),
         real("energy_lost", ("1",), "J", "rest, moreau_jean", "kinetic energy lost"),
         real(
-            "impulses", ("m",), "N s or N m s", "transition, moreau_jean", "impulses of the rows; velocities if OPPOSED"
+            "impulses",
+            ("m",),
+            "N s or N m s",
+            "transition, moreau_jean",
+            "impulses of the rows; their velocities if OPPOSED",
         ),
         real("directions", ("nc", "2"), "-", "transition, moreau_jean", "direction of slip of each constraint"),
         real("statuses", ("nc",), "-", "transition, moreau_jean", "status of each constraint"),
@@ -124,10 +136,16 @@ FACTOR_TERMS = MemoryRegion(
         real("z", ("n",), "N or N m", "factor", "loads in the coordinates of L"),
         real("rates", ("nq",), "m/s or rad/s", "factor", "dq/dt"),
         real("common", ("shared",), "-", "factor", "numbers that the programs of rows read"),
-        real("along", ("3",), "- and m/s", "tree_response", "direction of slip that a constraint had, and its begun"),
-        real("records", ("room",), "-", "programs of rows", "records of the active rows, one behind the other"),
         real(
-            "friction", ("n + 3",), "-", "programs of friction", "z / D with friction, then slip left and its direction"
+            "along", ("3",), "- and m/s", "tree_response", "previous direction of slip of a constraint, and its begun"
+        ),
+        real("records", ("room",), "-", "programs of rows", "records of the active rows, one after the other"),
+        real(
+            "friction",
+            ("n + 3",),
+            "-",
+            "programs of friction",
+            "z / D with friction, then the remaining slip and its direction",
         ),
     ),
     whole=True,
@@ -151,7 +169,7 @@ RECORD_TAIL = MemoryRegion(
 )
 ROW_RECORD = MemoryRegion(
     "RowRecord",
-    "Record of a row a with L^-1: the program of its rows writes it.",
+    "Record of a row a in the coordinates of L^-1.",
     ("columns",),
     (
         real("y", ("columns",), "-", "programs of rows", "L^-T a"),
@@ -164,11 +182,11 @@ SOLUTION_TERMS = MemoryRegion(
     "Outputs of a compiled solution for at most m rows.",
     ("m", "n"),
     (
-        real("udot", ("n",), "m/s^2 or rad/s^2", "solution, islands", "acceleration_derivatives"),
+        real("udot", ("n",), "m/s^2 or rad/s^2", "solution, islands", "accelerations"),
         real("force", ("m",), "N or N m", "solution, islands", "forces of the rows"),
         real("good", ("1",), "-", "solution", "number of independent rows, or -1"),
         real("pivot", ("m",), "1/kg", "solution", "pivots of W = A M^-1 A^T"),
-        real("left", ("m",), "m/s^2 or rad/s^2", "solution", "b of each row when its pivot was taken"),
+        real("left", ("m",), "m/s^2 or rad/s^2", "solution", "b of each row at its elimination"),
     ),
     whole=True,
 )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
+from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 
 # fmt: off
 
@@ -97,6 +97,30 @@ def embedding_terms_at(memory: Any, start: Any, n: Any) -> EmbeddingTerms:
 def embedding_terms_size(n: Any) -> int:
     """Return the number of doubles of EmbeddingTerms."""
     return (1 + n + n + n + n * n)
+
+
+class ProjectionResiduals(NamedTuple):
+    """Diagnostics of a projection, which follow the projected state."""
+
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    end: int
+
+
+@native_inline
+def projection_residuals_at(memory: Any, start: Any) -> ProjectionResiduals:
+    """Return the ProjectionResiduals that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    return ProjectionResiduals(vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), p3)
+
+
+@native_inline
+def projection_residuals_size() -> int:
+    """Return the number of doubles of ProjectionResiduals."""
+    return (1 + 1 + 1)
 
 
 class ProjectedState(NamedTuple):
@@ -275,7 +299,7 @@ def record_tail_size() -> int:
 
 
 class RowRecord(NamedTuple):
-    """Record of a row a with L^-1: the program of its rows writes it."""
+    """Record of a row a in the coordinates of L^-1."""
 
     y: Vector
     w: Vector
@@ -438,7 +462,7 @@ def mode_projected_size(n: Any, nc: Any) -> int:
 
 
 class ConstraintHeader(NamedTuple):
-    """The beginning of the constants of native functions of constraints."""
+    """Header of the constants of native functions of constraints."""
 
     addresses: Indices
     places: Indices
@@ -487,7 +511,7 @@ def constraint_header_size() -> int:
 
 
 class SelectionHeader(NamedTuple):
-    """The beginning of the constants of compiled speed selections; from mode on it is a ConstraintHeader."""
+    """Header of the constants of compiled speed selections; from mode on it is a ConstraintHeader."""
 
     rhs: int
     project: int
@@ -574,7 +598,7 @@ def selection_row_size(n: Any) -> int:
 
 
 class ConstraintLists(NamedTuple):
-    """Lists behind a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows."""
+    """Lists that follow a ConstraintHeader; the plan of the fronts, or a ContactBlock, follows them."""
 
     order: Indices
     rows_of_residuals: Indices
@@ -708,7 +732,7 @@ def contact_table_size(nc: Any) -> int:
 
 
 class ContactState(NamedTuple):
-    """Status and slip of each intermittent constraint, which change in a run."""
+    """Status and slip of each intermittent constraint; they change during a run."""
 
     status: Indices
     armed: Indices
@@ -763,7 +787,7 @@ def held_residuals_size(p: Any) -> int:
 
 
 class CompiledModeBlock(NamedTuple):
-    """Modes that have compiled equations; rows of ``CompiledModeRow`` follow."""
+    """Compiled modes; a CompiledModeRow for each of them follows."""
 
     numeric: Indices
     modes: int
@@ -815,7 +839,7 @@ def compiled_mode_row_size(nc: Any) -> int:
 
 
 class ChartBlock(NamedTuple):
-    """Programs that change charts, right before the constants of the first program of the header."""
+    """Programs that change charts; the constants of the first program of the header follow."""
 
     guards: int
     change: int
@@ -848,7 +872,7 @@ def chart_block_size() -> int:
 
 
 class FactorScratch(NamedTuple):
-    """A matrix (m, n) and its QR factors with column pivoting."""
+    """Matrix (m, n) and its QR factors with column pivoting."""
 
     A: Matrix
     order: Indices
@@ -881,7 +905,7 @@ def factor_scratch_size(m: Any, n: Any) -> int:
 
 
 class FrontScratch(NamedTuple):
-    """What each front of closed loops works on."""
+    """Lists of each front of the elimination of closed loops."""
 
     lists: Indices
     columns: Indices
@@ -1003,7 +1027,7 @@ def constraint_scratch_size(m: Any, n: Any, nq: Any, p: Any, fronts: Any, own: A
 
 
 class ReactionProblem(NamedTuple):
-    """A problem of reactions: a = W f + b, Signorini's and Coulomb's laws; see ``complementarity``."""
+    """Problem of reactions: a = W f + b with the laws of Signorini and Coulomb; see ``newton``."""
 
     W: Matrix
     b: Vector
@@ -1070,7 +1094,7 @@ def reaction_problem_size(m: Any, k: Any) -> int:
 
 
 class Struck(NamedTuple):
-    """Contacts that are struck together."""
+    """Contacts with simultaneous impacts."""
 
     member: Indices
     before: Vector
@@ -1098,7 +1122,7 @@ def struck_size(m: Any, k: Any) -> int:
 
 
 class SelectionScratch(NamedTuple):
-    """Scratch memory of compiled speed selections; it follows the scratch memory of the programs."""
+    """Scratch memory of compiled speed selections, after the scratch memory of the programs."""
 
     state: Vector
     found: Vector
@@ -1164,7 +1188,7 @@ def impact_size() -> int:
 
 
 class ContactScratch(NamedTuple):
-    """Scratch memory of native functions of intermittent constraints, behind ConstraintScratch."""
+    """Scratch memory of native functions of intermittent constraints, after ConstraintScratch."""
 
     all_rows: int
     active: Indices
@@ -1295,7 +1319,7 @@ def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
 
 
 class ResponseScratch(NamedTuple):
-    """Scratch memory of rows that are solved by the factor of M, behind ContactScratch."""
+    """Scratch memory of rows that are solved by the factor of M, after ContactScratch."""
 
     given: int
     found: int
@@ -1380,7 +1404,7 @@ def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared
 
 
 class ModeScratch(NamedTuple):
-    """Scratch memory of compiled modes, behind ResponseScratch."""
+    """Scratch memory of compiled modes, after ResponseScratch."""
 
     given: Vector
     found: int
@@ -1405,6 +1429,264 @@ def mode_scratch_at(memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, i
 def mode_scratch_size(m: Any, n: Any, nq: Any, nc: Any, inputs: Any) -> int:
     """Return the number of doubles of ModeScratch."""
     return ((inputs + 3 * nc) + mode_guards_size(m, n, nq, nc) + (1 + nq + n) + nq)
+
+
+class RunClock(NamedTuple):
+    """Time and step lengths of a run."""
+
+    time: Vector
+    next_step: Vector
+    last_error: Vector
+    uncut_step: Vector
+    cut_step: Vector
+    history: Vector
+    end: int
+
+
+@native_inline
+def run_clock_at(memory: Any, start: Any) -> RunClock:
+    """Return the RunClock that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    return RunClock(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, memory.shape[-1] - p5), p5,
+    )
+
+
+@native_inline
+def run_clock_size() -> int:
+    """Return the number of doubles of RunClock."""
+    return (1 + 1 + 1 + 1 + 1)
+
+
+class GuardHistory(NamedTuple):
+    """Guards at the ends of the last steps, in the order of time."""
+
+    ends: Matrix
+    end: int
+
+
+@native_inline
+def guard_history_at(memory: Any, start: Any, guards: Any) -> GuardHistory:
+    """Return the GuardHistory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 3 * (1 + guards)
+    return GuardHistory(matrix_at(memory, start, 3, 1 + guards), p1)
+
+
+@native_inline
+def guard_history_size(guards: Any) -> int:
+    """Return the number of doubles of GuardHistory."""
+    return (3 * (1 + guards))
+
+
+class GuardSamples(NamedTuple):
+    """Guards at LOOKS within a step: ``Watch.roots`` of guards."""
+
+    values: Matrix
+    end: int
+
+
+@native_inline
+def guard_samples_at(memory: Any, start: Any, guards: Any) -> GuardSamples:
+    """Return the GuardSamples that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 7 * guards
+    return GuardSamples(matrix_at(memory, start, 7, guards), p1)
+
+
+@native_inline
+def guard_samples_size(guards: Any) -> int:
+    """Return the number of doubles of GuardSamples."""
+    return (7 * guards)
+
+
+class SlipMemory(NamedTuple):
+    """State of friction at the start of a step, which a step that is cut restores."""
+
+    along: Matrix
+    least: Vector
+    end: int
+
+
+@native_inline
+def slip_memory_at(memory: Any, start: Any, nc: Any, least: Any) -> SlipMemory:
+    """Return the SlipMemory that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + nc * 2
+    p2 = p1 + least
+    return SlipMemory(matrix_at(memory, start, nc, 2), vector_at(memory, p1, least), p2)
+
+
+@native_inline
+def slip_memory_size(nc: Any, least: Any) -> int:
+    """Return the number of doubles of SlipMemory."""
+    return (nc * 2 + least)
+
+
+class RunCounts(NamedTuple):
+    """Counters and states of a run."""
+
+    steps: Indices
+    rows: Indices
+    events: Indices
+    stop: Indices
+    evaluations: Indices
+    rejected: Indices
+    started: Indices
+    ended: Indices
+    slope_known: Indices
+    cuts: Indices
+    missed: Indices
+    off_grid: Indices
+    changes: Indices
+    wanted_key: Indices
+    end: int
+
+
+@native_inline
+def run_counts_at(memory: Any, start: Any) -> RunCounts:
+    """Return the RunCounts that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + 1
+    p7 = p6 + 1
+    p8 = p7 + 1
+    p9 = p8 + 1
+    p10 = p9 + 1
+    p11 = p10 + 1
+    p12 = p11 + 1
+    p13 = p12 + 1
+    p14 = p13 + 1
+    return RunCounts(
+        integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1),
+        integers_at(memory, p3, 1), integers_at(memory, p4, 1), integers_at(memory, p5, 1), integers_at(memory, p6, 1),
+        integers_at(memory, p7, 1), integers_at(memory, p8, 1), integers_at(memory, p9, 1), integers_at(memory, p10, 1),
+        integers_at(memory, p11, 1), integers_at(memory, p12, 1), integers_at(memory, p13, 1), p14,
+    )
+
+
+@native_inline
+def run_counts_size() -> int:
+    """Return the number of doubles of RunCounts."""
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
+
+
+class ModePrograms(NamedTuple):
+    """Compiled programs of a mode, a row in the table of modes."""
+
+    key: Indices
+    addresses: Indices
+    places: Indices
+    end: int
+
+
+@native_inline
+def mode_programs_at(memory: Any, start: Any) -> ModePrograms:
+    """Return the ModePrograms that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 6
+    p3 = p2 + 6
+    return ModePrograms(integers_at(memory, start, 1), integers_at(memory, p1, 6), integers_at(memory, p2, 6), p3)
+
+
+@native_inline
+def mode_programs_size() -> int:
+    """Return the number of doubles of ModePrograms."""
+    return (1 + 6 + 6)
+
+
+class ModeChange(NamedTuple):
+    """A transition: one row of Store.changes."""
+
+    time: Vector
+    rows: Vector
+    events: Vector
+    key_before: Vector
+    key_after: Vector
+    before: Vector
+    after: Vector
+    notes: Vector
+    end: int
+
+
+@native_inline
+def mode_change_at(memory: Any, start: Any, nx: Any) -> ModeChange:
+    """Return the ModeChange that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    p5 = p4 + 1
+    p6 = p5 + nx
+    p7 = p6 + nx
+    return ModeChange(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
+        vector_at(memory, p4, 1), vector_at(memory, p5, nx), vector_at(memory, p6, nx),
+        vector_at(memory, p7, memory.shape[-1] - p7), p7,
+    )
+
+
+@native_inline
+def mode_change_size(nx: Any) -> int:
+    """Return the number of doubles of ModeChange."""
+    return (1 + 1 + 1 + 1 + 1 + nx + nx)
+
+
+class ProjectionNotes(NamedTuple):
+    """Diagnostics of the projection, recorded with each state; empty for unconstrained models."""
+
+    configuration: Vector
+    motion: Vector
+    conditioning: Vector
+    switches: Vector
+    end: int
+
+
+@native_inline
+def projection_notes_at(memory: Any, start: Any) -> ProjectionNotes:
+    """Return the ProjectionNotes that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + 1
+    return ProjectionNotes(
+        vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1), p4,
+    )
+
+
+@native_inline
+def projection_notes_size() -> int:
+    """Return the number of doubles of ProjectionNotes."""
+    return (1 + 1 + 1 + 1)
+
+
+class TrajectoryQueue(NamedTuple):
+    """Part of ``Trajectories.order`` that a thread computes."""
+
+    next: Indices
+    stop: Indices
+    more: Indices
+    end: int
+
+
+@native_inline
+def trajectory_queue_at(memory: Any, start: Any) -> TrajectoryQueue:
+    """Return the TrajectoryQueue that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + 1
+    p2 = p1 + 1
+    p3 = p2 + 1
+    return TrajectoryQueue(integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1), p3)
+
+
+@native_inline
+def trajectory_queue_size() -> int:
+    """Return the number of doubles of TrajectoryQueue."""
+    return (1 + 1 + 1)
 
 
 class DeviceSample(NamedTuple):

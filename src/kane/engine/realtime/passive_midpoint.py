@@ -31,20 +31,9 @@ import math
 from kane.engine.call import call_program, native_inline, native_loop
 from kane.engine.linear.small_systems import factor, lower, solve, upper
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import (
-    CHANGED,
-    GOING,
-    NOT_FINITE,
-    STUCK,
-    TIME,
-    Course,
-    InputTables,
-    Matrix,
-    StateEquation,
-    Store,
-    Vector,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Course, InputTables, Matrix, StateEquation, Store, Vector, Watch
+from kane.engine.memory.run_codes import GOING, NOT_FINITE, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.memory.views import PassiveLedger, coupler_inputs_at
 from kane.engine.realtime.passive_arrays import MIDPOINT, RATES_OF_Q, STEP_END, Passive
 from kane.engine.realtime.rotations import quaternion_of, spring_torque, turn_between
@@ -244,7 +233,7 @@ def _try_step(p: Passive, system: StateEquation, store: Store, t: float, T: floa
         y[i] = x[i] + T * p.rates[i]
     if not (is_finite(y) and is_finite(p.end)):
         return NOT_FINITE
-    remember(system, store.clock)
+    remember(system, clock_of(store))
     project_step_end(system, t1, y)
     if not _evaluate_end(p, system, t1, y, p.trial):
         return STUCK
@@ -302,17 +291,17 @@ def march_passive(
     Returns:
         GOING, NOT_FINITE, STUCK if the mass matrix is not positive definite, or the cause of a failed transition.
     """
-    p, clock, counts = passive, store.clock, store.counts
+    p, clock, counts = passive, clock_of(store), counts_of(store)
     for _ in range(steps):
-        if clock[TIME] == course.until or is_full(system, store):
+        if clock.time[0] == course.until or is_full(system, store):
             break
-        t, changes = clock[TIME], counts[CHANGED]
+        t, changes = clock.time[0], counts.changes[0]
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status
         fresh = p.ledger.known[0] == 0.0
         if (fresh and not _begin(p, system, t, store.x)) or (
-            counts[CHANGED] != changes and not fresh and not _begin_mode(p, system, t, store.x)
+            counts.changes[0] != changes and not fresh and not _begin_mode(p, system, t, store.x)
         ):
             return STUCK
         T, t1 = fixed_step(course, clock, counts)

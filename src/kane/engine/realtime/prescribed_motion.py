@@ -19,18 +19,9 @@ from typing import NamedTuple
 
 from kane.engine.call import call_program, native_inline, native_loop
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import (
-    DONE,
-    GOING,
-    STUCK,
-    TIME,
-    Course,
-    Indices,
-    Matrix,
-    StateEquation,
-    Store,
-    Vector,
-)
+from kane.engine.memory.loop_arguments import Course, Indices, Matrix, StateEquation, Store, Vector
+from kane.engine.memory.run_codes import GOING, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.memory.views import Follower, LoopCounts, PrescribedTerms, coupler_inputs_at
 from kane.engine.realtime.loop_arrays import ARMED
 from kane.engine.step.explicit import fixed_step
@@ -227,8 +218,8 @@ def march_rigid(system: StateEquation, course: Course, store: Store, rigid: Rigi
     p, x, y, z = rigid, store.x, store.y, store.z
     nq = x.size - p.b.size
     for _ in range(steps):
-        t = store.clock[TIME]
-        T, t1 = fixed_step(course, store.clock, store.counts)
+        t = clock_of(store).time[0]
+        T, t1 = fixed_step(course, clock_of(store), counts_of(store))
         _evaluate(p, system, t, x)
         if p.known[0] == FOLLOWER_UNKNOWN:
             _begin(p, x, nq)
@@ -242,7 +233,7 @@ def march_rigid(system: StateEquation, course: Course, store: Store, rigid: Rigi
             return STUCK
         for i in range(x.size):
             x[i] = y[i]
-        store.clock[TIME] = t1
-        store.counts[DONE] += 1
+        clock_of(store).time[0] = t1
+        counts_of(store).steps[0] += 1
         write_row(store, t1, y, system.projection.notes)
     return GOING

@@ -12,7 +12,9 @@ from kane.engine.call import call_program, native_inline
 from kane.engine.linear.small_systems import lower
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING, STICKING
-from kane.engine.memory.loop_arguments import RHS, Matrix, StateEquation, Vector
+from kane.engine.memory.loop_arguments import Matrix, StateEquation, Vector
+from kane.engine.memory.run_codes import RHS
+from kane.engine.memory.run_memory import mode_of
 from kane.engine.realtime.passive_arrays import Passive
 
 # Relative length after orthogonalisation below which a row counts as linearly dependent on earlier rows.
@@ -69,7 +71,7 @@ def find_active_rows(p: Passive, system: StateEquation, A: Matrix) -> int:
         count = _add_row(p, A, row, count)
     if p.reactions == 0:
         return count
-    c = contact_constants_of(system.headers[system.mode[RHS + 1] :])
+    c = contact_constants_of(system.headers[mode_of(system).places[RHS] :])
     for k in range(c.block.constraints):
         status, normal, tangent = c.state.status[k], c.table.normal[k], c.table.tangent[k]
         if status != OPEN and normal != NONE:
@@ -120,14 +122,14 @@ def friction(p: Passive, system: StateEquation, A: Matrix, out: Vector) -> bool:
     """
     if p.reactions == 0:
         return False
-    c, slides = contact_constants_of(system.headers[system.mode[RHS + 1] :]), False
+    c, slides = contact_constants_of(system.headers[mode_of(system).places[RHS] :]), False
     for k in range(c.block.constraints):
         slides = slides or c.state.status[k] == SLIDING
     for j in range(out.size):
         out[j] = 0.0
     if not slides:
         return False
-    constants = system.stages[system.mode[RHS + 1] :]
+    constants = system.stages[mode_of(system).places[RHS] :]
     call_program(p.reactions, system.state, system.inputs, constants, p.forces, system.work)
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING:

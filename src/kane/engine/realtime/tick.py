@@ -10,7 +10,9 @@ Source: Gillespie 2003, section 4.
 from __future__ import annotations
 
 from kane.engine.call import call_program, native_inline, native_loop
-from kane.engine.memory.loop_arguments import DONE, GOING, TIME, StateEquation, Store, Vector
+from kane.engine.memory.loop_arguments import StateEquation, Store, Vector
+from kane.engine.memory.run_codes import GOING
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.memory.views import (
     LogRow,
     LoopCommand,
@@ -124,7 +126,7 @@ def _apply_command(s: Circuit, command: LoopCommand, found: int, now: float) -> 
 def _observe(s: Circuit, system: StateEquation, store: Store) -> None:
     """Compute pose and rates of the handle and the energies at the present state."""
     state, handle = system.state, s.handle
-    state[0] = store.clock[TIME]
+    state[0] = clock_of(store).time[0]
     for i in range(store.x.size):
         state[1 + i] = store.x[i]
     call_program(handle.motion_program, state, system.inputs, handle.constants, handle.motion.whole, handle.work)
@@ -149,7 +151,7 @@ def _step(s: Circuit, system: StateEquation, store: Store) -> int:
     drive(s, system, store)
     if adopt_prediction(s, system, store):
         return GOING
-    before, calls, status = store.counts[DONE], s.calls, TOO_MANY_PARTS
+    before, calls, status = counts_of(store).steps[0], s.calls, TOO_MANY_PARTS
     for _ in range(MOST_PARTS):
         call_program(
             calls.step, calls.arguments, calls.arguments, calls.arguments, calls.scratch.whole, calls.scratch.whole
@@ -157,7 +159,7 @@ def _step(s: Circuit, system: StateEquation, store: Store) -> int:
         if calls.scratch.word[0] != GOING:
             status = int(calls.scratch.word[0])
             break
-        if store.counts[DONE] != before:
+        if counts_of(store).steps[0] != before:
             return GOING
     return step_to_tick_end(s, system, store, status)
 
@@ -203,7 +205,7 @@ def _publish(s: Circuit, store: Store, now: float) -> None:
     for i in range(3):
         shown.force[i], shown.torque[i] = command.force[i], command.torque[i]
     _write_energies(s, memory, shown.energies)
-    shown.time[0] = store.clock[TIME]
+    shown.time[0] = clock_of(store).time[0]
     for i in range(x.size):
         shown.x[i] = x[i]
     fence(s.calls)

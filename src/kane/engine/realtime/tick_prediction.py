@@ -11,22 +11,10 @@ Source: Gillespie 2003, end of section 4.
 from __future__ import annotations
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import (
-    AT_ONCE,
-    CHANGE_FOUND,
-    CHANGE_ROWS,
-    CHANGED,
-    DONE,
-    FOUND,
-    GOING,
-    KNOWN,
-    ROWS,
-    Indices,
-    StateEquation,
-    Store,
-    Vector,
-)
-from kane.engine.memory.views import coupler_inputs_at
+from kane.engine.memory.loop_arguments import AT_ONCE, Indices, StateEquation, Store, Vector
+from kane.engine.memory.run_codes import GOING
+from kane.engine.memory.run_memory import counts_of
+from kane.engine.memory.views import coupler_inputs_at, mode_change_at
 from kane.engine.realtime.loop_arrays import PREDICTED, PREDICTING, UNPREDICTABLE, UNPREDICTED, Circuit
 from kane.engine.realtime.machine_calls import clock
 from kane.engine.step.mode_changes import has_guards
@@ -41,7 +29,7 @@ NO_TIME_LIMIT = 2**62
 def drive(s: Circuit, system: StateEquation, store: Store) -> None:
     """Write the inputs of the coupler for the next step."""
     _copy(s.coupling.whole, coupler_inputs_at(system.inputs, s.handle.inputs).whole)
-    store.counts[KNOWN] = 0
+    counts_of(store).slope_known[0] = 0
 
 
 @native_inline
@@ -78,8 +66,8 @@ def predict_tick(s: Circuit, system: StateEquation, store: Store, until: int) ->
     _copy(a.carried[1], a.copies[1])
     _copy(a.carried[2], a.copies[2])
     _copy(s.predicted.whole, coupler_inputs_at(a.system.inputs, s.handle.inputs).whole)
-    of = a.store.counts
-    of[ROWS] = of[FOUND] = of[CHANGED] = of[KNOWN] = 0
+    of = counts_of(a.store)
+    of.rows[0] = of.events[0] = of.changes[0] = of.slope_known[0] = 0
     counts.prediction[0], counts.parts[0] = PREDICTING, 0
     _continue_prediction(s, store, until)
 
@@ -93,7 +81,7 @@ def _continue_prediction(s: Circuit, store: Store, until: int) -> None:
         counts.parts[0] += 1
         if calls.scratch.word[0] != GOING:
             counts.prediction[0] = UNPREDICTABLE
-        elif a.store.counts[DONE] != store.counts[DONE]:
+        elif counts_of(a.store).steps[0] != counts_of(store).steps[0]:
             counts.prediction[0] = PREDICTED
         elif counts.parts[0] == MOST_PARTS:
             counts.prediction[0] = UNPREDICTABLE
@@ -111,18 +99,20 @@ def adopt_prediction(s: Circuit, system: StateEquation, store: Store) -> bool:
         if a.system.inputs[i] != system.inputs[i]:
             return False
     _continue_prediction(s, store, NO_TIME_LIMIT)
-    rows, found, changed = store.counts[ROWS], store.counts[FOUND], store.counts[CHANGED]
-    new, full = a.store.counts, changed + a.store.counts[CHANGED] + AT_ONCE > store.changes.shape[0]
+    here, new = counts_of(store), counts_of(a.store)
+    rows, found, changed = here.rows[0], here.events[0], here.changes[0]
+    full = changed + new.changes[0] + AT_ONCE > store.changes.shape[0]
     if counts.prediction[0] != PREDICTED or (has_guards(system) and full):
         return False
-    for k in range(new[ROWS]):
+    for k in range(new.rows[0]):
         _copy(a.store.rows[k], store.rows[rows + k])
-    for k in range(new[CHANGED]):
+    for k in range(new.changes[0]):
         _copy(a.store.changes[k], store.changes[changed + k])
-        store.changes[changed + k, CHANGE_ROWS] += rows
-        store.changes[changed + k, CHANGE_FOUND] += found
+        change = mode_change_at(store.changes[changed + k], 0, store.x.size)
+        change.rows[0] += rows
+        change.events[0] += found
     _copy_state(a.system, a.store, system, store)
-    store.counts[ROWS], store.counts[FOUND], store.counts[CHANGED] = rows + new[ROWS], found, changed + new[CHANGED]
+    here.rows[0], here.events[0], here.changes[0] = rows + new.rows[0], found, changed + new.changes[0]
     _copy(a.copies[0], a.carried[0])
     _copy(a.copies[1], a.carried[1])
     _copy(a.copies[2], a.carried[2])

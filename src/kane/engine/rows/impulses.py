@@ -15,7 +15,7 @@ from kane.engine.memory.contact_codes import (
     ADOPTED,
     CONTRADICTED,
     COULOMB,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     ENERGY_GAINED,
     NEWTON,
     NONE,
@@ -156,7 +156,7 @@ def hit(c: Any, i: Any, k: int) -> int:
     before = (b.v[0], b.v[1], b.v[2])
     ended = strike(b, size - 1 if coulomb else 0, c.table.law[k], c.gaps.restitution[k])
     if ended != DONE:
-        return CONTRADICTED if ended == IMMOVABLE else ENDLESS
+        return CONTRADICTED if ended == IMMOVABLE else ENDLESS_IMPACTS
     gained, size_of = 0.0, 0.0
     for r in range(3):
         gained += 0.5 * b.p[r] * (before[r] + b.v[r])

@@ -6,21 +6,10 @@ import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import (
-    ASIDE,
-    IDLE,
-    PROJECT,
-    RHS,
-    SWITCHES,
-    TIME,
-    Automaton,
-    IndexRows,
-    Indices,
-    Matrix,
-    Projection,
-    StateEquation,
-    Vector,
-)
+from kane.engine.memory.loop_arguments import Automaton, IndexRows, Indices, Matrix, Projection, StateEquation, Vector
+from kane.engine.memory.run_codes import ASIDE, NO_TRAJECTORY, PROJECT, RHS
+from kane.engine.memory.run_memory import clock_of, mode_of, notes_of
+from kane.engine.memory.views import mode_programs_at
 from kane.engine.step.mode_changes import has_guards
 from kane.engine.step.state_equation import call_mode, project
 
@@ -145,7 +134,7 @@ def begin_constrained(system: Any, own: Any, lane: int, store: Any, constants: A
     """
     lanes, x = own.modes.shape[0], store.x
     for i in range(constants.size):
-        system.stages[system.mode[ASIDE + 1] + i] = constants[i]
+        system.stages[mode_of(system).places[ASIDE] + i] = constants[i]
     _lay_out(own.slopes_of, own.constants, lanes, lane, constants)
     _lay_out(own.guards_of, own.constants, lanes, lane, constants)
     _lay_out(own.projection.steps, own.constants, lanes, lane, constants)
@@ -155,8 +144,8 @@ def begin_constrained(system: Any, own: Any, lane: int, store: Any, constants: A
         for i in range(own.notes.shape[1]):
             own.notes[lane, i] = 0.0
     else:
-        project(system.projection, system, store.clock[TIME], x)
-        own.notes[lane, SWITCHES] = 0.0
+        project(system.projection, system, clock_of(store).time[0], x)
+        notes_of(system.projection).switches[0] = 0.0
 
 
 @native_inline
@@ -192,7 +181,7 @@ def slope_in_lanes(single: Any, block: Any, out: Any) -> None:
     call_compiled(single, block, own.slopes_of, out)
     if carrying(single, block, NONE) > 0:
         for lane in range(lanes):
-            if block.carries[lane] != IDLE and chosen_in(single, lane) == NONE:
+            if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == NONE:
                 for i in range(own.x.size):
                     own.x[i] = block.state[(1 + i) * lanes + lane]
                 call_mode(lane_system(single, block, lane), RHS, block.state[lane], own.x, own.f)
@@ -210,7 +199,7 @@ def call_compiled(single: Any, block: Any, programs: Any, out: Any) -> None:
             constants = own.constants[programs.places[0, k] :]
             call_program(programs.addresses[k], block.state, block.inputs, constants, own.scratch, block.work)
             for lane in range(lanes):
-                if block.carries[lane] != IDLE and chosen_in(single, lane) == k:
+                if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == k:
                     for i in range(lane, out.size, lanes):
                         out[i] = own.scratch[i]
 
@@ -222,8 +211,8 @@ def _give(single: Any, block: Any, k: int) -> None:
     j = 0
     while j < own.read.shape[1] and own.read[k, j] != NONE:
         for lane in range(lanes):
-            if block.carries[lane] != IDLE and chosen_in(single, lane) == k:
-                value = system.stages[own.modes[lane, PROJECT + 1] + own.read[k, j]]
+            if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == k:
+                value = system.stages[mode_programs_at(own.modes[lane], 0).places[PROJECT] + own.read[k, j]]
                 block.inputs[(system.inputs.size + j) * lanes + lane] = value
         j += 1
 
@@ -231,7 +220,7 @@ def _give(single: Any, block: Any, k: int) -> None:
 @native_inline
 def chosen_in(single: Any, lane: int) -> int:
     """The number of the mode in force in a lane, or NONE."""
-    return int(single[0].headers[single[4].modes[lane, PROJECT + 1] + single[4].chosen])
+    return int(single[0].headers[mode_programs_at(single[4].modes[lane], 0).places[PROJECT] + single[4].chosen])
 
 
 @native_inline
@@ -239,6 +228,6 @@ def carrying(single: Any, block: Any, k: int) -> int:
     """How many lanes carry a trajectory with this mode in force."""
     found = 0
     for lane in range(len(block.lanes)):
-        if block.carries[lane] != IDLE and chosen_in(single, lane) == k:
+        if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == k:
             found += 1
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
-from kane.engine.memory.loop_arguments import ENDED, FOUND, PROBES
+from kane.engine.memory.loop_arguments import PROBES
+from kane.engine.memory.run_memory import counts_of
 from kane.engine.step.state_equation import between, call_mode, interpolate, look_aside
 
 # Of a step: where a root is bracketed this closely, or as closely as times are told apart, its distance from the root
@@ -35,7 +36,7 @@ def first_signs(watch: Any, system: Any, interpolated: Any, t: float, x: Any) ->
 
 @native_inline
 def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> float:
-    """Put the events of a step into store.found; a terminal one sets counts[ENDED] and store.y.
+    """Put the events of a step into store.found; a terminal one sets counts.ended[0] and store.y.
 
     Args:
         watch: what to look for.
@@ -77,7 +78,7 @@ def find_events(watch: Any, context: Any, store: Any, dense: Any, span: Any) -> 
             if watch.roots[e] <= min(end, 1.0):
                 _keep(watch, context, store, dense, (t, h, t1), e)
         if end <= 1.0:
-            store.counts[ENDED] = 1
+            counts_of(store).ended[0] = 1
             if end < 1.0:
                 t1 = _at(store, dense, (t, h, t1), end, system)
                 for i in range(store.y.size):
@@ -198,9 +199,9 @@ def _share_of_root(k: int, places: Any, values: Any) -> float:
 @native_inline
 def _keep(watch: Any, context: Any, store: Any, dense: Any, span: Any, e: int) -> None:
     system, _ = context
-    row = store.counts[FOUND]
+    row = counts_of(store).events[0]
     store.found[row, 0] = e
     store.found[row, 1] = _at(store, dense, span, watch.roots[e], system)
     for i in range(store.z.size):
         store.found[row, 2 + i] = store.z[i]
-    store.counts[FOUND] = row + 1
+    counts_of(store).events[0] = row + 1

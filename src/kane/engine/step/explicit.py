@@ -7,29 +7,9 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_loop
 from kane.engine.linear.vectors import is_finite
-from kane.engine.memory.loop_arguments import (
-    CUT_STEP,
-    DONE,
-    ENDED,
-    EVALUATIONS,
-    GOING,
-    LAST_ERROR,
-    NEXT_STEP,
-    NOT_FINITE,
-    REJECTED,
-    STARTED,
-    STOP,
-    STUCK,
-    TIME,
-    UNCUT_STEP,
-    WITHIN,
-    Course,
-    InputTables,
-    Scheme,
-    StateEquation,
-    Store,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Course, InputTables, Scheme, StateEquation, Store, Watch
+from kane.engine.memory.run_codes import GOING, NOT_FINITE, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.step.kinks import double_step, halve_step, misses_turn
 from kane.engine.step.mode_changes import AGAIN, STANDS, cut_step, forget, has_guards, is_full, land
 from kane.engine.step.slip_directions import recall, remember
@@ -69,15 +49,15 @@ def march_explicit(
         are taken where the store of changes is full.
     """
     interpolated = tables[1]
-    y, slopes, clock, counts = store.y, store.slopes, store.clock, store.counts
+    y, slopes, clock, counts = store.y, store.slopes, clock_of(store), counts_of(store)
     last, free = scheme.last, course.step == 0.0
     for _ in range(steps):
-        if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
+        if counts.ended[0] > 0 or clock.time[0] == course.until or is_full(system, store):
             break
-        t, first, error = clock[TIME], counts[STARTED] == 0, 0.0
+        t, first, error = clock.time[0], counts.started[0] == 0, 0.0
         if not free:
             divide_step(course, clock, counts)
-        stop = course.stops[counts[STOP]]
+        stop = course.stops[counts.stop[0]]
         ahead = stop if free else fixed_step(course, clock, counts)[1]
         status = begin_step(system, tables, watch, store, 0.5 * (t + ahead))
         if status != GOING:
@@ -88,7 +68,7 @@ def march_explicit(
         _stages(system, interpolated, store, scheme, t, h, t1)
 
         if not is_finite(y) and not free:
-            recall(system, store.clock, system.automaton.guards.roots)
+            recall(system, clock_of(store), system.automaton.guards.roots)
             return NOT_FINITE
         if free:
             error = _error(store, scheme, h, system.quaternions)
@@ -121,36 +101,36 @@ def march_explicit(
 @native_inline
 def fixed_step(course: Any, clock: Any, counts: Any) -> tuple[float, float]:
     """Length and end of the next step of the grid, of what is left of it, or of the part to which it is cut."""
-    k = counts[DONE] + 1
+    k = counts.steps[0] + 1
     end = course.start + k * course.step if k < course.steps else course.until
-    if clock[CUT_STEP] != 0.0:
-        return clock[CUT_STEP], clock[TIME] + clock[CUT_STEP]
-    whole = k < course.steps and counts[WITHIN] == 0
-    return course.step if whole else end - clock[TIME], end
+    if clock.cut_step[0] != 0.0:
+        return clock.cut_step[0], clock.time[0] + clock.cut_step[0]
+    whole = k < course.steps and counts.off_grid[0] == 0
+    return course.step if whole else end - clock.time[0], end
 
 
 @native_inline
 def divide_step(course: Any, clock: Any, counts: Any) -> None:
     """Cut a step of the grid, or the part to which it is cut, so that it ends at the next stop within."""
-    t, way = clock[TIME], 1.0 if course.until >= course.start else -1.0
+    t, way = clock.time[0], 1.0 if course.until >= course.start else -1.0
     near = 4.0 * ROUNDING * max(abs(course.start), abs(course.until))
-    while counts[STOP] + 1 < course.stops.size and (course.stops[counts[STOP]] - t) * way <= near:
-        counts[STOP] += 1
+    while counts.stop[0] + 1 < course.stops.size and (course.stops[counts.stop[0]] - t) * way <= near:
+        counts.stop[0] += 1
         forget(clock)
-    stop = course.stops[counts[STOP]]
+    stop = course.stops[counts.stop[0]]
     if (fixed_step(course, clock, counts)[1] - stop) * way > near:
-        clock[CUT_STEP] = stop - t
+        clock.cut_step[0] = stop - t
 
 
 @native_inline
 def free_step(stop: float, clock: Any, largest: float) -> tuple[float, float]:
     """Length and end of the step to try: the wanted one, or what ends at the next stop, in two halves if need be."""
-    t, h = clock[TIME], clock[NEXT_STEP]
-    if clock[CUT_STEP] != 0.0:
-        return clock[CUT_STEP], t + clock[CUT_STEP]
+    t, h = clock.time[0], clock.next_step[0]
+    if clock.cut_step[0] != 0.0:
+        return clock.cut_step[0], t + clock.cut_step[0]
     if abs(h) > largest:
         h = math.copysign(largest, h)
-    clock[UNCUT_STEP] = h
+    clock.uncut_step[0] = h
     left = stop - t
     if abs(left) <= 1.0000001 * abs(h):
         return left, stop
@@ -164,13 +144,13 @@ def accept_step(clock: Any, counts: Any, scheme: Any, h: float, error: float, at
     """The next step by PI control, no shorter than what was wanted before this one was cut to end at a stop."""
     error = max(error, 1e-10)
     share = scheme.exponent * scheme.memory
-    factor = SAFETY * error ** (0.75 * share - scheme.exponent) * clock[LAST_ERROR] ** share
+    factor = SAFETY * error ** (0.75 * share - scheme.exponent) * clock.last_error[0] ** share
     wanted = h * min(GROW, max(SHRINK, factor))
-    uncut = clock[UNCUT_STEP]
-    clock[NEXT_STEP] = uncut if abs(h) < abs(uncut) and abs(wanted) < abs(uncut) else wanted
-    clock[LAST_ERROR] = max(error, 1e-4)
-    if at_stop and counts[STOP] + 1 < 2**62:
-        counts[STOP] += 1
+    uncut = clock.uncut_step[0]
+    clock.next_step[0] = uncut if abs(h) < abs(uncut) and abs(wanted) < abs(uncut) else wanted
+    clock.last_error[0] = max(error, 1e-4)
+    if at_stop and counts.stop[0] + 1 < 2**62:
+        counts.stop[0] += 1
         forget(clock)
 
 
@@ -178,10 +158,10 @@ def accept_step(clock: Any, counts: Any, scheme: Any, h: float, error: float, at
 def reject_step(course: Any, clock: Any, counts: Any, scheme: Any, h: float, error: float) -> bool:
     """A shorter step to try; whether times are still told apart with it."""
     factor = max(SHRINK, SAFETY * error**-scheme.exponent) if error < math.inf else SHRINK
-    clock[NEXT_STEP] = clock[UNCUT_STEP] = h * factor
-    clock[CUT_STEP] = 0.0
-    clock[LAST_ERROR] = 1.0
-    counts[REJECTED] += 1
+    clock.next_step[0] = clock.uncut_step[0] = h * factor
+    clock.cut_step[0] = 0.0
+    clock.last_error[0] = 1.0
+    counts.rejected[0] += 1
     return bool(abs(h * factor) > 4.0 * ROUNDING * max(abs(course.start), abs(course.until)))
 
 
@@ -192,12 +172,12 @@ def _stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h
     for s in range(1, last + 1):
         _combine(store, scheme, s, h, store.y)
         if s == last:
-            remember(system, store.clock)
+            remember(system, clock_of(store))
             project_step_end(system, t1, store.y)
             land(system, interpolated, t1, store.y, store.slopes[s])
         else:
             slope(system, interpolated, t + scheme.nodes[s] * h, store.y, store.slopes[s])
-    store.counts[EVALUATIONS] += last
+    counts_of(store).evaluations[0] += last
 
 
 @native_inline
@@ -206,7 +186,7 @@ def _extra_stages(system: Any, interpolated: Any, store: Any, scheme: Any, t: fl
     for s in range(scheme.last + 1, store.slopes.shape[0]):
         _combine(store, scheme, s, h, store.z)
         slope(system, interpolated, t + scheme.nodes[s] * h, store.z, store.slopes[s])
-        store.counts[EVALUATIONS] += 1
+        counts_of(store).evaluations[0] += 1
 
 
 @native_inline
@@ -280,7 +260,7 @@ def _size(store: Any, scheme: Any, h: float, quaternions: Any, estimate: int) ->
 @native_inline
 def first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme: Any) -> None:
     """A first step whose explicit Euler and second-order terms are small [Hairer, Norsett & Wanner, II.4]."""
-    x, y, clock, slopes = store.x, store.y, store.clock, store.slopes
+    x, y, clock, slopes = store.x, store.y, clock_of(store), store.slopes
     d0, d1 = 0.0, 0.0
     for i in range(x.size):
         scale = scheme.atol + scheme.rtol * abs(x[i])
@@ -290,13 +270,13 @@ def first_step(system: Any, interpolated: Any, course: Any, store: Any, scheme: 
     h = math.copysign(min(h if 0.0 < h < math.inf else 1e-6, abs(span)), span)  # zero where the slope is infinite
     for i in range(x.size):
         y[i] = x[i] + h * slopes[0, i]
-    slope(system, interpolated, clock[TIME] + h, y, slopes[1])
-    store.counts[EVALUATIONS] += 1
+    slope(system, interpolated, clock.time[0] + h, y, slopes[1])
+    counts_of(store).evaluations[0] += 1
     d2 = 0.0
     for i in range(x.size):
         d2 = max(d2, abs(slopes[1, i] - slopes[0, i]) / (scheme.atol + scheme.rtol * abs(x[i])) / abs(h))
     steepest = max(d1, d2)
     second = max(1e-6, abs(h) * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** scheme.exponent
     first = min(100.0 * abs(h), second) if second > 0.0 and second < math.inf else abs(h)
-    clock[NEXT_STEP] = math.copysign(min(first, abs(span)), span)
-    clock[LAST_ERROR] = 1.0
+    clock.next_step[0] = math.copysign(min(first, abs(span)), span)
+    clock.last_error[0] = 1.0

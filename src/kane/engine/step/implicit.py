@@ -6,19 +6,9 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_loop
 from kane.engine.linear.vectors import is_finite
-from kane.engine.memory.loop_arguments import (
-    ENDED,
-    EVALUATIONS,
-    GOING,
-    NOT_FINITE,
-    TIME,
-    Course,
-    InputTables,
-    Scheme,
-    StateEquation,
-    Store,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Course, InputTables, Scheme, StateEquation, Store, Watch
+from kane.engine.memory.run_codes import GOING, NOT_FINITE
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.step.explicit import divide_step, fixed_step
 from kane.engine.step.kinks import double_step, halve_step, misses_turn
 from kane.engine.step.mode_changes import AGAIN, STANDS, cut_step, has_guards, is_full, land
@@ -60,13 +50,13 @@ def march_implicit(
         change. Fewer steps are taken where the store of changes is full.
     """
     interpolated = tables[1]
-    x, y, slopes, clock, counts = store.x, store.y, store.slopes, store.clock, store.counts
+    x, y, slopes, clock, counts = store.x, store.y, store.slopes, clock_of(store), counts_of(store)
     last, guarded = scheme.last, has_guards(system)
     order = 2 * (last - 1)  # of Gauss' methods
     for _ in range(steps):
-        if counts[ENDED] > 0 or clock[TIME] == course.until or is_full(system, store):
+        if counts.ended[0] > 0 or clock.time[0] == course.until or is_full(system, store):
             break
-        t = clock[TIME]
+        t = clock.time[0]
         divide_step(course, clock, counts)
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
@@ -87,7 +77,7 @@ def march_implicit(
             recall(system, clock, system.automaton.guards.roots)
             return NOT_FINITE
         land(system, interpolated, t1, y, slopes[last])
-        counts[EVALUATIONS] += 1
+        counts.evaluations[0] += 1
         if guarded and misses_turn(system, store, t1, order) and halve_step(system, course, store, h):
             continue
         if guarded:
@@ -112,7 +102,7 @@ def _solve(system: Any, interpolated: Any, store: Any, scheme: Any, t: float, h:
         for s in range(1, scheme.last):
             _stage(store, scheme, s, h)
             slope(system, interpolated, t + scheme.nodes[s] * h, y, z)
-            store.counts[EVALUATIONS] += 1
+            counts_of(store).evaluations[0] += 1
             if not is_finite(z):
                 return False
             for i in range(x.size):

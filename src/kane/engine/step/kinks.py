@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
-from kane.engine.memory.loop_arguments import CUT_STEP, CUTS, MOTION, NEXT_STEP, PROJECT
+from kane.engine.memory.run_codes import PROJECT
+from kane.engine.memory.run_memory import clock_of, counts_of, mode_of, notes_of
 from kane.engine.memory.views import constraint_header_at
 from kane.engine.step.slip_directions import recall
 from kane.engine.step.state_equation import look_aside
@@ -40,10 +41,10 @@ def misses_turn(system: Any, store: Any, t1: float, order: int) -> bool:
         t1: end of the step.
         order: of the method.
     """
-    if system.projection.notes.size == 0 or not system.projection.notes[MOTION] > STILL:
+    if system.projection.notes.size == 0 or not notes_of(system.projection).motion[0] > STILL:
         return False
-    nq, nx = constraint_header_at(system.headers, system.mode[PROJECT + 1]).coordinates, store.x.size
-    allowed = system.projection.notes[MOTION] / (TURN ** float(order + 1) / 24.0)
+    nq, nx = constraint_header_at(system.headers, mode_of(system).places[PROJECT]).coordinates, store.x.size
+    allowed = notes_of(system.projection).motion[0] / (TURN ** float(order + 1) / 24.0)
     if _residual_of(system, store, t1, nq, nx) >= allowed:
         return False
     terms = 0.0
@@ -57,10 +58,10 @@ def _residual_of(system: Any, store: Any, t1: float, first: int, last: int) -> f
     """Return the largest residual of the rows at the end with these speeds of the start, and no others."""
     for i in range(store.x.size):
         store.z[i] = store.x[i] if first <= i < last else 0.0
-    for i in range(constraint_header_at(system.headers, system.mode[PROJECT + 1]).coordinates):
+    for i in range(constraint_header_at(system.headers, mode_of(system).places[PROJECT]).coordinates):
         store.z[i] = store.y[i]
     look_aside(system, t1, store.z)
-    return float(system.aside.notes[MOTION])
+    return float(notes_of(system.aside).motion[0])
 
 
 @native_inline
@@ -70,11 +71,11 @@ def halve_step(system: Any, course: Any, store: Any, h: float) -> bool:
     Returns:
         False if times would not be told apart; the step then stands.
     """
-    clock = store.clock
-    if not 0.5 * abs(h) > shortest_cut(course, store.counts):
+    clock = clock_of(store)
+    if not 0.5 * abs(h) > shortest_cut(course, counts_of(store)):
         return False
-    clock[CUT_STEP] = clock[NEXT_STEP] = 0.5 * h
-    store.counts[CUTS] = 0
+    clock.cut_step[0] = clock.next_step[0] = 0.5 * h
+    counts_of(store).cuts[0] = 0
     recall(system, clock, system.automaton.guards.roots)
     return True
 
@@ -87,7 +88,7 @@ def double_step(course: Any, store: Any, left: float) -> None:
         course, store: as for the native loops.
         left: length that is left up to the grid.
     """
-    clock, wanted = store.clock, 2.0 * store.clock[NEXT_STEP]
+    clock, wanted = clock_of(store), 2.0 * clock_of(store).next_step[0]
     if wanted != 0.0:
-        within = abs(wanted) < abs(left) - shortest_cut(course, store.counts)
-        clock[NEXT_STEP] = clock[CUT_STEP] = wanted if within else 0.0
+        within = abs(wanted) < abs(left) - shortest_cut(course, counts_of(store))
+        clock.next_step[0] = clock.cut_step[0] = wanted if within else 0.0

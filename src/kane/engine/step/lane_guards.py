@@ -8,7 +8,10 @@ from kane.engine.call import native_inline
 from kane.engine.hybrid.compiled_mode_programs import goes_on, keeps_digits
 from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.loop_arguments import AT_END, IDLE, LOOKS, PROJECT
+from kane.engine.memory.loop_arguments import LOOKS
+from kane.engine.memory.run_codes import AT_END, NO_TRAJECTORY, PROJECT
+from kane.engine.memory.run_memory import lane_clock, samples_of
+from kane.engine.memory.views import guard_samples_at, mode_programs_at
 from kane.engine.step.constrained_lanes import (
     NONE,
     call_compiled,
@@ -32,7 +35,7 @@ def land_in_lanes(single: Any, block: Any, out: Any) -> None:
     call_compiled(single, block, own.guards_of, own.seen)
     for lane in range(lanes):
         own.quiet[lane] = 0
-        if block.carries[lane] == IDLE:
+        if block.carries[lane] == NO_TRAJECTORY:
             continue
         if chosen_in(single, lane) != NONE and _sees_nothing(single, block, lane, AT_END):
             own.quiet[lane] = 1
@@ -45,7 +48,7 @@ def land_in_lanes(single: Any, block: Any, out: Any) -> None:
         for i in range(own.f.size):
             out[i * lanes + lane] = own.f[i]
         for e in range(n):
-            own.looks[lane, AT_END * n + e] = guards.roots[AT_END * n + e]
+            guard_samples_at(own.looks[lane], 0, n).values[AT_END, e] = samples_of(guards).values[AT_END, e]
 
 
 @native_inline
@@ -61,7 +64,8 @@ def look_in_lanes(single: Any, block: Any, dense: Any) -> None:
         own.quiet[lane] *= block.accepted[lane]
         if own.quiet[lane] == 1:
             span = block.steps[0, lane], block.steps[1, lane], block.steps[2, lane]
-            own.steady[lane] = 1 if is_steady(block.clock[lane], own.looks[lane, AT_END * n :], span) else 0
+            ends = guard_samples_at(own.looks[lane], 0, n).values[AT_END]
+            own.steady[lane] = 1 if is_steady(lane_clock(block, lane), ends, span) else 0
             wanted += 1 - own.steady[lane]
     if wanted == 0:
         return
@@ -103,10 +107,10 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
     """Keep the guards of a lane at a look; whether all are numbers, none is negative, and digits are kept."""
     system, own, lanes = single[0], single[4], len(block.lanes)
     n = system.automaton.guards.out.size
-    seen = own.looks[lane, look * n : (look + 1) * n]
+    seen = guard_samples_at(own.looks[lane], 0, n).values[look]
     for i in range(n):
         seen[i] = own.seen[i * lanes + lane]
-    of = contact_constants_of(system.headers[own.modes[lane, PROJECT + 1] :])
+    of = contact_constants_of(system.headers[mode_programs_at(own.modes[lane], 0).places[PROJECT] :])
     goes = goes_on(of.table, of.state, seen)
     return bool(is_finite(seen) and goes and keeps_digits(own.seen, (n + own.f.size) * lanes + lane, lanes))
 
@@ -114,11 +118,11 @@ def _sees_nothing(single: Any, block: Any, lane: int, look: int) -> bool:
 @native_inline
 def _may_dip(looks: Any, n: int) -> bool:
     """Whether some guard may be negative between two of its looks, as ``modes._first_dip`` has it."""
-    found = False
+    found, seen = False, guard_samples_at(looks, 0, n).values
     for look in range(1, LOOKS.size - 1):
         low, middle, high = LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
         for e in range(n):
-            before, lowest, behind = looks[(look - 1) * n + e], looks[look * n + e], looks[(look + 1) * n + e]
+            before, lowest, behind = seen[look - 1, e], seen[look, e], seen[look + 1, e]
             fall = (before - lowest) * (high - middle) / (middle - low)
             rise = (behind - lowest) * (middle - low) / (high - middle)
             if lowest < before and lowest <= behind and lowest <= max(fall, rise):

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import CONDITIONING, CONFIGURATION, IDLE, MOTION
+from kane.engine.memory.run_codes import NO_TRAJECTORY
+from kane.engine.memory.run_memory import lane_clock
+from kane.engine.memory.views import projection_notes_at
 from kane.engine.project.projection import SMALL
 from kane.engine.project.speed_selections import (
     CLOSED,
@@ -38,14 +40,14 @@ def project_step_ends(single: Any, block: Any) -> None:
     lanes, x, s = len(block.lanes), single[4].x, single[4].projection
     for lane in range(lanes):
         s.projected[lane] = 0
-        if block.carries[lane] != IDLE:
-            remember(lane_system(single, block, lane), block.clock[lane])
+        if block.carries[lane] != NO_TRAJECTORY:
+            remember(lane_system(single, block, lane), lane_clock(block, lane))
     finite = _all_finite(block.state)
     for k in range(s.steps.addresses.size):
         if finite and _find_lanes(single, block, k):
             _project_in_choice(single, block, k)
     for lane in range(lanes):
-        if block.carries[lane] != IDLE and s.projected[lane] == 0:
+        if block.carries[lane] != NO_TRAJECTORY and s.projected[lane] == 0:
             for i in range(x.size):
                 x[i] = block.state[(1 + i) * lanes + lane]
             system = lane_system(single, block, lane)
@@ -68,7 +70,7 @@ def _find_lanes(single: Any, block: Any, k: int) -> bool:
     """Mark the lanes in which a choice is in force; whether there are any."""
     s, found = single[4].projection, 0
     for lane in range(len(block.lanes)):
-        s.chosen[lane] = 1 if block.carries[lane] != IDLE and chosen_in(single, lane) == k else 0
+        s.chosen[lane] = 1 if block.carries[lane] != NO_TRAJECTORY and chosen_in(single, lane) == k else 0
         found += s.chosen[lane]
     return found > 0
 
@@ -170,8 +172,9 @@ def _take(own: Any, block: Any) -> None:
             if taken < lanes:
                 _copy_lane(projected, ends, lane, lanes)
             conditioning = min(1.0, s.follows[REGULARITY * lanes + lane])
-            own.notes[lane, CONFIGURATION], own.notes[lane, MOTION] = s.sizes[BEFORE, lane], s.sizes[MOVED, lane]
-            own.notes[lane, CONDITIONING] = conditioning
+            notes = projection_notes_at(own.notes[lane], 0)
+            notes.configuration[0], notes.motion[0] = s.sizes[BEFORE, lane], s.sizes[MOVED, lane]
+            notes.conditioning[0] = conditioning
             s.projected[lane] = 1
             if own.least.shape[1] > 0 and conditioning < own.least[lane, 0]:
                 own.least[lane, 0] = conditioning

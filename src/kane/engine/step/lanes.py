@@ -7,22 +7,6 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel, native_loop
 from kane.engine.memory.loop_arguments import (
-    AT_END,
-    CHANGED,
-    DONE,
-    END,
-    FINISHED,
-    GOING,
-    IDLE,
-    KNOWN,
-    MORE,
-    NEXT,
-    REJECTED,
-    RHS,
-    STARTED,
-    STOP,
-    STUCK,
-    TIME,
     Block,
     Course,
     Indices,
@@ -33,6 +17,9 @@ from kane.engine.memory.loop_arguments import (
     Trajectories,
     Watch,
 )
+from kane.engine.memory.run_codes import AT_END, FINISHED, GOING, NO_TRAJECTORY, RHS, STUCK
+from kane.engine.memory.run_memory import clock_of, counts_of, lane_clock, lane_counts, mode_of, samples_of
+from kane.engine.memory.views import guard_samples_at, trajectory_queue_at
 from kane.engine.step.constrained_lanes import (
     LaneChoices,
     begin_constrained,
@@ -75,25 +62,25 @@ def march_lanes(
         How many lanes carry a trajectory. Where the queue is empty and there may be more, fewer steps are taken.
     """
     lanes = len(block.lanes)
-    carried = 0
+    carried, left = 0, trajectory_queue_at(queue, 0)
     for _ in range(steps):
         carried = 0
         for lane in range(lanes):
-            if block.carries[lane] == IDLE and queue[NEXT] < queue[END]:
-                _begin(single, course, block, trajectories, lane, trajectories.order[queue[NEXT]])
-                queue[NEXT] += 1
-            if block.carries[lane] != IDLE and block.counts[lane, KNOWN] == 0:
+            if block.carries[lane] == NO_TRAJECTORY and left.next[0] < left.stop[0]:
+                _begin(single, course, block, trajectories, lane, trajectories.order[left.next[0]])
+                left.next[0] += 1
+            if block.carries[lane] != NO_TRAJECTORY and lane_counts(block, lane).slope_known[0] == 0:
                 _take_first_slope(single, course, block, trajectories, scheme, lane)
-            if block.carries[lane] != IDLE:
+            if block.carries[lane] != NO_TRAJECTORY:
                 carried += 1
-        if carried == 0 or (carried < lanes and queue[MORE] != 0):
+        if carried == 0 or (carried < lanes and left.more[0] != 0):
             break
         _stages(single, block, trajectories, scheme)
         _errors(single[0].quaternions, block, scheme)
         extend = False
         for lane in range(lanes):
             block.accepted[lane] = 0
-            if block.carries[lane] != IDLE:
+            if block.carries[lane] != NO_TRAJECTORY:
                 extend = _judge(single, course, block, trajectories, scheme, lane) or extend
         guarded = has_guards(single[0])
         if (extend or guarded) and scheme.last + 1 < block.slopes.shape[0]:
@@ -148,10 +135,10 @@ def _begin(single: Any, course: Any, block: Any, trajectories: Any, lane: int, n
         block.counts[lane, i] = 0
     for i in range(block.clock.shape[1]):
         block.clock[lane, i] = 0.0
-    block.clock[lane, TIME] = store.clock[TIME] = course.start
+    lane_clock(block, lane).time[0] = clock_of(store).time[0] = course.start
     system = lane_system(single, block, lane)
     for i in range(constants.size):
-        system.stages[system.mode[RHS + 1] + i] = constants[i]
+        system.stages[mode_of(system).places[RHS] + i] = constants[i]
         if block.each != 0:
             block.constants[i * lanes + lane] = constants[i]
     if single[4].modes.shape[0] > 0:
@@ -165,22 +152,22 @@ def _begin(single: Any, course: Any, block: Any, trajectories: Any, lane: int, n
 @native_inline
 def _take_first_slope(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> None:
     """The slope from which a lane goes on, at the start of a trajectory or behind a guard, as ``begin_step`` has it."""
-    lanes, tables, counts = len(block.lanes), single[1], block.counts[lane]
+    lanes, tables, counts = len(block.lanes), single[1], lane_counts(block, lane)
     system, store = lane_system(single, block, lane), _alone(single, block, lane)
     if has_guards(system):
-        counts[CHANGED] = 0
+        counts.changes[0] = 0
         status = _change(system, tables[1], store)
         for i in range(store.x.size):
             block.x[i * lanes + lane] = store.x[i]
         if status != GOING:
             end_lane(block, trajectories, lane, status)
             return
-        take_slope(system, tables[1], store.clock[TIME], store.x, store.slopes[0])
+        take_slope(system, tables[1], clock_of(store).time[0], store.x, store.slopes[0])
     else:
-        slope(system, tables[1], store.clock[TIME], store.x, store.slopes[0])
-    if counts[STARTED] == 0:
+        slope(system, tables[1], clock_of(store).time[0], store.x, store.slopes[0])
+    if counts.started[0] == 0:
         first_step(system, tables[1], course, store, scheme)
-    counts[STARTED] = counts[KNOWN] = 1
+    counts.started[0] = counts.slope_known[0] = 1
     for i in range(store.x.size):
         block.slopes[0, i * lanes + lane] = store.slopes[0, i]
 
@@ -201,19 +188,19 @@ def _cut(system: Any, interpolated: Any, course: Any, store: Any, dense: Any, sp
 def end_lane(block: Any, trajectories: Any, lane: int, status: int) -> None:
     """Take a trajectory out of its lane, and note how it ended."""
     lanes, number = len(block.lanes), block.carries[lane]
-    trajectories.last[number, 0] = block.clock[lane, TIME]
+    trajectories.last[number, 0] = lane_clock(block, lane).time[0]
     for i in range(trajectories.last.shape[1] - 1):
         trajectories.last[number, 1 + i] = block.x[i * lanes + lane]
-    trajectories.steps[number] = block.counts[lane, DONE]
-    trajectories.rejected[number] = block.counts[lane, REJECTED]
+    trajectories.steps[number] = lane_counts(block, lane).steps[0]
+    trajectories.rejected[number] = lane_counts(block, lane).rejected[0]
     trajectories.status[number] = status
-    block.carries[lane] = IDLE
+    block.carries[lane] = NO_TRAJECTORY
 
 
 @native_inline
 def _judge(single: Any, course: Any, block: Any, trajectories: Any, scheme: Any, lane: int) -> bool:
     """Accept the step of a lane as far as its error goes, or make it shorter; whether records lie within the step."""
-    clock, counts = block.clock[lane], block.counts[lane]
+    clock, counts = lane_clock(block, lane), lane_counts(block, lane)
     error = combined_error(block.sizes[0, lane], block.sizes[1, lane])
     if not error <= 1.0:
         if not reject_step(course, clock, counts, scheme, block.steps[1, lane], error):
@@ -237,7 +224,7 @@ def _advance(single: Any, course: Any, block: Any, trajectories: Any, scheme: An
             return
     store = _lane(single, block, trajectories, lane)
     at_stop = t1 == _next_stop(block, trajectories, lane)
-    accept_step(store.clock, store.counts, scheme, h, block.sizes[0, lane], at_stop)
+    accept_step(clock_of(store), counts_of(store), scheme, h, block.sizes[0, lane], at_stop)
     end_step(system, tables[1], course, watch, store, scheme.dense, (t, h, t1), scheme.last)
     if t1 == course.until:
         end_lane(block, trajectories, lane, FINISHED)
@@ -246,14 +233,15 @@ def _advance(single: Any, course: Any, block: Any, trajectories: Any, scheme: An
 @native_inline
 def _cut_lane(single: Any, course: Any, block: Any, scheme: Any, lane: int) -> int:
     """``cut_step`` of a lane; where it is quiet, that it stands is known."""
-    counts, lanes = block.counts[lane], len(block.lanes)
-    guards, looks = single[0].automaton.guards, single[4].looks[lane]
+    counts, lanes = lane_counts(block, lane), len(block.lanes)
+    guards = single[0].automaton.guards
     n = guards.out.size
+    ends = guard_samples_at(single[4].looks[lane], 0, n).values[AT_END]
     if single[4].quiet[lane] == 1:
-        stand(block.clock[lane], counts, looks[AT_END * n :], block.steps[2, lane])
+        stand(lane_clock(block, lane), counts, ends, block.steps[2, lane])
         return STANDS
     for e in range(n):
-        guards.roots[AT_END * n + e] = looks[AT_END * n + e]
+        samples_of(guards).values[AT_END, e] = ends[e]
     system, store = lane_system(single, block, lane), _alone(single, block, lane)
     for i in range(store.y.size):
         store.y[i] = block.y[i * lanes + lane]
@@ -267,7 +255,7 @@ def _cut_lane(single: Any, course: Any, block: Any, scheme: Any, lane: int) -> i
 def _next_stop(block: Any, trajectories: Any, lane: int) -> float:
     """The time at which a step of a lane has to end next."""
     stops = trajectories.stops
-    return float(stops[block.carries[lane] if stops.shape[0] > 1 else 0, block.counts[lane, STOP]])
+    return float(stops[block.carries[lane] if stops.shape[0] > 1 else 0, lane_counts(block, lane).stop[0]])
 
 
 @native_inline
@@ -275,10 +263,10 @@ def _stages(single: Any, block: Any, trajectories: Any, scheme: Any) -> None:
     """Choose the steps, and fill the slopes up to the last stage; y is then the end of the steps."""
     lanes, last = len(block.lanes), scheme.last
     for lane in range(lanes):
-        block.steps[0, lane] = block.steps[2, lane] = block.clock[lane, TIME]
+        block.steps[0, lane] = block.steps[2, lane] = lane_clock(block, lane).time[0]
         block.steps[1, lane] = 0.0
-        if block.carries[lane] != IDLE:
-            h, t1 = free_step(_next_stop(block, trajectories, lane), block.clock[lane], scheme.largest)
+        if block.carries[lane] != NO_TRAJECTORY:
+            h, t1 = free_step(_next_stop(block, trajectories, lane), lane_clock(block, lane), scheme.largest)
             block.steps[1, lane], block.steps[2, lane] = h, t1
     for s in range(1, last + 1):
         _stage(block, scheme, s)

@@ -7,41 +7,23 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.vectors import is_finite
-from kane.engine.memory.loop_arguments import (
+from kane.engine.memory.loop_arguments import AT_ONCE, LOOKS, PROBES
+from kane.engine.memory.run_codes import (
     ASIDE,
     AT_END,
-    AT_ONCE,
-    BETWEEN,
     CHANGE,
-    CHANGE_FOUND,
-    CHANGE_ROWS,
-    CHANGE_TIME,
-    CHANGED,
-    CLOCK,
-    CUT_STEP,
-    CUTS,
     ENDLESS,
     FIRST_PROBE,
-    FOUND,
     GOING,
-    KEY,
-    KEY_AFTER,
-    KEY_BEFORE,
-    KNOWN,
-    LOOKS,
-    MISSED,
+    LOOKS_BETWEEN,
     NO_GUARD,
-    PASSED,
-    PROBES,
     PROJECT,
     REFUSED,
-    ROWS,
-    STARTED,
-    STATE_BEFORE,
-    TIME,
     UNKNOWN_MODE,
-    WANTED,
 )
+from kane.engine.memory.run_memory import clock_of, counts_of, mode_of, samples_of
+from kane.engine.memory.run_regions import KEPT_ENDS
+from kane.engine.memory.views import guard_history_at, mode_change_at, mode_programs_at
 from kane.engine.step.event_location import NONE, locate, look_at, probe_at, watched
 from kane.engine.step.slip_directions import recall
 from kane.engine.step.state_equation import call_mode, interpolate, keep_selection, project, slope
@@ -69,7 +51,7 @@ def has_guards(system: Any) -> bool:
 @native_inline
 def is_full(system: Any, store: Any) -> bool:
     """Whether the changes at one state might not fit into the store."""
-    return bool(has_guards(system) and store.counts[CHANGED] + AT_ONCE > store.changes.shape[0])
+    return bool(has_guards(system) and counts_of(store).changes[0] + AT_ONCE > store.changes.shape[0])
 
 
 @native_kernel
@@ -113,18 +95,17 @@ def is_steady(clock: Any, ends: Any, span: Any) -> bool:
         ends: the guards at the end of the step.
         span: start, length and end of the step.
     """
-    n, passed = ends.size, clock[CLOCK:]
+    n, passed, last = ends.size, guard_history_at(clock.history, 0, ends.size).ends, KEPT_ENDS - 1
     t, h, _ = span
-    last = (PASSED - 1) * (1 + n)
-    if not (passed[last] == t and (t - passed[0]) * h >= h * h):
+    if not (passed[last, 0] == t and (t - passed[0, 0]) * h >= h * h):
         return False
     for e in range(n):
         end = ends[e]
         low = high = end
-        for k in range(PASSED):
-            value = passed[k * (1 + n) + 1 + e]
+        for k in range(KEPT_ENDS):
+            value = passed[k, 1 + e]
             low, high = min(low, value), max(high, value)
-        if not min(end, passed[last + 1 + e]) > VARIED * (high - low):
+        if not min(end, passed[last, 1 + e]) > VARIED * (high - low):
             return False
     return True
 
@@ -132,20 +113,20 @@ def is_steady(clock: Any, ends: Any, span: Any) -> bool:
 @native_inline
 def stand(clock: Any, counts: Any, ends: Any, t1: float) -> None:
     """Keep the guards at the end t1 of a step that stands, in place of the oldest ones."""
-    counts[MISSED] = counts[MISSED] + 1 if clock[CUT_STEP] != 0.0 and counts[CUTS] > 0 else 0
-    n, passed = ends.size, clock[CLOCK:]
-    last = (PASSED - 1) * (1 + n)
-    for i in range(last):
-        passed[i] = passed[i + 1 + n]
-    passed[last] = t1
-    for e in range(n):
-        passed[last + 1 + e] = ends[e]
+    counts.missed[0] = counts.missed[0] + 1 if clock.cut_step[0] != 0.0 and counts.cuts[0] > 0 else 0
+    passed, last = guard_history_at(clock.history, 0, ends.size).ends, KEPT_ENDS - 1
+    for k in range(last):
+        for i in range(1 + ends.size):
+            passed[k, i] = passed[k + 1, i]
+    passed[last, 0] = t1
+    for e in range(ends.size):
+        passed[last, 1 + e] = ends[e]
 
 
 @native_inline
 def forget(clock: Any) -> None:
     """Forget the guards at the ends of the last steps, because they may vary in another way from now on."""
-    clock[CLOCK:] = math.nan
+    clock.history[:] = math.nan
 
 
 @native_inline
@@ -163,7 +144,7 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
     """
     guards, context = system.automaton.guards, (system, interpolated)
     n = guards.out.size
-    if is_steady(store.clock, guards.roots[AT_END * n :], span):
+    if is_steady(clock_of(store), samples_of(guards).values[AT_END], span):
         return NONE
     for probe in range(1, PROBES + 1):
         theta = probe / PROBES
@@ -173,7 +154,7 @@ def first_guard(system: Any, interpolated: Any, store: Any, dense: Any, span: An
             if not is_finite(guards.out) or _is_any_negative(guards.out):
                 probe_at(guards, context, store, dense, span, theta)
             _keep_look(guards, look)
-        seen = guards.roots[look * n : (look + 1) * n]
+        seen = samples_of(guards).values[look]
         if not is_finite(seen):
             for e in range(n):
                 guards.out[e] = seen[e]
@@ -193,7 +174,7 @@ def _first_root(guards: Any, context: Any, store: Any, dense: Any, span: Any, br
     look, low, high = bracket
     n, first, looked = guards.out.size, NONE, False
     for e in range(n):
-        if guards.roots[look * n + e] < 0.0:
+        if samples_of(guards).values[look, e] < 0.0:
             if first < NONE and not looked:
                 probe_at(guards, context, store, dense, span, first)
                 looked = True
@@ -206,7 +187,7 @@ def _first_root(guards: Any, context: Any, store: Any, dense: Any, span: Any, br
 @native_inline
 def _keep_look(guards: Any, look: int) -> None:
     for e in range(guards.out.size):
-        guards.roots[look * guards.out.size + e] = guards.out[e]
+        samples_of(guards).values[look, e] = guards.out[e]
 
 
 @native_kernel
@@ -216,18 +197,14 @@ def _first_dip(guards: Any, context: Any, store: Any, dense: Any, span: Any) -> 
     Two bodies may touch and part again between two probes. A guard that does so has a least value between them, so that
     of three looks in a row the middle one is lowest.
     """
-    n = guards.out.size
-    for look in BETWEEN:
+    n, seen = guards.out.size, samples_of(guards).values
+    for look in LOOKS_BETWEEN:
         look_at(guards, context, store, dense, span, LOOKS[look])
         _keep_look(guards, look)
     for look in range(1, LOOKS.size - 1):
         first, low, middle, high = NONE, LOOKS[look - 1], LOOKS[look], LOOKS[look + 1]
         for e in range(n):
-            before, lowest, behind = (
-                guards.roots[(look - 1) * n + e],
-                guards.roots[look * n + e],
-                guards.roots[(look + 1) * n + e],
-            )
+            before, lowest, behind = seen[look - 1, e], seen[look, e], seen[look + 1, e]
             fall = (before - lowest) * (high - middle) / (middle - low)
             rise = (behind - lowest) * (middle - low) / (high - middle)
             # lines through two of the values bound what is convex from below
@@ -284,27 +261,27 @@ def cut_step(system: Any, interpolated: Any, course: Any, store: Any, dense: Any
     step: the next step begins with a change.
 
     Returns:
-        STANDS, AGAIN with the length to take in ``clock[CUT_STEP]``, NO_GUARD, or ENDLESS where the changes creep.
+        STANDS, AGAIN with the length to take in ``cut_step``, NO_GUARD, or ENDLESS where the changes creep.
     """
-    h, counts = abs(span[1]), store.counts
+    h, counts = abs(span[1]), counts_of(store)
     part = first_guard(system, interpolated, store, dense, span)
     if part != part:
         return NO_GUARD
     if part == NONE:
         guards = system.automaton.guards
-        stand(store.clock, counts, guards.roots[AT_END * guards.out.size :], span[2])
+        stand(clock_of(store), counts, samples_of(guards).values[AT_END], span[2])
         return STANDS
     shortest = shortest_cut(course, counts)
     wanted = part * h + shortest
-    if wanted < h - shortest and counts[CUTS] < MANY:
-        store.clock[CUT_STEP] = math.copysign(wanted, span[1])
-        counts[CUTS] += 1
-        recall(system, store.clock, system.automaton.guards.roots)
+    if wanted < h - shortest and counts.cuts[0] < MANY:
+        clock_of(store).cut_step[0] = math.copysign(wanted, span[1])
+        counts.cuts[0] += 1
+        recall(system, clock_of(store), system.automaton.guards.roots)
         return AGAIN
     if creeps(course, store, system.automaton.guards.out.size):
-        recall(system, store.clock, system.automaton.guards.roots)
+        recall(system, clock_of(store), system.automaton.guards.roots)
         return ENDLESS
-    counts[KNOWN], counts[MISSED] = 0, counts[MISSED] + 1
+    counts.slope_known[0], counts.missed[0] = 0, counts.missed[0] + 1
     return STANDS
 
 
@@ -313,12 +290,12 @@ def change_modes(system: Any, interpolated: Any, store: Any) -> int:
     """Change the mode until no guard is negative at the state of the store; at the start of a run once in any case.
 
     Returns:
-        GOING; UNKNOWN_MODE: Python has to append a row for the key ``counts[WANTED]``, and may call again; REFUSED:
+        GOING; UNKNOWN_MODE: Python has to append a row for the key ``wanted_key``, and may call again; REFUSED:
         what CHANGE says is in ``changed``; NO_GUARD: a guard is no number; ENDLESS.
     """
-    guards, asked = system.automaton.guards, store.counts[STARTED] == 0
+    guards, asked = system.automaton.guards, counts_of(store).started[0] == 0
     for _ in range(AT_ONCE):
-        watched(guards, system, interpolated, store.clock[TIME], store.x)
+        watched(guards, system, interpolated, clock_of(store).time[0], store.x)
         if not is_finite(guards.out):
             return NO_GUARD
         if not (asked or _is_any_negative(guards.out)):
@@ -334,11 +311,11 @@ def change_modes(system: Any, interpolated: Any, store: Any) -> int:
 @native_inline
 def _renew(store: Any, guards: Any) -> None:
     """The guards at the start of a step in place of those at the end of the last: inputs may have jumped."""
-    n, passed = guards.out.size, store.clock[CLOCK:]
-    last = (PASSED - 1) * (1 + n)
-    if passed[last] == store.clock[TIME]:
-        for e in range(n):
-            passed[last + 1 + e] = guards.out[e]
+    clock, last = clock_of(store), KEPT_ENDS - 1
+    passed = guard_history_at(clock.history, 0, guards.out.size).ends
+    if passed[last, 0] == clock.time[0]:
+        for e in range(guards.out.size):
+            passed[last, 1 + e] = guards.out[e]
 
 
 @native_inline
@@ -352,7 +329,7 @@ def _is_any_negative(values: Any) -> bool:
 @native_kernel
 def _change_once(system: Any, interpolated: Any, store: Any) -> int:
     """The state and the mode behind a guard; the state is then put onto the constraints of that mode."""
-    x, t, automaton = store.x, store.clock[TIME], system.automaton
+    x, t, automaton = store.x, clock_of(store).time[0], system.automaton
     changed, n = automaton.changed, x.size
     if interpolated.column.size > 0:
         interpolate(interpolated, t, system.inputs)
@@ -361,34 +338,35 @@ def _change_once(system: Any, interpolated: Any, store: Any) -> int:
     if key < 0:
         return REFUSED
     for k in range(automaton.table.shape[0]):
-        if automaton.table[k, KEY] == key:
+        if mode_programs_at(automaton.table[k], 0).key[0] == key:
             row = k
     if row < 0:
-        store.counts[WANTED] = key
+        counts_of(store).wanted_key[0] = key
         return UNKNOWN_MODE
-    store.counts[MISSED] = 0
-    forget(store.clock)  # what was before says nothing of the next mode
-    note = store.changes[store.counts[CHANGED]]
-    store.counts[CHANGED] += 1
-    note[CHANGE_TIME], note[CHANGE_ROWS], note[CHANGE_FOUND] = t, store.counts[ROWS], store.counts[FOUND]
-    note[KEY_BEFORE], note[KEY_AFTER] = system.mode[KEY], key
+    counts_of(store).missed[0] = 0
+    forget(clock_of(store))  # what was before says nothing of the next mode
+    counts = counts_of(store)
+    note = mode_change_at(store.changes[counts.changes[0]], 0, n)
+    counts.changes[0] += 1
+    note.time[0], note.rows[0], note.events[0] = t, counts.rows[0], counts.events[0]
+    note.key_before[0], note.key_after[0] = mode_of(system).key[0], key
     for i in range(n):
-        note[STATE_BEFORE + i], x[i] = x[i], changed[i]
+        note.before[i], x[i] = x[i], changed[i]
     enter(system, row)
     project(system.projection, system, t, x)
     for i in range(n):
-        note[STATE_BEFORE + n + i] = x[i]
-    for i in range(changed.size - n - 1):
-        note[STATE_BEFORE + 2 * n + i] = changed[n + 1 + i]
+        note.after[i] = x[i]
+    for i in range(note.notes.size):
+        note.notes[i] = changed[n + 1 + i]
     return GOING
 
 
 @native_inline
 def enter(system: Any, row: int) -> None:
     """Put a row of the table in force: states looked at are settled as the run is, by a choice that is no new one."""
-    mode, stages = system.mode, system.stages
-    for i in range(mode.size):
-        mode[i] = system.automaton.table[row, i]
-    for i in range(mode[PROJECT + 1], mode[ASIDE + 1]):
-        stages[mode[ASIDE + 1] - mode[PROJECT + 1] + i] = stages[i]
+    places, stages = mode_of(system).places, system.stages
+    for i in range(system.mode.size):
+        system.mode[i] = system.automaton.table[row, i]
+    for i in range(places[PROJECT], places[ASIDE]):
+        stages[places[ASIDE] - places[PROJECT] + i] = stages[i]
     keep_selection(system.projection, system)

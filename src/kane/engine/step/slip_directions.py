@@ -15,19 +15,19 @@ from typing import Any
 
 from kane.engine.call import native_inline
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.memory.loop_arguments import AT_END, CLOCK, PASSED, PROJECT
-from kane.engine.memory.views import contact_state_at
+from kane.engine.memory.run_codes import AT_END, PROJECT
+from kane.engine.memory.run_memory import mode_of
+from kane.engine.memory.views import contact_state_at, guard_history_at, guard_samples_at, slip_memory_at
 
 
 @native_inline
 def remember(system: Any, clock: Any) -> None:
     """Keep what the end of a step may change, before it is settled."""
-    kept, least = clock[_kept_at(system) :], system.projection.least
-    candidates, state = _state_of(system, kept.size)
-    for k in range(candidates):
-        kept[2 * k], kept[2 * k + 1] = state.along[k, 0], state.along[k, 1]
-    for i in range(least.size if kept.size > 0 else 0):
-        kept[2 * candidates + i] = least[i]
+    kept, state = _kept_of(system, clock)
+    for k in range(kept.along.shape[0]):
+        kept.along[k, 0], kept.along[k, 1] = state.along[k, 0], state.along[k, 1]
+    for i in range(kept.least.size):
+        kept.least[i] = system.projection.least[i]
 
 
 @native_inline
@@ -42,26 +42,24 @@ def recall(system: Any, clock: Any, looks: Any) -> None:
         clock: of the Store.
         looks: the guards at LOOKS within the step. At its end a guard of tangents that slip is the slip that is left.
     """
-    kept, least = clock[_kept_at(system) :], system.projection.least
-    candidates, state = _state_of(system, kept.size)
-    ends = (AT_END + 1) * system.automaton.guards.out.size - 2 * candidates
+    kept, state = _kept_of(system, clock)
+    candidates = kept.along.shape[0]
+    guards = system.automaton.guards.out.size
+    ends = guard_samples_at(looks, 0, guards).values[AT_END]
     for k in range(candidates):
-        if looks[ends + 2 * k + 1] >= state.begun[k]:
-            state.along[k, 0], state.along[k, 1] = kept[2 * k], kept[2 * k + 1]
-    for i in range(least.size if kept.size > 0 else 0):
-        least[i] = kept[2 * candidates + i]
+        if ends[guards - 2 * candidates + 2 * k + 1] >= state.begun[k]:
+            state.along[k, 0], state.along[k, 1] = kept.along[k, 0], kept.along[k, 1]
+    for i in range(kept.least.size):
+        system.projection.least[i] = kept.least[i]
 
 
 @native_inline
-def _kept_at(system: Any) -> int:
-    """Where in the clock all of this is kept."""
-    return int(CLOCK + PASSED * (1 + system.automaton.guards.out.size))
-
-
-@native_inline
-def _state_of(system: Any, size: int) -> Any:
-    """Return the number of candidates whose directions are kept, and their ContactState."""
-    candidates = max(size - system.projection.least.size, 0) // 2
+def _kept_of(system: Any, clock: Any) -> Any:
+    """Return the SlipMemory of a clock, empty if the mode has no guards, and the ContactState that it copies."""
+    start = guard_history_at(clock.history, 0, system.automaton.guards.out.size).end
+    room, least = max(clock.history.size - start, 0), system.projection.least.size
+    candidates = max(room - least, 0) // 2
+    kept = slip_memory_at(clock.history, start, candidates, least if room > 0 else 0)
     if candidates == 0:
-        return 0, contact_state_at(system.stages, 0, 0)
-    return candidates, contact_constants_of(system.stages[system.mode[PROJECT + 1] :]).state
+        return kept, contact_state_at(system.stages, 0, 0)
+    return kept, contact_constants_of(system.stages[mode_of(system).places[PROJECT] :]).state

@@ -6,8 +6,9 @@ from typing import Any
 
 from kane.engine.call import call_program, native_inline
 from kane.engine.linear.vectors import is_finite, normalise
-from kane.engine.memory.loop_arguments import CONDITIONING, CUT_STEP, DONE, ENDED, RHS, ROWS, SWITCHES
-from kane.engine.memory.views import constraint_header_at, constraint_lists_at
+from kane.engine.memory.run_codes import RHS
+from kane.engine.memory.run_memory import clock_of, counts_of, mode_of, notes_of
+from kane.engine.memory.views import constraint_header_at, constraint_lists_at, projection_residuals_at
 
 
 @native_inline
@@ -48,11 +49,11 @@ def interpolate(tables: Any, t: float, inputs: Any) -> None:
 @native_inline
 def call_mode(system: Any, program: int, t: float, x: Any, out: Any) -> None:
     """Call a program of the mode in force at time t and state x, with the inputs as they are."""
-    state, mode = system.state, system.mode
+    state, mode = system.state, mode_of(system)
     state[0] = t
     for i in range(x.size):
         state[1 + i] = x[i]
-    call_program(mode[program], state, system.inputs, system.stages[mode[program + 1] :], out, system.work)
+    call_program(mode.addresses[program], state, system.inputs, system.stages[mode.places[program] :], out, system.work)
 
 
 @native_inline
@@ -67,12 +68,13 @@ def project(projection: Any, system: Any, t: float, x: Any) -> None:
     call_mode(system, projection.program, t, x, projection.out)
     for i in range(x.size):
         x[i] = projection.out[i]
-    for i in range(SWITCHES):
-        projection.notes[i] = projection.out[x.size + i]
+    notes, found = notes_of(projection), projection_residuals_at(projection.out, x.size)
+    notes.configuration[0], notes.motion[0] = found.configuration[0], found.motion[0]
+    notes.conditioning[0] = found.conditioning[0]
     if keep_selection(projection, system):
-        projection.notes[SWITCHES] += 1.0
-    if projection.least.size > 0 and projection.notes[CONDITIONING] < projection.least[0]:
-        projection.least[0], projection.least[1] = projection.notes[CONDITIONING], t
+        notes.switches[0] += 1.0
+    if projection.least.size > 0 and notes.conditioning[0] < projection.least[0]:
+        projection.least[0], projection.least[1] = notes.conditioning[0], t
         for i in range(x.size):
             projection.least[2 + i] = x[i]
 
@@ -82,7 +84,7 @@ def keep_selection(projection: Any, system: Any) -> bool:
     """Take note of the choice of independent speeds in force; whether it is another one than before."""
     if projection.kept.size == 0:
         return False
-    head = constraint_header_at(system.headers, system.mode[projection.program + 1])
+    head = constraint_header_at(system.headers, mode_of(system).places[projection.program])
     order, kept = constraint_lists_at(system.headers, head.end, head.speeds, 0, 0).order, projection.kept
     changed = kept[0] != head.rank[0]
     kept[0] = head.rank[0]
@@ -123,19 +125,19 @@ def between(store: Any, dense: Any, h: float, theta: float, quaternions: Any, ou
 @native_inline
 def write_row(store: Any, t: float, x: Any, notes: Any) -> None:
     """Record the state x at time t, and what settling it has noted."""
-    row = store.counts[ROWS]
+    row = counts_of(store).rows[0]
     store.rows[row, 0] = t
     for i in range(x.size):
         store.rows[row, 1 + i] = x[i]
     for i in range(notes.size):
         store.rows[row, 1 + x.size + i] = notes[i]
-    store.counts[ROWS] = row + 1
+    counts_of(store).rows[0] = row + 1
 
 
 @native_inline
 def wants_rows_within(store: Any, course: Any, t1: float) -> bool:
     """Whether a record lies strictly before the end t1 of the step."""
-    row = store.counts[ROWS]
+    row = counts_of(store).rows[0]
     return bool(course.every == 0 and row < course.times.size and (t1 - course.times[row]) * _way(course) > 0.0)
 
 
@@ -146,17 +148,17 @@ def record(store: Any, course: Any, dense: Any, span: Any, system: Any) -> None:
     The end may lie before start + length, where an event ended the run: it is then recorded.
     """
     t, h, t1 = span
-    last = store.counts[ENDED] > 0 or t1 == course.until
+    last = counts_of(store).ended[0] > 0 or t1 == course.until
     if course.every > 0:
-        if last or (ends_whole(store, course) and (store.counts[DONE] + 1) % course.every == 0):
+        if last or (ends_whole(store, course) and (counts_of(store).steps[0] + 1) % course.every == 0):
             write_row(store, t1, store.y, system.projection.notes)
         return
     while wants_rows_within(store, course, t1):
-        at = course.times[store.counts[ROWS]]
+        at = course.times[counts_of(store).rows[0]]
         between(store, dense, h, (at - t) / h, system.quaternions, store.z)
         look_aside(system, at, store.z)
         write_row(store, at, store.z, system.aside.notes)
-    row = store.counts[ROWS]
+    row = counts_of(store).rows[0]
     if last or (row < course.times.size and course.times[row] == t1):
         write_row(store, t1, store.y, system.projection.notes)
 
@@ -164,7 +166,7 @@ def record(store: Any, course: Any, dense: Any, span: Any, system: Any) -> None:
 @native_inline
 def ends_whole(store: Any, course: Any) -> bool:
     """Whether a step counts: all do, but those of fixed steps that were cut to end before the grid."""
-    return bool(course.step == 0.0 or store.clock[CUT_STEP] == 0.0)
+    return bool(course.step == 0.0 or clock_of(store).cut_step[0] == 0.0)
 
 
 @native_inline
@@ -172,7 +174,7 @@ def look_aside(system: Any, t: float, x: Any) -> None:
     """Put a state that is only looked at onto the constraints; it counts as many switches as the run."""
     project(system.aside, system, t, x)
     if system.aside.notes.size > 0:
-        system.aside.notes[SWITCHES] = system.projection.notes[SWITCHES]
+        notes_of(system.aside).switches[0] = notes_of(system.projection).switches[0]
 
 
 @native_inline

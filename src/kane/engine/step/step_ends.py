@@ -6,23 +6,9 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_loop
 from kane.engine.linear.vectors import normalise
-from kane.engine.memory.loop_arguments import (
-    CUT_STEP,
-    CUTS,
-    DONE,
-    EVALUATIONS,
-    GOING,
-    KNOWN,
-    STARTED,
-    TIME,
-    WITHIN,
-    Course,
-    InputTables,
-    Matrix,
-    StateEquation,
-    Store,
-    Watch,
-)
+from kane.engine.memory.loop_arguments import Course, InputTables, Matrix, StateEquation, Store, Watch
+from kane.engine.memory.run_codes import GOING
+from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.step.event_location import find_events, first_signs
 from kane.engine.step.mode_changes import change_modes, first_guard, has_guards, look_at_end, take_slope
 from kane.engine.step.sampling import take_samples
@@ -40,25 +26,25 @@ def begin_step(system: Any, tables: Any, watch: Any, store: Any, middle: float) 
         GOING, or why the mode cannot change, see ``change_modes``.
     """
     held, interpolated, _ = tables
-    first = store.counts[STARTED] == 0
+    first = counts_of(store).started[0] == 0
     if held.column.size > 0:
-        take_samples(tables, system, store.clock[TIME], store.x)
+        take_samples(tables, system, clock_of(store).time[0], store.x)
         hold(held, middle, system.inputs)
-    elif store.counts[KNOWN] == 1:
+    elif counts_of(store).slope_known[0] == 1:
         return GOING
     if has_guards(system):
         status = change_modes(system, interpolated, store)
         if status != GOING:
             return status
-        take_slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
+        take_slope(system, interpolated, clock_of(store).time[0], store.x, store.slopes[0])
     else:
-        slope(system, interpolated, store.clock[TIME], store.x, store.slopes[0])
-    store.counts[EVALUATIONS] += 1
-    store.counts[KNOWN] = 1
+        slope(system, interpolated, clock_of(store).time[0], store.x, store.slopes[0])
+    counts_of(store).evaluations[0] += 1
+    counts_of(store).slope_known[0] = 1
     if first:
-        store.counts[STARTED] = 1
+        counts_of(store).started[0] = 1
         if watch.out.size > 0:
-            first_signs(watch, system, interpolated, store.clock[TIME], store.x)
+            first_signs(watch, system, interpolated, clock_of(store).time[0], store.x)
     return GOING
 
 
@@ -88,12 +74,12 @@ def end_step(
     for i in range(store.x.size):
         store.x[i] = store.y[i]
         store.slopes[0, i] = store.slopes[last, i]
-    store.clock[TIME] = end
+    clock_of(store).time[0] = end
     whole = ends_whole(store, course)
-    store.counts[WITHIN] = not whole
-    store.counts[DONE] += whole
-    store.clock[CUT_STEP] = 0.0
-    store.counts[CUTS] = 0
+    counts_of(store).off_grid[0] = not whole
+    counts_of(store).steps[0] += whole
+    clock_of(store).cut_step[0] = 0.0
+    counts_of(store).cuts[0] = 0
 
 
 @native_loop

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kane.engine.call import native_inline
-from kane.engine.memory.loop_arguments import AT_ONCE, CHANGE_TIME, CHANGED, MISSED, TIME
+from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.memory.run_memory import clock_of, counts_of
+from kane.engine.memory.views import mode_change_at
 
 ROUNDING = 2.0**-52
 # Changes count as changes at one instant where each takes, on average, at most this many of the shortest steps. A guard
@@ -19,7 +21,7 @@ def shortest_cut(course: Any, counts: Any) -> float:
 
     Over steps in which the state moves by some units in its last place a guard may stay at zero for good.
     """
-    return float(_least_cut(course) * 4.0 ** float(min(counts[MISSED], 20)))
+    return float(_least_cut(course) * 4.0 ** float(min(counts.missed[0], 20)))
 
 
 @native_inline
@@ -29,8 +31,10 @@ def creeps(course: Any, store: Any, guards: int) -> bool:
     Bodies that land together may change as often as they have guards, within a few roundings of the time.
     """
     many = AT_ONCE + guards
-    first, within = store.counts[CHANGED] - many, CREEPING * many * _least_cut(course)
-    return bool(first >= 0 and abs(store.clock[TIME] - store.changes[first, CHANGE_TIME]) <= within)
+    first, within = counts_of(store).changes[0] - many, CREEPING * many * _least_cut(course)
+    return bool(
+        first >= 0 and abs(clock_of(store).time[0] - mode_change_at(store.changes[first], 0, 0).time[0]) <= within
+    )
 
 
 @native_inline

@@ -17,8 +17,9 @@ from kane.engine.call import NativeLoop
 from kane.engine.code import Entry, address_of
 from kane.engine.kinds import packed
 from kane.engine.memory.fill import record_dtype
-from kane.engine.memory.loop_arguments import AT_ONCE, CHANGED, TIME, Course, Matrix, Vector
+from kane.engine.memory.loop_arguments import AT_ONCE, Course, Matrix, Vector
 from kane.engine.memory.realtime import LOG_ROW
+from kane.engine.memory.run_memory import clock_of
 from kane.engine.memory.views import LoopPace, LoopRules, loop_pace_at, loop_pace_size
 from kane.engine.realtime.loop_arrays import BY_CLOCK, Circuit
 from kane.engine.realtime.passive_midpoint import march_passive
@@ -106,7 +107,7 @@ class Loop:
         """Sum of kinetic and potential energy of the mechanism after the last tick [J]."""
         store, function = self.integration.store, self.coupled.energy
         given = self.integration.system.inputs[: function.n_rest]
-        now = np.append(store.clock[TIME], store.x)
+        now = np.append(clock_of(store).time[0], store.x)
         return float(function(now, given, self.circuit.handle.energy_constants).sum())
 
     @property
@@ -167,7 +168,7 @@ class Loop:
         integration.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
         integration.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
         if len(integration.system.automaton.guards.out):
-            wanted = int(integration.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
+            wanted = int(integration.counts.changes[0]) + ticks + 2 * AT_ONCE
             integration.store = integration.store._replace(changes=_longer(integration.store.changes, wanted))
         messages = self.circuit.messages
         if len(messages.log) < total:

@@ -11,7 +11,8 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.memory.loop_arguments import EVENTS, Vector, Watch
+from kane.engine.memory.loop_arguments import Vector, Watch
+from kane.engine.memory.run_codes import EVENTS
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from kane.engine.memory.contact_codes import OPEN
-from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.memory.views import mode_change_at
 from kane.errors import SimulationError, list_names
 from kane.simulation.integrator_state import IntegratorState, Status
 
@@ -49,7 +50,7 @@ def require_end(
 
 def _of_events(integration: IntegratorState, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time at which an event accumulates, and the message."""
-    found = integration.store.found[: integration.store.counts[FOUND]]
+    found = integration.store.found[: integration.counts.events[0]]
     for number in np.unique(found[before:, 0]).astype(int).tolist():
         places = np.flatnonzero(found[:, 0] == number)
         own = found[places[max(int(np.searchsorted(places, before)) - ENDLESS_EVENTS + 1, 0) :]]
@@ -62,7 +63,7 @@ def _of_events(integration: IntegratorState, names: Sequence[str], before: int) 
 
 def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
     """Yield the run time at which transitions accumulate, and the message."""
-    changes, nx = integration.store.changes[: integration.store.counts[CHANGED]], len(integration.x)
+    rows, nx = integration.store.changes[: integration.counts.changes[0]], len(integration.x)
     cure = (
         f": {ENDLESS_TRANSITIONS:,} times within {TRANSITIONS_SPAN:g} of the run; give less restitution or friction, "
     )
@@ -71,32 +72,31 @@ def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status:
         [(ENDLESS_EVENTS - 1, EVENTS_SPAN, "")] if fixed else []
     )
     for many, ratio, more in limits:
-        new = changes[max(before - many, 0) :]
-        if status is Status.ENDLESS and more == "":
-            new = new[new[:, CHANGE_TIME] != integration.time]
-        k = first_of_many(new[:, CHANGE_TIME], many, ratio * _span(integration))
+        new = mode_change_at(rows[max(before - many, 0) :], 0, nx)
+        earlier = new.time[:, 0] != integration.time if status is Status.ENDLESS and more == "" else slice(None)
+        k = first_of_many(new.time[earlier, 0], many, ratio * _span(integration))
         if k is not None:
-            t, x = new[k, CHANGE_TIME], new[k, STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
+            t, x = new.time[earlier, 0][k], new.after[earlier][k]
             message = f"the mode of {integration.problem.layout.model!r} changes again and again "
             message += f"{_where(integration, t, x)}{more}"
-            yield integration.way * t, message + _main_causes(integration, new[k - many : k + 1])
+            yield integration.way * t, message + _main_causes(integration, new.notes[earlier][k - many : k + 1])
 
 
 def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time from which a constraint changes its status too often for the run to end, and the message."""
     first = max(before - FLIPS_WINDOW, 0)
-    changes, nx = integration.store.changes[first : integration.store.counts[CHANGED]], len(integration.x)
-    if len(changes) <= ENDLESS_FLIPS:
+    changes = mode_change_at(integration.store.changes[first : integration.counts.changes[0]], 0, len(integration.x))
+    if len(changes.time) <= ENDLESS_FLIPS:
         return
     names = integration.problem.mode_source.intermittents
-    for name, own in zip(names, changes[:, changes.shape[1] - len(names) :].T, strict=True):
+    for name, own in zip(names, changes.notes[:, changes.notes.shape[1] - len(names) :].T, strict=True):
         places = 1 + np.flatnonzero(np.diff(own))
-        times = changes[places, CHANGE_TIME]
+        times = changes.time[places, 0]
         left = abs(integration.course.until - times[ENDLESS_FLIPS:])
         among = places[ENDLESS_FLIPS:] - places[: len(left)] <= FLIPS_WINDOW
         k = first_of_many(times, ENDLESS_FLIPS, np.where(among, ENDLESS_FLIPS / IMPLIED_CHANGES * left, 0.0))
         if k is not None:
-            t, x = times[k], changes[places[k], STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
+            t, x = times[k], changes.after[places[k]]
             took = abs(t - times[k - ENDLESS_FLIPS])
             message = f"{name!r} of {integration.problem.layout.model!r} changes again and again "
             message += f"{_where(integration, t, x)}: "
@@ -105,17 +105,17 @@ def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple
             yield integration.way * t, message + "more; let its conditions change less often, or end the run before"
 
 
-def _main_causes(integration: IntegratorState, changes: Matrix) -> str:
+def _main_causes(integration: IntegratorState, notes: Matrix) -> str:
     """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them."""
     names = integration.problem.mode_source.intermittents
     if not names:
         return ""
-    causes = changes[:, STATE_BEFORE + 2 * len(integration.x)].astype(int)
+    causes = notes[:, 0].astype(int)
     often = np.bincount(causes[causes >= 0], minlength=len(names))
     if often.any():
         most = [repr(names[k]) for k in np.argsort(-often, kind="stable")[:MAX_NAMED_CONSTRAINTS] if often[k]]
         return f"; most of these changes are of {list_names(most)}"
-    held = [repr(name) for name, status in zip(names, changes[-1, -len(names) :], strict=True) if status != OPEN]
+    held = [repr(name) for name, status in zip(names, notes[-1, -len(names) :], strict=True) if status != OPEN]
     return f"; active, or touching: {list_names(held) or 'nothing'}"
 
 

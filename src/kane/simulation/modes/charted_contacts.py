@@ -15,7 +15,9 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
-from kane.engine.memory.loop_arguments import CHANGE_TIME, KEY, KEY_AFTER, KEY_BEFORE, PROJECT, STATE_BEFORE, Vector
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.run_codes import PROJECT
+from kane.engine.memory.views import ModeChange, mode_programs_at
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.charted import ChartSwitching
@@ -54,18 +56,20 @@ class ChartedContactSwitching(ContactSwitching):
         before, problem, automaton = integration.problem, self.problem(key), integration.system.automaton
         parts = self._at(before.key).functions.parts
         kept = self._stage(integration)[parts.moving].copy()
-        keys = automaton.table[:, KEY]
+        table = mode_programs_at(automaton.table, 0)
+        keys = table.key[:, 0]
         keys[keys == before.key] = ASIDE - before.key
         known = np.flatnonzero(keys == ASIDE - key)
-        row, stages = problem.row(int(automaton.table[known[-1], PROJECT + 1]) if len(known) else 0)
+        row, stages = problem.row(int(table.places[known[-1], PROJECT]) if len(known) else 0)
+        place = mode_programs_at(row, 0).places[PROJECT]
         if len(known) and np.array_equal(row[1:], automaton.table[known[-1], 1:]):
             automaton.table[known[-1]] = row
-            integration.system.stages[row[PROJECT + 1] :][: len(stages)] = stages
+            integration.system.stages[place:][: len(stages)] = stages
         else:
             problem.join(integration)
-            row = integration.system.automaton.table[-1]
+            place = mode_programs_at(integration.system.automaton.table[-1], 0).places[PROJECT]
         moving = self._at(key).functions.parts.moving
-        integration.system.stages[row[PROJECT + 1] :][moving] = kept
+        integration.system.stages[place:][moving] = kept
 
     def seen(self, key: int, x: Vector) -> Vector:
         return self._charts.seen(key, x)
@@ -81,13 +85,12 @@ class ChartedContactSwitching(ContactSwitching):
         own = {word: getattr(found, word) for word in ("constraints", "contact_log", "slips", "numerical")}
         return replace(declared, **own)
 
-    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
-        nx, times = len(integration.x), changes[:, CHANGE_TIME]
-        states = changes[:, STATE_BEFORE : STATE_BEFORE + 2 * nx].copy()
-        carried = np.flatnonzero(changes[:, KEY_BEFORE] != changes[:, KEY_AFTER])
-        own = np.split(np.arange(len(changes)), carried)
+    def _in_declared(self, integration: IntegratorState, changes: ModeChange) -> Array:
+        nx, states = len(integration.x), super()._in_declared(integration, changes)
+        carried = np.flatnonzero(changes.key_before[:, 0] != changes.key_after[:, 0])
+        own = np.split(np.arange(len(states)), carried)
         own = [own[0], *(rows[1:] for rows in own[1:])]  # each stretch except the first begins with a change of charts
-        both = [np.column_stack([times, x]) for x in (states[:, :nx], states[:, nx:])]
+        both = [np.column_stack([changes.time, x]) for x in (states[:, :nx], states[:, nx:])]
         courses = [np.vstack([x[rows] for x in both]) for rows in own]
         for rows, course in zip(own, self._charts.beside(integration, courses), strict=True):
             states[rows, :nx], states[rows, nx:] = course[: len(rows), 1:], course[len(rows) :, 1:]

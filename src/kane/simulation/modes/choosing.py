@@ -11,7 +11,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.embedded.compiled_selections import SelectionFunctions, SelectionParts
 from kane.dynamics.mode_cache import ModeCache
 from kane.engine.memory.constraint_codes import UNCHOSEN
-from kane.engine.memory.loop_arguments import PROJECT
+from kane.engine.memory.run_codes import PROJECT
 from kane.engine.step.mode_changes import enter
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem

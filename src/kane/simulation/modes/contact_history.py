@@ -19,12 +19,11 @@ from kane.engine.memory.contact_codes import (
     NOTHING,
     OPEN,
     SLIDING,
+    SLIDING_ENDED,
     SLIPPED,
     STICKING,
-    STUCK,
 )
-from kane.engine.memory.loop_arguments import CHANGE_ROWS, CHANGE_TIME, CHANGED, KEY_BEFORE, STATE_BEFORE
-from kane.engine.memory.views import Transition, transition_at
+from kane.engine.memory.views import ModeChange, Transition, transition_at
 from kane.engine.step.batches import each_state
 from kane.errors import SimulationError
 from kane.simulation.integrator_state import IntegratorState
@@ -48,20 +47,14 @@ class ContactHistory:
         self._intermittent = functions(0).equations.intermittents
 
     @cached_property
-    def changes(self) -> Array:
-        """All transition records of the run."""
-        store = self._integration.store
-        return store.changes[: store.counts[CHANGED]]
-
-    @property
-    def notes(self) -> Array:
-        """Notes of the program ``change`` about each transition."""
-        return self.changes[:, STATE_BEFORE + 2 * len(self._integration.x) :]
+    def changes(self) -> ModeChange:
+        """All transitions of the run."""
+        return self._integration.changes
 
     @property
     def after(self) -> NDArray[np.int8]:
         """Status of each constraint after each transition."""
-        return noted(self._functions(0), self.notes).statuses.astype(np.int8)
+        return noted(self._functions(0), self.changes.notes).statuses.astype(np.int8)
 
     @property
     def _began(self) -> Array:
@@ -70,7 +63,7 @@ class ContactHistory:
         The last row is zero, for records before the first transition.
         """
         nc = len(self._intermittent)
-        return np.concatenate([noted(self._functions(0), self.notes).directions, np.zeros((1, nc, 2))])
+        return np.concatenate([noted(self._functions(0), self.changes.notes).directions, np.zeros((1, nc, 2))])
 
     def statuses(self, count: int) -> NDArray[np.int8]:
         """Return the status of each constraint at the first ``count`` records, after the last earlier transition."""
@@ -83,13 +76,13 @@ class ContactHistory:
         A record at the time of a transition has the speeds before it. If the transition does not change the state, for
         example when an input jumps, the record shows the mode after it. The mode before might pull with the new inputs.
         """
-        rows, nx = self.changes[:, CHANGE_ROWS].astype(np.int64), len(self._integration.x)
-        before, after = (self.changes[:, at : at + nx] for at in (STATE_BEFORE, STATE_BEFORE + nx))
-        at_record = self._integration.store.rows[np.maximum(rows - 1, 0), 0] == self.changes[:, CHANGE_TIME]
+        rows, times = self.changes.rows[:, 0].astype(np.int64), self.changes.time[:, 0]
+        before, after = self.changes.before, self.changes.after
+        at_record = self._integration.store.rows[np.maximum(rows - 1, 0), 0] == times
         kept = (np.abs(after - before) <= ROUNDING * (1.0 + np.abs(before))).all(axis=1)
         shown = np.where(at_record & kept, rows - 1, rows)
         # Transitions at the start of a run show at the first record.
-        shown[self.changes[:, CHANGE_TIME] == self._integration.store.rows[0, 0]] = 0
+        shown[times == self._integration.store.rows[0, 0]] = 0
         return np.asarray(np.searchsorted(np.maximum.accumulate(shown), np.arange(count), side="right") - 1)
 
     def reactions(self, record: Record, statuses: NDArray[np.int8]) -> Array:
@@ -128,11 +121,11 @@ class ContactHistory:
         """Return the configuration residuals that rows keep at each record, (times, held); NaN for inactive rows."""
         intermittents = self._functions(0).equations.own.intermittents
         of = [k for k, c in enumerate(intermittents) for row in c.rows if row.integral is not None]
-        if not of or not len(self.changes):
+        if not of or not len(self.changes.time):
             return np.full((len(statuses), len(of)), np.nan)
-        nx, values = len(self._integration.x), np.zeros((len(self.changes), len(of)))
-        states = np.column_stack([self.changes[:, CHANGE_TIME], self.changes[:, STATE_BEFORE : STATE_BEFORE + nx]])
-        keys = self.changes[:, KEY_BEFORE].astype(int)
+        values = np.zeros((len(self.changes.time), len(of)))
+        states = np.column_stack([self.changes.time, self.changes.before])
+        keys = self.changes.key_before[:, 0].astype(int)
         for key in np.unique(keys).tolist():
             values[keys == key] = RowsAt(self._functions(key), states[keys == key], record.parameters).held
         after = self.after != OPEN
@@ -200,7 +193,7 @@ def happened(
     kinds[(before == OPEN) & (after != OPEN)] = IMPOSED
     kinds[(before != OPEN) & (after == OPEN)] = DELETED
     kinds[(before == STICKING) & (after == SLIDING)] = SLIPPED
-    kinds[(before == SLIDING) & (after == STICKING)] = STUCK
+    kinds[(before == SLIDING) & (after == STICKING)] = SLIDING_ENDED
     kinds[(after == OPEN) & struck] = BOUNCED
     caused = np.flatnonzero(noted[:, 0] >= 0)
     kinds[caused, noted[caused, 0]] = noted[caused, 1]

@@ -19,7 +19,7 @@ from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import (
     BOUNCED,
     DELETED,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     HALTED,
     IMPOSED,
     JAMMED,
@@ -27,21 +27,12 @@ from kane.engine.memory.contact_codes import (
     NOTHING,
     OPEN,
     REVERSED,
+    SLIDING_ENDED,
     SLIPPED,
-    STUCK,
 )
-from kane.engine.memory.loop_arguments import (
-    CHANGE,
-    CHANGE_TIME,
-    GUARDS,
-    PROJECT,
-    RHS,
-    STATE_BEFORE,
-    Course,
-    StateEquation,
-    Vector,
-)
-from kane.engine.memory.views import ContactState, GapTerms
+from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
+from kane.engine.memory.run_codes import CHANGE, GUARDS, PROJECT, RHS
+from kane.engine.memory.views import ContactState, GapTerms, ModeChange
 from kane.engine.rows.impulses import TOUCHING as CLOSED
 from kane.engine.step.mode_changes import enter
 from kane.errors import ModelError, list_names
@@ -64,7 +55,7 @@ KINDS = {
     IMPOSED: "imposed",
     DELETED: "deleted",
     SLIPPED: "slips",
-    STUCK: "sticks",
+    SLIDING_ENDED: "sticks",
     REVERSED: "reverses",
     BOUNCED: "bounces",
     HALTED: "halts",
@@ -204,17 +195,13 @@ class ContactSwitching(ModeSource):
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
         if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
             NO_MODE,
-            ENDLESS,
+            ENDLESS_IMPACTS,
         ):
             return False
-        return step_over(integration, self._at(integration.problem.key).functions, self._changes(integration))
+        return step_over(integration, self._at(integration.problem.key).functions, integration.changes)
 
     def stepped_over(self, integration: IntegratorState) -> str:
-        return without_end(integration, self._changes(integration))
-
-    def _changes(self, integration: IntegratorState) -> tuple[Array, Array]:
-        history = self._history(integration)
-        return history.changes, history.notes
+        return without_end(integration, integration.changes)
 
     def told(self, integration: IntegratorState, record: Record) -> Record:
         history = self._history(integration)
@@ -272,8 +259,8 @@ class ContactSwitching(ModeSource):
     ) -> ContactLog:
         """Return the contact log since the first record, at which the contact mode was ``mode``."""
         history, eqs, nx = self._history(integration), self._at(0).functions.equations, len(integration.x)
-        nq, changes, notes, after = len(eqs.q), history.changes, history.notes, history.after
-        found = noted(self._at(0).functions, notes)
+        nq, changes, after = len(eqs.q), history.changes, history.after
+        found = noted(self._at(0).functions, changes.notes)
         impulses = found.impulses[:, self._first :]
         why = np.concatenate([found.cause, found.kind], axis=1).astype(np.int64)
         told, causes, kinds = happened(why, np.vstack([mode, after]), self._struck(impulses))
@@ -286,7 +273,7 @@ class ContactSwitching(ModeSource):
             of=np.repeat(np.arange(len(eqs.intermittents)), [len(c.rows) for c in eqs.intermittents]),
             statuses=statuses,
             reactions=reactions,
-            times=changes[told, CHANGE_TIME],
+            times=changes.time[told, 0],
             causes=causes,
             kinds=tuple(KINDS[kind] for kind in kinds.tolist()),
             energy_lost=lost,
@@ -297,9 +284,9 @@ class ContactSwitching(ModeSource):
             u=states[:, nx + nq :],
         )
 
-    def _in_declared(self, integration: IntegratorState, changes: Array) -> Array:
+    def _in_declared(self, integration: IntegratorState, changes: ModeChange) -> Array:
         """Return the states before and after transitions, (transitions, 2 nx), in declared coordinates."""
-        return changes[:, STATE_BEFORE : STATE_BEFORE + 2 * len(integration.x)]
+        return np.concatenate([changes.before, changes.after], axis=1)
 
     def _struck(self, impulses: Array) -> NDArray[np.bool_]:
         """Return whether an impact pushed each constraint, (transitions, constraints), from impulses of the rows."""

@@ -10,7 +10,9 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
-from kane.engine.memory.loop_arguments import CHANGE_TIME, CHANGED, CONDITIONING, PROJECT, RHS, Vector
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.run_codes import PROJECT, RHS
+from kane.engine.memory.run_memory import mode_of, notes_of
 from kane.errors import SimulationError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -109,8 +111,7 @@ def _why(problem: InitialValueProblem, integration: IntegratorState, outcome: Ou
 
 def _last_changes(integration: IntegratorState) -> Vector:
     """Return the times of the last ZENO_TRANSITIONS transitions."""
-    times: Vector = integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME]
-    return times[-ZENO_TRANSITIONS:]
+    return integration.changes.time[-ZENO_TRANSITIONS:, 0]
 
 
 def _ever_faster(integration: IntegratorState) -> str:
@@ -154,11 +155,11 @@ def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Itera
             "model, make it smooth, or use fixed steps: dt=..."
         )
     yield from _small_divisors(problem, integration)
-    notes = integration.system.projection.notes
-    if notes.size and notes[CONDITIONING] < ILL_CONDITIONED:
+    projection = integration.system.projection
+    if projection.notes.size and notes_of(projection).conditioning[0] < ILL_CONDITIONED:
         yield (
             "its constraints are nearly dependent there, as in a flat linkage: the conditioning of the "
-            f"independent speeds has fallen to {notes[CONDITIONING]:.2g}"
+            f"independent speeds has fallen to {notes_of(projection).conditioning[0]:.2g}"
         )
     noise = rounding(problem, integration)
     if noise > MENTIONED_ROUNDING_CHANGE:
@@ -363,7 +364,7 @@ def _projected(problem: InitialValueProblem, integration: IntegratorState, state
         return state, own
     stage = stage_in_force(system, PROJECT, problem.project).copy()
     projected = problem.project(state, system.inputs, stage)[: len(integration.x)]
-    shared = system.mode[RHS + 1] == system.mode[PROJECT + 1]
+    shared = mode_of(system).places[RHS] == mode_of(system).places[PROJECT]
     return np.concatenate([state[:1], projected]), stage if shared else own
 
 
