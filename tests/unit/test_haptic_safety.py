@@ -17,8 +17,9 @@ import pytest
 from oracles.waiting import until
 
 import kane
+from kane.engine.memory.devices import DEVICE_SAMPLE
 from kane.engine.memory.fill import record_dtype
-from kane.engine.memory.realtime import DEVICE_SAMPLE, LOG_ROW
+from kane.engine.memory.realtime import LOG_ROW
 from kane.engine.memory.views import (
     log_row_size,
     loop_command_at,

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from kane.engine.memory import constants, outputs, realtime, run_regions, scratch
+from kane.engine.memory import constants, devices, outputs, realtime, run_regions, scratch
 from kane.engine.memory.declare import CONSTANT, DOUBLES, REST, SIZES, MemoryArray, MemoryRegion, Room
 
 VIEWS = Path(__file__).with_name("views.py")
@@ -38,7 +38,7 @@ def all_regions() -> list[MemoryRegion]:
     """Return the declared regions, outputs first."""
     found = {
         id(x): x
-        for module in (outputs, constants, scratch, run_regions, realtime)
+        for module in (outputs, constants, scratch, run_regions, devices, realtime)
         for x in vars(module).values()
         if isinstance(x, MemoryRegion)
     }

@@ -1,4 +1,4 @@
-"""Regions of the haptic loop and of the devices that it calls.
+"""Regions of the haptic loop.
 
 A pose is a position and a unit quaternion (w, x, y, z). Rates are a velocity and an angular velocity. A wrench is a
 force and a torque. All are expressed in the axes of the ground. In a pair of numbers the first one belongs to
@@ -9,111 +9,24 @@ mechanism.
 from __future__ import annotations
 
 from kane.engine.memory.declare import MemoryRegion, Room, integer, real
+from kane.engine.memory.devices import (
+    DAMPING_UNIT,
+    DEVICE_SAMPLE,
+    FOUR,
+    PAIR,
+    POSE,
+    RATES,
+    SCALAR,
+    SEVEN,
+    SIX,
+    STIFFNESS_UNIT,
+    THREE,
+    WRENCH,
+)
 
-POSE, RATES, WRENCH = "m and -", "m/s and rad/s", "N and N m"
-STIFFNESS_UNIT, DAMPING_UNIT = "N/m and N m/rad", "N s/m and N m s/rad"
-SCALAR, PAIR, THREE, FOUR, SIX, SEVEN, NINE = ("1",), ("2",), ("3",), ("4",), ("6",), ("7",), ("9",)
+NINE = ("9",)
+PASSIVE, PRESCRIBED = "passive_midpoint", "prescribed_motion"
 
-DEVICE_SAMPLE = MemoryRegion(
-    "DeviceSample",
-    "Sample, output of the program read of a device: state = [t], rest = table, stage = settings, work = memory.",
-    (),
-    (
-        real("sequence", SCALAR, "-", "device", "number of the sample, which grows with each new one"),
-        real("measured", SCALAR, "s", "device", "time of the measurement on the clock of the loop"),
-        real("position", THREE, "m", "device", "position of the device handle"),
-        real("orientation", FOUR, "-", "device", "orientation of the device handle, a unit quaternion"),
-        real("buttons", SCALAR, "-", "device", "pressed buttons as bits of a whole number"),
-    ),
-    whole=True,
-)
-DEVICE_COMMAND = MemoryRegion(
-    "DeviceCommand",
-    "Command of a device, the state of its program write; the other arguments are as of the program read.",
-    (),
-    (
-        real("time", SCALAR, "s", "machine_calls", "time of the command on the clock of the loop"),
-        real("force", THREE, "N", "tick", "force on the operator"),
-        real("torque", THREE, "N m", "tick", "torque on the operator"),
-    ),
-    whole=True,
-)
-DEVICE_SLOT = MemoryRegion(
-    "DeviceSlot",
-    "Memory shared by the loop and a device driver. A guard is odd while somebody writes (sequence lock).",
-    (),
-    (
-        integer("sample_guard", SCALAR, "slot", "guard of the sample"),
-        Room("sample", DEVICE_SAMPLE, ()),
-        integer("command_guard", SCALAR, "shared_slot", "guard of the command"),
-        Room("command", DEVICE_COMMAND, ()),
-        Room("kept", DEVICE_SAMPLE, ()),
-        real("closing", SCALAR, "-", "slot", "1 if the device driver must end"),
-    ),
-)
-POINTER_SETTINGS = MemoryRegion(
-    "PointerSettings",
-    "Settings of the pointer device.",
-    (),
-    (
-        integer("fence", SCALAR, "pointer", "address of the memory fence; a slot has this setting only"),
-        real("follow", SCALAR, "1/s", "pointer", "natural frequency W with which the device handle follows the mouse"),
-        real("fastest", SCALAR, "m/s", "pointer", "largest speed of the device handle"),
-        real("patience", SCALAR, "s", "pointer", "silence after which a page counts as closed"),
-    ),
-)
-POINTER_MEMORY = MemoryRegion(
-    "PointerMemory",
-    "Memory of the pointer device; it begins with the slot that the page fills.",
-    (),
-    (
-        Room("slot", DEVICE_SLOT, ()),
-        real("gone", SCALAR, "-", "pointer", "1 if the page is closed"),
-        real("last", SCALAR, "-", "pointer_device", "sequence number of the last message of the page"),
-        real("heard", SCALAR, "s", "pointer_device", "time at which this message was first seen"),
-        real("now", SCALAR, "s", "pointer_device", "time of y and v"),
-        real("sequence", SCALAR, "-", "pointer_device", "number of samples given to the loop"),
-        real("y", THREE, "m", "pointer_device", "position of the device handle"),
-        real("v", THREE, "m/s", "pointer_device", "velocity of the device handle"),
-    ),
-)
-SIMULATED_SETTINGS = MemoryRegion(
-    "SimulatedSettings",
-    "Settings of a simulated device: of its axes of translation, then of its angles.",
-    (),
-    (
-        real("mass", PAIR, "kg and kg m^2", "simulated", "mass or inertia of device handle and hand together"),
-        real("viscous", PAIR, DAMPING_UNIT, "simulated", "viscous damping of the device handle"),
-        real("stiffness", PAIR, STIFFNESS_UNIT, "simulated", "stiffness of the arm"),
-        real("damping", PAIR, DAMPING_UNIT, "simulated", "damping of the arm"),
-        real("friction", PAIR, WRENCH, "simulated", "Coulomb friction of the device handle"),
-        real("quantum", PAIR, "m and rad", "simulated", "encoder step; zero without quantization"),
-        real("limit", PAIR, WRENCH, "simulated", "largest force or torque of the motors"),
-        real("period", SCALAR, "s", "simulated", "period of the encoders"),
-        real("delay", SCALAR, "s", "simulated", "time from a command until it acts"),
-        real("loss", SCALAR, "-", "simulated", "fraction of samples that are lost"),
-        real("patience", SCALAR, "s", "simulated", "age at which the device ends a force that is not renewed"),
-        real("points", SCALAR, "-", "simulated", "points of the intended path"),
-        real("axes", SIX, "-", "simulated", "1 for each axis and angle that the device has"),
-    ),
-)
-SIMULATED_MEMORY = MemoryRegion(
-    "SimulatedMemory",
-    "Memory of a simulated device.",
-    ("waiting",),
-    (
-        real("now", SCALAR, "s", "simulated_device", "time of the state"),
-        real("tick", SCALAR, "-", "simulated_device", "number of the next tick of the encoders"),
-        real("x", SIX, "m and rad", "simulated_device", "position and angles of the device handle"),
-        real("v", SIX, RATES, "simulated_device", "their rates"),
-        real("effort", SIX, WRENCH, "simulated_device", "present forces and torques of the motors"),
-        Room("last", DEVICE_SAMPLE, ()),
-        real("renewed", SCALAR, "s", "simulated_device", "time of the last command"),
-        real("seed", SCALAR, "-", "simulated_device", "state of the random numbers"),
-        real("pending", SCALAR, "-", "simulated_device", "number of commands that do not act yet"),
-        real("queue", ("waiting", "7"), "s and SI", "simulated_device", "these commands: time of effect, efforts"),
-    ),
-)
 COUPLER_INPUTS = MemoryRegion(
     "CouplerInputs",
     "Inputs that a coupler adds to a model.",
@@ -142,25 +55,25 @@ LOOP_RULES = MemoryRegion(
     "Constants of a haptic session.",
     (),
     (
-        real("period", SCALAR, "s", "loop", "period T of the ticks"),
-        real("power", SCALAR, "W", "loop", "largest power given to the operator"),
-        real("reach", SCALAR, "m", "loop", "half the width of the workspace"),
-        real("stale", SCALAR, "s", "loop", "age at which a sample is too old"),
-        real("ramp_down", SCALAR, "s", "loop", "time in which a force ends"),
-        real("ramp_up", SCALAR, "s", "loop", "time in which forces reach their full size"),
-        real("missed", SCALAR, "-", "loop", "missed ticks in a row that are allowed"),
-        real("lead", SCALAR, "-", "loop", "fraction of the age of samples that is compensated"),
-        real("delay", SCALAR, "s", "loop", "time from a command to its force"),
-        real("scale", PAIR, "-", "loop", "motion of the proxy per motion of the device handle"),
-        real("force_scale", PAIR, "-", "loop", "wrench on the operator per wrench of the coupler"),
-        real("largest", PAIR, WRENCH, "loop", "largest force and torque on the operator"),
-        real("slew", PAIR, "N/s and N m/s", "loop", "largest rate of change of force and torque"),
-        real("fast", PAIR, RATES, "loop", "speed above which the operator feels damping only"),
-        real("leap", PAIR, RATES, "loop", "speed above which a sample is invalid"),
-        real("brake", PAIR, DAMPING_UNIT, "loop", "largest damping of the passivity controller"),
-        real("crawl", PAIR, RATES, "loop", "speed of one encoder step in a tick"),
-        real("tolerance", PAIR, WRENCH, "loop", "largest error of a predicted pull; -inf without prediction"),
-        real("axes", SIX, "-", "loop", "1 for each axis of force and torque that is coupled"),
+        real("period", SCALAR, "s", "circuit", "period T of the ticks"),
+        real("power", SCALAR, "W", "circuit", "largest power given to the operator"),
+        real("reach", SCALAR, "m", "circuit", "half the width of the workspace"),
+        real("stale", SCALAR, "s", "circuit", "age at which a sample is too old"),
+        real("ramp_down", SCALAR, "s", "circuit", "time in which a force ends"),
+        real("ramp_up", SCALAR, "s", "circuit", "time in which forces reach their full size"),
+        real("missed", SCALAR, "-", "circuit", "missed ticks in a row that are allowed"),
+        real("lead", SCALAR, "-", "circuit", "fraction of the age of samples that is compensated"),
+        real("delay", SCALAR, "s", "circuit", "time from a command to its force"),
+        real("scale", PAIR, "-", "circuit", "motion of the proxy per motion of the device handle"),
+        real("force_scale", PAIR, "-", "circuit", "wrench on the operator per wrench of the coupler"),
+        real("largest", PAIR, WRENCH, "circuit", "largest force and torque on the operator"),
+        real("slew", PAIR, "N/s and N m/s", "circuit", "largest rate of change of force and torque"),
+        real("fast", PAIR, RATES, "circuit", "speed above which the operator feels damping only"),
+        real("leap", PAIR, RATES, "circuit", "speed above which a sample is invalid"),
+        real("brake", PAIR, DAMPING_UNIT, "circuit", "largest damping of the passivity controller"),
+        real("crawl", PAIR, RATES, "circuit", "speed of one encoder step in a tick"),
+        real("tolerance", PAIR, WRENCH, "circuit", "largest error of a predicted pull; -inf without prediction"),
+        real("axes", SIX, "-", "circuit", "1 for each axis of force and torque that is coupled"),
     ),
 )
 LOOP_STATE = MemoryRegion(
@@ -324,13 +237,13 @@ PASSIVE_LEDGER = MemoryRegion(
     "Energy balance of passive midpoint steps.",
     (),
     (
-        real("coupler", SCALAR, "J", "passive_midpoint", "work of the coupler"),
-        real("other", SCALAR, "J", "passive_midpoint", "work of loads without a potential"),
-        real("owed", SCALAR, "J", "passive_midpoint", "energy gained beyond the work, which later steps remove"),
-        real("kinetic", SCALAR, "J", "passive_midpoint", "kinetic energy"),
-        real("potential", SCALAR, "J", "passive_midpoint", "potential energy"),
-        real("known", SCALAR, "-", "passive_midpoint", "1 if these energies belong to the state"),
-        real("lost", SCALAR, "J", "passive_midpoint", "energy lost in transitions"),
+        real("coupler", SCALAR, "J", PASSIVE, "work of the coupler"),
+        real("other", SCALAR, "J", PASSIVE, "work of loads without a potential"),
+        real("owed", SCALAR, "J", PASSIVE, "energy gained beyond the work, which later steps remove"),
+        real("kinetic", SCALAR, "J", PASSIVE, "kinetic energy"),
+        real("potential", SCALAR, "J", PASSIVE, "potential energy"),
+        real("known", SCALAR, "-", PASSIVE, "1 if these energies belong to the state"),
+        real("lost", SCALAR, "J", PASSIVE, "energy lost in transitions"),
     ),
     whole=True,
 )
@@ -339,13 +252,19 @@ MIDPOINT_TERMS = MemoryRegion(
     'Outputs of the program "passive 0", at the middle of a step.',
     ("n", "m"),
     (
-        real("M", ("n * (n + 1) // 2",), "kg, kg m, kg m^2", "passive 0", "lower triangle of the mass matrix, by rows"),
-        real("C", ("n", "n"), "kg/s", "passive 0", "Coriolis matrix, C + C^T = dM/dt"),
-        real("h", ("n",), "N or N m", "passive 0", "C u + g less all other loads"),
-        real("g", ("n",), "N or N m", "passive 0", "gradient of the potential energy along the speeds"),
-        real("J", ("6", "n"), "m or 1", "passive 0", "rates of the handle per speed"),
-        real("v_t", SIX, RATES, "passive 0", "rates of the handle without speeds"),
-        real("A", ("m", "n"), "m or 1", "passive 0", "coefficients of the constraint rows"),
+        real(
+            "M",
+            ("n * (n + 1) // 2",),
+            "kg, kg m, kg m^2",
+            PASSIVE,
+            "lower triangle of the mass matrix, by rows",
+        ),
+        real("C", ("n", "n"), "kg/s", PASSIVE, "Coriolis matrix, C + C^T = dM/dt"),
+        real("h", ("n",), "N or N m", PASSIVE, "C u + g less all other loads"),
+        real("g", ("n",), "N or N m", PASSIVE, "gradient of the potential energy along the speeds"),
+        real("J", ("6", "n"), "m or 1", PASSIVE, "rates of the handle per speed"),
+        real("v_t", SIX, RATES, PASSIVE, "rates of the handle without speeds"),
+        real("A", ("m", "n"), "m or 1", PASSIVE, "coefficients of the constraint rows"),
     ),
     whole=True,
 )
@@ -354,10 +273,16 @@ STEP_END_TERMS = MemoryRegion(
     'Outputs of the program "passive 1", at the end of a step.',
     ("n", "m"),
     (
-        real("M", ("n * (n + 1) // 2",), "kg, kg m, kg m^2", "passive 1", "lower triangle of the mass matrix, by rows"),
-        real("potential", SCALAR, "J", "passive 1", "potential energy"),
-        real("place", ("12",), "m and -", "passive 1", "position of the handle, and its rotation matrix by rows"),
-        real("A", ("m", "n"), "m or 1", "passive 1", "coefficients of the constraint rows"),
+        real(
+            "M",
+            ("n * (n + 1) // 2",),
+            "kg, kg m, kg m^2",
+            PASSIVE,
+            "lower triangle of the mass matrix, by rows",
+        ),
+        real("potential", SCALAR, "J", PASSIVE, "potential energy"),
+        real("place", ("12",), "m and -", PASSIVE, "position of the handle, and its rotation matrix by rows"),
+        real("A", ("m", "n"), "m or 1", PASSIVE, "coefficients of the constraint rows"),
     ),
     whole=True,
 )
@@ -366,12 +291,20 @@ PRESCRIBED_TERMS = MemoryRegion(
     'Outputs of the program "rigid" for inverse dynamics.',
     ("n", "nq"),
     (
-        real("position", ("n",), "m or rad", "rigid", "position of the handle along its axes, then residuals"),
-        real("C", ("n", "n"), "m or 1", "rigid", "rates of the handle and of the constraint rows per speed"),
-        real("r", ("n",), "m/s^2 or rad/s^2", "rigid", "accelerations of these rows without udot"),
-        real("M", ("n * (n + 1) // 2",), "kg, kg m, kg m^2", "rigid", "lower triangle of the mass matrix, by rows"),
-        real("h", ("n",), "N or N m", "rigid", "velocity terms and loads, M udot + h = C^T f"),
-        real("rates", ("nq",), "m/s or rad/s", "rigid", "dq/dt"),
+        real(
+            "position", ("n",), "m or rad", "inverse_dynamics", "position of the handle along its axes, then residuals"
+        ),
+        real("C", ("n", "n"), "m or 1", "inverse_dynamics", "rates of the handle and of the constraint rows per speed"),
+        real("r", ("n",), "m/s^2 or rad/s^2", "inverse_dynamics", "accelerations of these rows without udot"),
+        real(
+            "M",
+            ("n * (n + 1) // 2",),
+            "kg, kg m, kg m^2",
+            "inverse_dynamics",
+            "lower triangle of the mass matrix, by rows",
+        ),
+        real("h", ("n",), "N or N m", "inverse_dynamics", "velocity terms and loads, M udot + h = C^T f"),
+        real("rates", ("nq",), "m/s or rad/s", "inverse_dynamics", "dq/dt"),
     ),
     whole=True,
 )
@@ -380,10 +313,10 @@ FOLLOWER = MemoryRegion(
     "Point y that follows the proxy smoothly.",
     (),
     (
-        real("y", THREE, "m", "prescribed_motion", "position"),
-        real("rate", THREE, "m/s", "prescribed_motion", "velocity"),
-        real("acceleration", THREE, "m/s^2", "prescribed_motion", "acceleration"),
-        real("proxy", THREE, "m", "prescribed_motion", "last position of the proxy"),
+        real("y", THREE, "m", PRESCRIBED, "position"),
+        real("rate", THREE, "m/s", PRESCRIBED, "velocity"),
+        real("acceleration", THREE, "m/s^2", PRESCRIBED, "acceleration"),
+        real("proxy", THREE, "m", PRESCRIBED, "last position of the proxy"),
     ),
     whole=True,
 )

@@ -1,6 +1,6 @@
 """Arguments of the loop of a haptic session: views of its memory, addresses, and the codes that its integers have.
 
-``kane.engine.memory.realtime`` declares the arrays.
+``kane.engine.memory.realtime`` and ``kane.engine.memory.devices`` declare the arrays.
 """
 
 from __future__ import annotations

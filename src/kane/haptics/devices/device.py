@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.devices import DEVICE_SAMPLE
 from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.loop_arguments import Vector
-from kane.engine.memory.realtime import DEVICE_SAMPLE
 from kane.engine.memory.views import device_command_size, device_sample_size
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number
@@ -96,7 +96,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Channel:
-    """Open device: two native programs and their arrays, see ``kane.engine.memory.realtime``.
+    """Open device: two native programs and their arrays, see ``kane.engine.memory.devices``.
 
     Attributes:
         read, write: addresses of the programs.

@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.devices import POINTER_SETTINGS
 from kane.engine.memory.fill import filled
 from kane.engine.memory.loop_arguments import Vector
-from kane.engine.memory.realtime import POINTER_SETTINGS
 from kane.engine.memory.views import pointer_memory_at, pointer_memory_size
 from kane.engine.realtime.pointer_device import read_pointer
 from kane.errors import ModelError, shown

@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.devices import SIMULATED_SETTINGS
 from kane.engine.memory.fill import filled
 from kane.engine.memory.loop_arguments import Vector
-from kane.engine.memory.realtime import SIMULATED_SETTINGS
 from kane.engine.memory.views import device_sample_at, simulated_memory_at, simulated_memory_size
 from kane.engine.realtime.simulated_device import LONGEST_QUEUE, MODULUS, read_simulated, write_simulated
 from kane.errors import ModelError, shown
