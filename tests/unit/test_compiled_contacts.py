@@ -381,7 +381,8 @@ def test_a_mode_that_cannot_be_compiled_is_told_and_the_run_goes_on_in_numbers(m
     monkeypatch.setattr("kane.dynamics.contacts.contact_functions.CompiledMode.of", broken)
     with pytest.warns(UserWarning, match="held' of 'block' could not be compiled .* numerically: .* no room"):
         own = stepped(fast, how, lambda: fast.derived("met modes", lambda: None).wait())
-    assert np.array_equal(own.q, stepped(dyn, how).q)
+    # Behind compiled modes states are projected afresh, else by the last response: the same up to rounding errors.
+    assert own.q == pytest.approx(stepped(dyn, how).q, abs=1e-14)
 
 
 def test_modes_that_the_trajectories_of_an_ensemble_meet_are_compiled_behind_it():

@@ -337,7 +337,7 @@ def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p)
     assert (a.lists.order.ctypes.data, a.lists.order.size) == (stage.ctypes.data + 8 * len(head), n)
     of_factors = [x for x in a.f if isinstance(x, np.ndarray)]
     arrays = [a.state, a.rows.whole, a.unconstrained.whole, *of_factors, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
-    of_projection = [c.gram, c.y, c.diagonal, c.residual, c.s, c.q, c.slope]
+    of_projection = [c.gram, c.y, c.residual, c.s, c.q, c.slope]
     first = (at.own_state.ctypes.data - work.ctypes.data) // 8
     assert lies([*arrays, *of_projection], work) == [*range(before, first)]
     assert (at.own_found - first, at.front_lists - at.own_found) == (1 + nq + n_own, nq + n_own + 3)

@@ -46,6 +46,7 @@ EQUIVALENT = {
     "accept_step: 62 -> 63": BOUND,
     "accept_step: clear_guard_history(clock) -> pass": "these runs have no guards: tests/unit/test_pulses.py",
     "_error_norm: z[i] += weight * slopes[j, i] -> z[i] -= weight * slopes[j, i]": "an estimate has no sign",
+    "_error_norm: rotation_error(y, z, start, 1) -> rotation_error(z, y, start, 1)": "an angle has no direction",
     "is_finite: total += x[i] * 0.0 -> total -= x[i] * 0.0": "zero has no sign here",
 }
 

@@ -432,6 +432,18 @@ def test_the_next_place_to_look_for_a_root_is_where_the_inverse_parabola_has_it(
     assert events._ratio_of_root(0, places, values) == pytest.approx(1 / 3, rel=1e-14)
 
 
+def test_the_first_step_is_limited_by_the_first_and_second_derivatives_of_the_state():
+    """At q = 1, u = 0.1 the second derivative of u counts most, 2 - u. Source: Hairer, Norsett & Wanner, II.4."""
+    method, x = kane.RK5(1e-3, 1e-6), np.array([1.0, 0.1])
+    scale, slope = 1e-6 + 1e-3 * x, np.array([0.1, -1.0])
+    h = 0.01 * (x / scale).max() / np.abs(slope / scale).max()
+    ahead = x + h * slope
+    second = np.abs((np.array([ahead[1], math.sin(2.0 * h) - ahead[0]]) - slope) / scale).max() / h
+    assert second > np.abs(slope / scale).max()
+    run = kane.simulate(built(driven), until=1.0, q=x[:1], u=x[1:], integrator=method, every=1)
+    assert run.time[1] == pytest.approx(min(100.0 * h, (0.01 / second) ** 0.2), rel=1e-12)
+
+
 @pytest.mark.parametrize("name", ["RK4", "RK8"])
 def test_evaluations_are_counted(name):
     """A slope at the start, and as many a step as the method has: the last one is the first of the next step."""

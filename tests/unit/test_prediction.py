@@ -35,7 +35,7 @@ def test_where_no_hand_pulls_what_was_tried_is_what_the_tick_then_does(integrato
     for _ in range(100):  # until it is tried, which a busy machine may come too late for
         with Session(dyn, Simulated(), coupler, q=q, integrator=integrator, predict=True) as s:
             s.run(0.05)
-            tried, done = s._loop.circuit.ahead.store, s._loop.integration.store
+            tried, done = s._loop.circuit.prediction.store, s._loop.integration.store
         if counts_of(tried).steps[0] == 50:
             break
     assert counts_of(done).steps[0] == counts_of(tried).steps[0] == 50

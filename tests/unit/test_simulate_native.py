@@ -110,7 +110,7 @@ def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_
 ):
     monkeypatch.setattr(code, "own_target", lambda: None)
     assert works()
-    told = "kane: compiling native code, batches.each_state, of which the installation has none for this processor\n"
+    told = "kane: compiling native code, step.batches.each_state, of which the installation has none for this processor\n"
     assert capsys.readouterr().err == told
     assert works()
     assert capsys.readouterr().err == ""
@@ -120,7 +120,7 @@ def test_bitcode_that_llvm_cannot_read_is_a_named_error(installation, monkeypatc
     monkeypatch.setattr(code, "own_target", lambda: None)
     keep(installation, EACH, PORTABLE, b"of another time")
     with pytest.raises(
-        CompileError, match=r"(?s)cannot read the native code of batches\.each_state .* upgrade llvmlite"
+        CompileError, match=r"(?s)cannot read the native code of step\.batches\.each_state .* upgrade llvmlite"
     ):
         works()
 
@@ -152,8 +152,8 @@ def test_code_older_than_its_source_is_compiled_anew_where_numba_is_and_kept_in_
     monkeypatch.setenv("KANE_CACHE", "off")
     assert works()
     told = capsys.readouterr().err
-    assert "kane: compiling native code for batches, once per installation" in told
-    assert re.search(r"kane: compiled native code for batches in \d+ s\n", told)
+    assert "kane: compiling native code for step.batches, once per installation" in told
+    assert re.search(r"kane: compiled native code for step.batches in \d+ s\n", told)
     monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert works()
     assert capsys.readouterr().err == ""
@@ -345,8 +345,8 @@ def _is_odd(n: int) -> bool:
         (_calls_c, "calls erf, which"),
         (_strided, "contiguous"),
         (_flat, "float64 vectors"),
-        (_halves, "_halves returns float64, which is not what its annotation says"),
-        (_is_odd, "_is_odd returns bool, .* no int or float"),
+        (_halves, "_halves returns float64, which differs from its annotation"),
+        (_is_odd, "_is_odd returns bool, .* neither int nor float"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
@@ -386,7 +386,7 @@ except CompileError as error:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (9, "loop can raise an exception, which native code must not do: change the kernel"),
+        (9, "loop can raise an exception, which native code must not do: change the kernel that raises"),
         (2**63 - 1, "compiled for portable"),
     ],
 )
