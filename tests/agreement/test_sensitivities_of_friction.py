@@ -9,7 +9,7 @@ import pytest
 
 import kane
 import kane.analysis.sensitivities.contact_motions as motions_file
-import kane.analysis.sensitivities.row_problem as problem_file
+import kane.analysis.sensitivities.row_equations as problem_file
 from kane.errors import ModelError
 
 FINE = kane.RK8(rtol=1e-12, atol=1e-12)

@@ -136,7 +136,7 @@ ROOMS = {
         ("linear", "sensitivities"),
         ("identification", "certificate"),
     ),
-    "codegen": (("programs",), ("emit",), ("jit",)),
+    "codegen": (("programs",), ("emit",), ("contact_laws", "jit")),
     "simulation": (
         ("exclusive_calls", "inputs", "integrator_state", "mode_table", "schedule", "state_layout"),
         ("events", "integrators", "projection"),

@@ -94,7 +94,7 @@ def test_changes_by_the_factor_of_the_mass_matrix_are_those_with_all_rows_embedd
         # Impulses of the corners of one face are open. Both ways search for the least norm and stop at bounds of
         # friction: one face of the twelve here ends 3.4e-3 N s apart. The sums over each face are determinate.
         assert found.impulses == pytest.approx(expected.impulses, abs=5e-3)
-        sums = (given.impulses.reshape(3, 4, 3).sum(axis=1) for given in (found, expected))
+        sums = (given.impulses[-36:].reshape(3, 4, 3).sum(axis=1) for given in (found, expected))
         assert next(sums) == pytest.approx(next(sums), abs=1e-12)
         assert found.energy_lost == pytest.approx(expected.energy_lost, abs=1e-12)
         assert along == pytest.approx(machine.along, abs=1e-9)  # slips of 1e-3 m/s and more

@@ -5,7 +5,7 @@ import pytest
 
 import kane
 from kane.analysis.sensitivities.contact_motions import ContactMotions
-from kane.analysis.sensitivities.row_problem import RowProblem
+from kane.analysis.sensitivities.row_equations import RowEquations
 from kane.engine.memory.contact_codes import SLIDING
 from kane.simulation.inputs.input_plan import plan_inputs
 
@@ -42,7 +42,7 @@ def test_sliding_on_redundant_corners_has_the_acceleration_and_the_derivative_of
 @pytest.mark.parametrize("ratio", [0.0, 0.5])
 def test_an_impact_on_one_corner_has_the_impulse_and_the_derivatives_of_differences(dyn, ratio):
     c = next(c for c in dyn.equations.intermittents if c.name.endswith("---"))
-    problem = RowProblem((c.normal,), (), (ratio,), lambda force: [c.numbers.gap])
+    problem = RowEquations((c.normal,), (), (ratio,), lambda force: [c.numbers.gap])
     code = problem.compiled(dyn, ())
 
     def at(x):

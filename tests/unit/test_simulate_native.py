@@ -110,7 +110,9 @@ def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_
 ):
     monkeypatch.setattr(code, "own_target", lambda: None)
     assert works()
-    told = "kane: compiling native code, step.batches.each_state, of which the installation has none for this processor\n"
+    told = (
+        "kane: compiling native code, step.batches.each_state, of which the installation has none for this processor\n"
+    )
     assert capsys.readouterr().err == told
     assert works()
     assert capsys.readouterr().err == ""

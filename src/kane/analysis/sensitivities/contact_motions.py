@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sensitivities.row_problem import (
-    CompiledRowProblem,
+from kane.analysis.sensitivities.row_equations import (
+    CompiledRowEquations,
     Friction,
     RowDerivatives,
-    RowProblem,
-    RowProblemAt,
+    RowEquations,
+    RowEquationsAt,
 )
 from kane.analysis.sensitivities.variations import Array, ModeSlopes
 from kane.dynamics.dynamics import Dynamics
@@ -82,17 +82,17 @@ class SlidingSlopes(ModeSlopes):
         at = self._at(t, x, self.inputs(t, t))
         return at.values(at.z)[0][:, -2:], at.derivatives(at.z)
 
-    def _at(self, t: Array, x: Array, inputs: Array) -> RowProblemAt:
+    def _at(self, t: Array, x: Array, inputs: Array) -> RowEquationsAt:
         offsets = np.zeros((len(self.frictions), 2)) if self.offsets is None else self.offsets
         one = np.array([len(friction.tangents) == 1 for friction in self.frictions], bool)
         directions = np.where(one[:, None], self.signs[:, None] * [1.0, 0.0], offsets)
         return self._code.at(t, x, inputs, directions, self.parameters)
 
     @cached_property
-    def _code(self) -> CompiledRowProblem:
+    def _code(self) -> CompiledRowEquations:
         frictions = tuple((friction.tangents[0].name, friction.normal is None) for friction in self.frictions)
         bounds = tuple(bound.tangents[0].name for bound in self.bounds)
-        problem = RowProblem(self.dyn.equations.constraints, self.frictions, None, self._outputs)
+        problem = RowEquations(self.dyn.equations.constraints, self.frictions, None, self._outputs)
         key = "sliding", frictions, bounds, self.direct
         return self.dyn.derived(key, lambda: problem.compiled(self.dyn, self.direct))
 

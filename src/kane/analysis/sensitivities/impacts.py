@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.contact_motions import ContactMotions
-from kane.analysis.sensitivities.row_problem import Friction
+from kane.analysis.sensitivities.row_equations import Friction
 from kane.analysis.sensitivities.saltation import Saltation
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.dynamics.least_solution import least_of_motion

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kane.analysis.sensitivities.contact_motions import ContactMotions, SlidingSlopes, StaticBound
 from kane.analysis.sensitivities.impacts import STRIKES, SimultaneousImpacts, Strike
-from kane.analysis.sensitivities.row_problem import Friction
+from kane.analysis.sensitivities.row_equations import Friction
 from kane.analysis.sensitivities.saltation import BeginOfSlip, Saltation
 from kane.analysis.sensitivities.slow_slip import graded
 from kane.analysis.sensitivities.step_check import require_same_steps
@@ -30,7 +30,7 @@ AT_THE_START = 1e-12
 Jump = Saltation | SimultaneousImpacts
 
 
-class ModeChange(NamedTuple):
+class StatusChange(NamedTuple):
     """Simultaneous records that are differentiated as one: an impact with its consequences, or friction of one kind.
 
     Attributes:
@@ -67,12 +67,12 @@ class ModeChange(NamedTuple):
         return [record.cause for record in self.records if record.kind in kinds]
 
 
-def mode_changes(log: ContactLog, start: float) -> tuple[NDArray[np.int8], list[ModeChange]]:
+def mode_changes(log: ContactLog, start: float) -> tuple[NDArray[np.int8], list[StatusChange]]:
     """Return the statuses at the start of a run, and the changes after it.
 
     Records at the start that leave the speeds unchanged belong to the first mode.
     """
-    first, found = log.statuses[0], list[ModeChange]()
+    first, found = log.statuses[0], list[StatusChange]()
     for record in log.records:
         jump = np.abs(record.u - record.u_before).max()
         if not found and record.time == start and jump <= AT_THE_START * np.abs(record.u).max(initial=1.0):
@@ -80,7 +80,7 @@ def mode_changes(log: ContactLog, start: float) -> tuple[NDArray[np.int8], list[
         elif found and record.time == found[-1].t and _belongs(record, found[-1].kind):
             found[-1].records.append(record)
         else:
-            found.append(ModeChange([record], found[-1].after if found else first))
+            found.append(StatusChange([record], found[-1].after if found else first))
     return first, found
 
 
@@ -132,11 +132,11 @@ def _piece(motion: ModeSlopes, states: Array, begin: Array, end: Array) -> Leg:
 
 
 def _graded(
-    motions: ContactMotions, method: Explicit, changes: Sequence[ModeChange], pieces: Sequence[Leg]
+    motions: ContactMotions, method: Explicit, changes: Sequence[StatusChange], pieces: Sequence[Leg]
 ) -> Iterator[list[Leg]]:
     """Yield each piece, with short steps where a slip in space begins or ends; in two parts if it begins."""
 
-    def slow(change: ModeChange | None, kind: str) -> list[IntermittentEquations]:
+    def slow(change: StatusChange | None, kind: str) -> list[IntermittentEquations]:
         causes = [] if change is None else [motions.intermittents[k] for k in change.of_kind(kind)]
         return [c for c in causes if len(c.tangents) == 2]
 
@@ -152,7 +152,7 @@ def _graded(
         yield parts
 
 
-def _jump(motions: ContactMotions, change: ModeChange, both: tuple[ModeSlopes, ModeSlopes]) -> Jump:
+def _jump(motions: ContactMotions, change: StatusChange, both: tuple[ModeSlopes, ModeSlopes]) -> Jump:
     """Return a change as a transition between two motions."""
     if change.kind in FRICTION_KINDS:
         return _of_friction(motions, change, both)
@@ -169,7 +169,7 @@ def _jump(motions: ContactMotions, change: ModeChange, both: tuple[ModeSlopes, M
     return SimultaneousImpacts(strikes, motions, change.before, change.after, change.t, *change.states)
 
 
-def _of_friction(motions: ContactMotions, change: ModeChange, both: tuple[ModeSlopes, ModeSlopes]) -> Saltation:
+def _of_friction(motions: ContactMotions, change: StatusChange, both: tuple[ModeSlopes, ModeSlopes]) -> Saltation:
     """Return a change between sticking and sliding, of one contact or of several contacts of a body together."""
     causes = [motions.intermittents[record.cause] for record in change.records]
     c, kind, t, (x, x_after) = causes[0], change.kind, change.t, change.states

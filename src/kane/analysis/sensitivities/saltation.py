@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kane.analysis.sensitivities.contact_motions import StaticBound, sliding
-from kane.analysis.sensitivities.row_problem import Friction, RowProblem, RowProblemAt
+from kane.analysis.sensitivities.row_equations import Friction, RowEquations, RowEquationsAt
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
 from kane.errors import ModelError
 from kane.expression.node import Expr
@@ -185,12 +185,12 @@ class Saltation:
         return self._row_problem.with_forces(v)
 
     @cached_property
-    def _row_problem(self) -> RowProblemAt:
+    def _row_problem(self) -> RowEquationsAt:
         """The row problem of the impact at velocity level."""
         motion, (frictions, directions) = self.before, self.frictions
         guards = () if self.guard is None else (self.guard, *self.together)
         rows, ratios = [row for row, _ in self.rows], tuple(ratio for _, ratio in self.rows)
-        problem = RowProblem(rows, frictions, ratios, lambda force: guards)
+        problem = RowEquations(rows, frictions, ratios, lambda force: guards)
         kinds = tuple((friction.tangents[0].name, friction.kinetic) for friction in frictions)
         key = "impact", tuple(row.name for row in rows), ratios, kinds, guards, motion.direct
         code = motion.dyn.derived(key, lambda: problem.compiled(motion.dyn, motion.direct))

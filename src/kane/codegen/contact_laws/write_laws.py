@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import kane.engine
-from kane.codegen.contact_laws import laws
+from kane.codegen.contact_laws import law_expressions as laws
 from kane.codegen.emit.array_source import array_rows
 from kane.codegen.emit.intermediates import Notation, named_equations
 from kane.expression import operations as ops
@@ -44,7 +44,7 @@ RESIDUAL, BY_NORMAL, BY_FORCE, BY_ACCELERATION = 0, 1, 2, 4
 ARGUMENTS = "normal: float, f: Vector, a: Vector, s: Vector, rho: Vector, row: int, tangents: int, mu: float"
 
 
-class Contact:
+class LawVariables:
     """Variables of a contact with 0, 1 or 2 tangents: numbers, and vectors with an entry for each tangent."""
 
     def __init__(self, tangents: int) -> None:
@@ -67,8 +67,8 @@ class Contact:
         return [f"{name} = {name[:-2]}[{places[name[-1]]}]" for name in entries if name in used]
 
 
-Law = Callable[[Contact], list[Expr]]
-End = Callable[[Contact, Sequence[Expr]], list[str]]
+Law = Callable[[LawVariables], list[Expr]]
+End = Callable[[LawVariables, Sequence[Expr]], list[str]]
 
 
 def source() -> str:
@@ -90,27 +90,27 @@ def main() -> None:
     FILE.write_text(source())
 
 
-def _ratio(contact: Contact) -> list[Expr]:
+def _ratio(contact: LawVariables) -> list[Expr]:
     _, _, s, _ = contact.vectors()
     return [laws.coulomb_ratio(s, contact.number("bound"))]
 
 
-def _residuals(contact: Contact) -> list[Expr]:
+def _residuals(contact: LawVariables) -> list[Expr]:
     f, a, s, rho = contact.vectors()
-    return laws.coulomb(contact.number("normal"), f, a, s, rho, contact.number("mu"))
+    return laws.coulomb(contact.number("normal"), f, a, s, rho=rho, mu=contact.number("mu"))
 
 
-def _number(_: Contact, roots: Sequence[Expr]) -> list[str]:
+def _number(_: LawVariables, roots: Sequence[Expr]) -> list[str]:
     lines, texts = _equations(roots)
     return [*lines, f"return {texts[0]}" if roots[0].op == ops.CONSTANT else f"return float({texts[0]})"]
 
 
-def _pair(_: Contact, roots: Sequence[Expr]) -> list[str]:
+def _pair(_: LawVariables, roots: Sequence[Expr]) -> list[str]:
     lines, texts = _equations(roots)
     return [*lines, f"return {', '.join([*texts, '0.0'][:2])}"]
 
 
-def _slopes(contact: Contact, roots: Sequence[Expr]) -> list[str]:
+def _slopes(contact: LawVariables, roots: Sequence[Expr]) -> list[str]:
     """Return statements that write the columns of the slopes, see HEADER."""
     f, a, s, rho = contact.vectors()
     n, outputs = contact.tangents, []
@@ -131,7 +131,7 @@ def _adjacent(column: str, tangents: int) -> list[str]:
 
 def _closed_slopes() -> str:
     """Return the kernel of the derivatives of Signorini's law for a closed contact."""
-    contact = Contact(0)
+    contact = LawVariables(0)
     f, a, s, rho = (contact.number(name) for name in ("f", "a", "s", "rho"))
     closed = laws.signorini(f, a, s, rho, contact.number("least")).args[1]
     by_f, by_a, by_s = gradient(closed, [f, a, s])
@@ -144,7 +144,7 @@ def _closed_slopes() -> str:
 
 def _scalar(law: Callable[..., Expr], *arguments: str) -> str:
     """Return the kernel of a law of numbers."""
-    contact = Contact(0)
+    contact = LawVariables(0)
     root = law(*map(contact.number, arguments))
     head = f"{law.__name__}({', '.join(f'{argument}: float' for argument in arguments)}) -> float"
     return _function(head, law.__doc__, _pieces(contact, [root], _number))
@@ -154,7 +154,7 @@ def _along_tangents(head: str, law: Law, end: End) -> str:
     """Return the kernel of a law of two tangents, one tangent or none."""
     lines = []
     for tangents in (2, 1):
-        contact = Contact(tangents)
+        contact = LawVariables(tangents)
         roots = law(contact)
         body = [*contact.loads(roots), *_pieces(contact, roots, end)]
         lines += [f"if tangents == {tangents}:", *_indented(body)]
@@ -163,7 +163,7 @@ def _along_tangents(head: str, law: Law, end: End) -> str:
     return _function(head, getattr(laws, head.partition("(")[0], laws.coulomb).__doc__, lines)
 
 
-def _pieces(contact: Contact, roots: Sequence[Expr], end: End) -> list[str]:
+def _pieces(contact: LawVariables, roots: Sequence[Expr], end: End) -> list[str]:
     """Return statements that distinguish the pieces of a law, which are the two choices of a select."""
     if not all(root.op == ops.SELECT and root.args[0] is roots[0].args[0] for root in roots):
         return end(contact, roots)

@@ -28,11 +28,27 @@ from kane.engine.memory.scratch import TERMS
 
 # Taylor series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and (r . g) E; the integrals of E and of
 # E r, over s.
-X, Y, SPEED, SLIP_X, SLIP_Y, ALONG, ACROSS, XX, XY, TURN_X, TURN_Y, FASTER, PUSHED, RUBBED_X, RUBBED_Y = range(15)
+(
+    X,
+    Y,
+    SPEED,
+    SLIP_X,
+    SLIP_Y,
+    ALONG,
+    ACROSS,
+    XX,
+    XY,
+    TURN_X,
+    TURN_Y,
+    SPEED_GROWTH,
+    NORMAL_INTEGRAL,
+    RUBBED_X,
+    RUBBED_Y,
+) = range(15)
 # Pieces of a path, steps along one, and the share of the last terms of the series in one; parts of a step in which its
 # end is looked for; slip that has become so many times slower has stopped; one that turns by less than this share of
 # what turns it goes straight on.
-PIECES, STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
+PIECES, PATH_STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
 # How an impact ended.
 DONE, IMMOVABLE, UNENDING = range(3)
 
@@ -187,7 +203,7 @@ def _curved(b: Any) -> int:
     """Slip in space to the end, or until it stops, by steps of Taylor series."""
     first, mu = length(b.v[1], b.v[2]), b.kinetic[0]
     size = abs(b.G[1, 0]) + abs(b.G[2, 0]) + mu * (b.G[1, 1] + b.G[2, 2])
-    for _ in range(STEPS):
+    for _ in range(PATH_STEPS):
         speed = length(b.v[1], b.v[2])
         if not speed > STOPPED * first:
             b.v[1] = b.v[2] = 0.0
@@ -220,7 +236,7 @@ def _curved(b: Any) -> int:
 def _expand(b: Any) -> None:
     """The series from the first terms of r and E on: each term found is multiplied with those before it."""
     mu, gxx, gxy, gyy = b.kinetic[0], b.G[1, 1], b.G[1, 2], b.G[2, 2]
-    for place in (XX, XY, TURN_X, TURN_Y, FASTER):
+    for place in (XX, XY, TURN_X, TURN_Y, SPEED_GROWTH):
         for k in range(TERMS):
             b.series[place, k] = 0.0
     for k in range(TERMS):
@@ -239,20 +255,20 @@ def _expand(b: Any) -> None:
         for j in range(min(k, TERMS - k)):
             b.series[TURN_X, k + j] -= across * b.series[Y, j] + y * b.series[ACROSS, j]
             b.series[TURN_Y, k + j] += across * b.series[X, j] + x * b.series[ACROSS, j]
-            b.series[FASTER, k + j] += along * b.series[SPEED, j] + speed * b.series[ALONG, j]
+            b.series[SPEED_GROWTH, k + j] += along * b.series[SPEED, j] + speed * b.series[ALONG, j]
         if fits:
             b.series[TURN_X, 2 * k] -= across * y
             b.series[TURN_Y, 2 * k] += across * x
-            b.series[FASTER, 2 * k] += along * speed
+            b.series[SPEED_GROWTH, 2 * k] += along * speed
         if k == 0:
             b.series[SLIP_X, 0], b.series[SLIP_Y, 0] = speed * x, speed * y
         if k + 1 < TERMS:
             u, v = b.series[SLIP_X, k], b.series[SLIP_Y, k]
             b.series[SLIP_X, k + 1] = (b.G[1, 0] * speed - mu * (gxx * u + gxy * v)) / (k + 1)
             b.series[SLIP_Y, k + 1] = (b.G[2, 0] * speed - mu * (gxy * u + gyy * v)) / (k + 1)
-            for place, change in ((X, TURN_X), (Y, TURN_Y), (SPEED, FASTER)):
+            for place, change in ((X, TURN_X), (Y, TURN_Y), (SPEED, SPEED_GROWTH)):
                 b.series[place, k + 1] = b.series[change, k] / (k + 1)
-    for place, rate in ((PUSHED, SPEED), (RUBBED_X, SLIP_X), (RUBBED_Y, SLIP_Y)):
+    for place, rate in ((NORMAL_INTEGRAL, SPEED), (RUBBED_X, SLIP_X), (RUBBED_Y, SLIP_Y)):
         for k in range(TERMS):
             b.series[place, k] = b.series[rate, k] / (k + 1)
 
@@ -272,7 +288,7 @@ def _reach(b: Any) -> float:
 def _go(b: Any, start: Any, s: float) -> None:
     """Velocities and impulses at s, from the normal velocity and the impulses at the start of a step."""
     vn, p, px, py = start
-    x, dp = _sum_series(b, SLIP_X, s), s * _sum_series(b, PUSHED, s)
+    x, dp = _sum_series(b, SLIP_X, s), s * _sum_series(b, NORMAL_INTEGRAL, s)
     y, share = _sum_series(b, SLIP_Y, s), -b.kinetic[0] * s
     dx, dy = share * _sum_series(b, RUBBED_X, s), share * _sum_series(b, RUBBED_Y, s)
     b.p[0], b.p[1], b.p[2] = p + dp, px + dx, py + dy

@@ -23,7 +23,7 @@ from kane.engine.linear.elimination import factor_rows, solve_factored_rows
 PATH_STEPS, LEAST = 30, 1e-6
 # Start values of f and y relative to the size of b; ratio of a step to the way to the boundary; smoothing of |a_t|
 # relative to y.
-PUSHED, APART = 30.0, 100.0
+START_FORCE, START_SLACK = 30.0, 100.0
 SHORTER, SMOOTH = 0.95, 0.1
 # Stop when the residual exceeds LOST times its best value, or after SHORTS steps of a ratio below SHORT: 99 of 100
 # converging runs have fewer such steps.
@@ -96,7 +96,7 @@ def _enter(p: Any, wider: float) -> float:
             response += abs(p.W[r, r]) * p.rho[r] * p.rho[r] / p.f.size
     for k in range(p.bound.size):
         row, rows = _cone(p, k)
-        p.f[row], p.shift[row] = wider * PUSHED * size / response, APART * size
+        p.f[row], p.shift[row] = wider * START_FORCE * size / response, START_SLACK * size
     return size
 
 

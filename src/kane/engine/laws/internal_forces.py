@@ -27,10 +27,10 @@ ENOUGH, WEIGHT = 0.1, 1e-7
 # Weights of the margin on the central path: the first, the factor to the next, and the last but one. With a smaller
 # first weight the path would leave the bounds far behind and return. The end of the path is extrapolated from two
 # points, with an error of the order of 1 / LAST^2.
-SLIGHT, FASTER, LAST = 100.0, 10.0, 1e8
+SLIGHT, WEIGHT_RATIO, LAST = 100.0, 10.0, 1e8
 # Largest number of Newton steps for a point of the path; Newton decrement of a point that is found; decrement below
 # which Newton's method converges without damping.
-CENTER_STEPS, FOUND, NEAR = 50, 1e-9, 0.25
+CENTER_STEPS, FOUND, FULL_STEP_DECREMENT = 50, 1e-9, 0.25
 # Rows of Contacts.path: unknowns (x, then t), the step, slopes of a bound and of two tangents, the point before.
 X, STEP, BOUND, FIRST, SECOND, BEFORE = range(6)
 
@@ -50,8 +50,8 @@ def share_within_bounds(c: Any) -> None:
     c.path[X, d] = margin - 1.0
     weight = SLIGHT
     while weight < LAST:
-        _find_center(c, d, scale, weight, NEAR)
-        weight *= FASTER
+        _find_center(c, d, scale, weight, FULL_STEP_DECREMENT)
+        weight *= WEIGHT_RATIO
     _find_center(c, d, scale, LAST, FOUND)
     for j in range(d + 1):
         c.path[BEFORE, j] = c.path[X, j]
@@ -205,10 +205,10 @@ def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> N
         decrement = math.sqrt(max(decrement, 0.0))
         if not decrement < math.inf:
             return
-        share = 1.0 / (1.0 + decrement) if decrement > NEAR else 1.0
+        share = 1.0 / (1.0 + decrement) if decrement > FULL_STEP_DECREMENT else 1.0
         for j in range(d + 1):
             c.path[X, j] += share * c.path[STEP, j]
-        if decrement < found or (decrement < NEAR and not decrement < 0.5 * before):
+        if decrement < found or (decrement < FULL_STEP_DECREMENT and not decrement < 0.5 * before):
             return  # the rest of the decrement is rounding error
         before = decrement
 

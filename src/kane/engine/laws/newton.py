@@ -35,15 +35,15 @@ from kane.engine.laws.interior_point import approach_inside
 from kane.engine.linear.elimination import solve_square
 
 # Residual relative to the largest force at which the iteration ends; residual of a solution if steps reduce it no more.
-SOLVED, ADOPTABLE = 1e-13, 1e-12
+SOLVED_RESIDUAL, ADOPTABLE = 1e-13, 1e-12
 # Rounds of Newton's method and relaxation; steps of a round; sweeps of the first round, doubled in each later round;
 # halvings of a step that increases the residual, from the second round on.
-ROUNDS, STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
+ROUNDS, NEWTON_STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
 # Starts of the interior-point method in a round; then Newton steps to the f of least norm, and steps with changes of
 # least norm. They are tried if the interior-point method leaves a residual below PROMISING.
 STARTS, SHORTEST, CHANGES, PROMISING = 4, 3, 5, 1e-4
 # Residual at which the interior-point method ends; the same after Newton's method has failed once from there.
-NEAR, NEARER = 1e-7, 1e-10
+LOOSE_RESIDUAL, TIGHT_RESIDUAL = 1e-7, 1e-10
 
 
 @native_kernel
@@ -55,7 +55,7 @@ def solve_complementarity(p: Any) -> float:
     least, share, sweeps = math.inf, 1.0, SWEEPS
     for turn in range(ROUNDS):
         scale_rows(p, share)
-        reached = approach(p, turn % 2 == 0, STEPS, HALVINGS if turn > 0 else 0)
+        reached = approach(p, turn % 2 == 0, NEWTON_STEPS, HALVINGS if turn > 0 else 0)
         if not reached <= ADOPTABLE and turn > 0:
             reached = _approach_from_inside(p, 3.0 ** (turn - 1))
         if reached <= ADOPTABLE:
@@ -82,7 +82,7 @@ def _next(share: float) -> float:
 @native_kernel
 def _approach_from_inside(p: Any, wider: float) -> float:
     """Run Newton's method from interior points: to the f of least norm, else by changes of least norm."""
-    near = NEAR
+    near = LOOSE_RESIDUAL
     for _ in range(STARTS):
         if approach_inside(p, wider, near) < PROMISING:
             scale_rows(p, 1.0)
@@ -93,7 +93,7 @@ def _approach_from_inside(p: Any, wider: float) -> float:
                 reached = approach(p, False, CHANGES, 0)
             if reached <= ADOPTABLE:
                 return reached
-            near = NEARER
+            near = TIGHT_RESIDUAL
         wider = _next(wider)
     return math.inf
 
@@ -111,7 +111,7 @@ def approach(p: Any, whole: bool, steps: int, halvings: int) -> float:
     reached = least = find_residual(p)
     _copy(p.f, p.best)
     for _ in range(steps):
-        if reached <= SOLVED:
+        if reached <= SOLVED_RESIDUAL:
             return _refine(p, reached)
         before = reached
         _copy(p.f, p.before)

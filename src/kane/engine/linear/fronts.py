@@ -22,7 +22,7 @@ from kane.engine.memory.views import front_scratch_at
 # A pivot under this share of the longest that a column beyond the front has leaves row and column to the next front.
 WEAK = 0.125
 # What is left of a column or row under this share of the longest is rounding, and is not left to the next front.
-NOTHING = 64.0 * ROUNDING
+ZERO_PIVOT = 64.0 * ROUNDING
 # In the plan: the front that takes what is left, or -1; numbers of own columns, columns beyond and rows; three lists.
 PARENT, OWN_HERE, BEYOND, ROWS_OWN, LISTS = range(5)
 
@@ -93,7 +93,7 @@ def factor_fronts(t: Any, A: Any) -> int:
     for f in range(t.number):
         _gather(t, A, f)
         longest = _pivot(t, A, f, longest)
-        _pass_on(t, A, f, NOTHING * longest)
+        _pass_on(t, A, f, ZERO_PIVOT * longest)
         _solve_columns(t, A, f)
         rank += t.pivots[f]
     return rank

@@ -124,11 +124,17 @@ CONTACT_STATE = MemoryRegion(
         integer(
             "armed",
             ("nc",),
-            "transition, rest, contacting",
+            "transition, rest, contact_switching",
             "1 if the sign of on (open) or off (imposed), or an approach, causes a transition",
         ),
         real("along", ("nc", "2"), "-", "consistency, mode_search, contact_projection", "direction of slip"),
-        real("begun", ("nc",), "m/s", "slip_threshold, contacting", "slip speed from which the direction is updated"),
+        real(
+            "begun",
+            ("nc",),
+            "m/s",
+            "slip_threshold, contact_switching",
+            "slip speed from which the direction is updated",
+        ),
     ),
     whole=True,
 )

@@ -21,7 +21,7 @@ RUN_CLOCK = MemoryRegion(
             "time",
             ("1",),
             "s",
-            "step_ends, lanes, moreau_jean_tick, prescribed_motion, passing, initial_value_problem",
+            "step_ends, lanes, moreau_jean_tick, prescribed_motion, moreau_jean, initial_value_problem",
             "time of the state",
         ),
         real("next_step", ("1",), "s", "explicit, row_turns", "length of the next step to try"),
@@ -96,14 +96,18 @@ MODE_CHANGE = MemoryRegion(
     "A transition: one row of Store.changes.",
     ("nx",),
     (
-        real("time", ("1",), "s", "transitions, moreau_jean_tick, passing", "time"),
-        real("rows", ("1",), "-", "transitions, moreau_jean_tick, passing", "recorded states before the transition"),
-        real("events", ("1",), "-", "transitions, moreau_jean_tick, passing", "located events before the transition"),
-        real("key_before", ("1",), "-", "transitions, moreau_jean_tick, passing", "key of the mode before"),
-        real("key_after", ("1",), "-", "transitions, moreau_jean_tick, passing", "key of the mode after"),
-        real("before", ("nx",), "SI", "transitions, moreau_jean_tick, passing", "[q, u] before"),
-        real("after", ("nx",), "SI", "transitions, moreau_jean_tick, passing", "[q, u] after, on the constraints"),
-        real("notes", (REST,), "SI", "transitions, moreau_jean_tick, passing", "outputs of CHANGE after the key"),
+        real("time", ("1",), "s", "transitions, moreau_jean_tick, moreau_jean", "time"),
+        real(
+            "rows", ("1",), "-", "transitions, moreau_jean_tick, moreau_jean", "recorded states before the transition"
+        ),
+        real(
+            "events", ("1",), "-", "transitions, moreau_jean_tick, moreau_jean", "located events before the transition"
+        ),
+        real("key_before", ("1",), "-", "transitions, moreau_jean_tick, moreau_jean", "key of the mode before"),
+        real("key_after", ("1",), "-", "transitions, moreau_jean_tick, moreau_jean", "key of the mode after"),
+        real("before", ("nx",), "SI", "transitions, moreau_jean_tick, moreau_jean", "[q, u] before"),
+        real("after", ("nx",), "SI", "transitions, moreau_jean_tick, moreau_jean", "[q, u] after, on the constraints"),
+        real("notes", (REST,), "SI", "transitions, moreau_jean_tick, moreau_jean", "outputs of CHANGE after the key"),
     ),
 )
 PROJECTION_NOTES = MemoryRegion(

@@ -31,7 +31,7 @@ from kane.engine.step.state_equation import write_record
 # Largest number of Newton steps; residual below which they end [m, rad].
 NEWTON_STEPS, NEWTON_RESIDUAL = 20, 1e-13
 # Residual that is accepted if it no longer decreases [m, rad].
-ROUNDED_RESIDUAL = 1e-10
+ROUNDED_NEWTON_RESIDUAL = 1e-10
 # Relative pivot below which C is singular.
 SINGULAR_PIVOT = 1e-12
 # Statuses of the follower: not set; y and y' are set; the last proxy is known too.
@@ -136,7 +136,7 @@ def _place(p: Rigid, system: StateEquation, t: float, y: Vector, z: Vector, nq: 
         for i in range(n):
             p.b[i] = (p.follower.y[p.axes[i]] if i < m else 0.0) - p.terms.position[i]
             left = max(left, abs(p.b[i]))
-        if left <= NEWTON_RESIDUAL or (left <= ROUNDED_RESIDUAL and left > 0.5 * before):
+        if left <= NEWTON_RESIDUAL or (left <= ROUNDED_NEWTON_RESIDUAL and left > 0.5 * before):
             return True
         if not _solve(p, False):
             return False

@@ -34,7 +34,7 @@ from kane.engine.step.zeno import time_resolution
 # Step-size control: ratio of the intended error to the tolerance, and bounds of the ratio of consecutive steps.
 SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
 # Ratio of error to tolerance that counts as zero, because its square would underflow; it occurs for bodies at rest.
-NEGLIGIBLE = 1e-150
+VANISHING_ERROR = 1e-150
 
 
 @native_loop
@@ -238,7 +238,7 @@ def combined_error(fine: float, coarse: float) -> float:
     """Return the error of a step from its two estimates; infinite if the first is NaN."""
     if not fine < math.inf:
         return math.inf
-    if fine < NEGLIGIBLE:
+    if fine < VANISHING_ERROR:
         return 0.0
     return fine * (fine / math.sqrt(fine * fine + 0.01 * coarse * coarse))
 

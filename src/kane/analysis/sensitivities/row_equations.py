@@ -53,7 +53,7 @@ class Friction(NamedTuple):
     kinetic: Expr
 
 
-class RowProblem(NamedTuple):
+class RowEquations(NamedTuple):
     """Rows and friction of a row problem, and further expressions whose values and derivatives are wanted.
 
     Attributes:
@@ -68,7 +68,7 @@ class RowProblem(NamedTuple):
     restitutions: Sequence[Expr | float] | None
     outputs: Callable[[Mapping[str, Expr]], Sequence[Any]]
 
-    def compiled(self, dyn: Dynamics, direct: Sequence[str]) -> CompiledRowProblem:
+    def compiled(self, dyn: Dynamics, direct: Sequence[str]) -> CompiledRowEquations:
         """Return the code of the equations and of all derivatives; ``direct`` names parameters among the variables."""
         e = dyn.equations
         free, arena = e.unconstrained, e.t.arena
@@ -97,7 +97,7 @@ class RowProblem(NamedTuple):
             given: dict[str, Any] = {"state": (e.t, *e.q, *e.u), "rest": rest, "parameters": e.parameters}
             program = Program("terms of a row problem", (*roots, *entries.values()), **given)
         places = np.array([i * len(leaves) + j for i, j in entries], dtype=np.intp)
-        return CompiledRowProblem(dyn.compile(program), places, (len(roots), len(leaves)), len(e.u), len(force))
+        return CompiledRowEquations(dyn.compile(program), places, (len(roots), len(leaves)), len(e.u), len(force))
 
     def _free_momenta(self, dyn: Dynamics) -> list[Any]:
         """Return M y + c."""
@@ -129,7 +129,7 @@ class RowProblem(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledRowProblem:
+class CompiledRowEquations:
     """Code of a row problem.
 
     Attributes:
@@ -145,10 +145,10 @@ class CompiledRowProblem:
     n: int
     m: int
 
-    def at(self, t: Array, x: Array, inputs: Array, directions: Array, parameters: Array) -> RowProblemAt:
+    def at(self, t: Array, x: Array, inputs: Array, directions: Array, parameters: Array) -> RowEquationsAt:
         """Return the problem at states; ``directions`` of the slips, (frictions, 2), are the same at all states."""
         states = np.concatenate([t[:, None], x], axis=1)
-        return RowProblemAt(self, states, inputs, directions.ravel(), self.function.stage(parameters))
+        return RowEquationsAt(self, states, inputs, directions.ravel(), self.function.stage(parameters))
 
 
 class RowDerivatives(NamedTuple):
@@ -159,10 +159,10 @@ class RowDerivatives(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RowProblemAt:
+class RowEquationsAt:
     """A row problem at states [t, x], (times, 1 + nx)."""
 
-    code: CompiledRowProblem
+    code: CompiledRowEquations
     states: Array
     inputs: Array
     directions: Array

@@ -24,7 +24,7 @@ def signorini(f: Expr, a: Expr, s: Expr, rho: Expr, least: Expr) -> Expr:
 
 
 def coulomb(
-    normal: Expr, f: Sequence[Expr], a: Sequence[Expr], s: Sequence[Expr], rho: Sequence[Expr], mu: Expr
+    normal: Expr, f: Sequence[Expr], a: Sequence[Expr], s: Sequence[Expr], *, rho: Sequence[Expr], mu: Expr
 ) -> list[Expr]:
     """Return the residuals of |f| <= mu N, with f = -mu N a / |a| unless a = 0: one for each of 1 or 2 tangents.
 
