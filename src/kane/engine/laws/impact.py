@@ -48,7 +48,7 @@ from kane.engine.memory.scratch import TERMS
 # Pieces of a path, steps along one, and the share of the last terms of the series in one; parts of a step in which its
 # end is looked for; slip that has become so many times slower has stopped; one that turns by less than this share of
 # what turns it goes straight on.
-PIECES, PATH_STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
+PIECES, SERIES_STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
 # How an impact ended.
 DONE, IMMOVABLE, UNENDING = range(3)
 
@@ -203,7 +203,7 @@ def _curved(b: Any) -> int:
     """Slip in space to the end, or until it stops, by steps of Taylor series."""
     first, mu = length(b.v[1], b.v[2]), b.kinetic[0]
     size = abs(b.G[1, 0]) + abs(b.G[2, 0]) + mu * (b.G[1, 1] + b.G[2, 2])
-    for _ in range(PATH_STEPS):
+    for _ in range(SERIES_STEPS):
         speed = length(b.v[1], b.v[2])
         if not speed > STOPPED * first:
             b.v[1] = b.v[2] = 0.0

@@ -38,7 +38,7 @@ from kane.engine.linear.elimination import solve_square
 SOLVED_RESIDUAL, ADOPTABLE = 1e-13, 1e-12
 # Rounds of Newton's method and relaxation; steps of a round; sweeps of the first round, doubled in each later round;
 # halvings of a step that increases the residual, from the second round on.
-ROUNDS, NEWTON_STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
+ROUNDS, ROUND_STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
 # Starts of the interior-point method in a round; then Newton steps to the f of least norm, and steps with changes of
 # least norm. They are tried if the interior-point method leaves a residual below PROMISING.
 STARTS, SHORTEST, CHANGES, PROMISING = 4, 3, 5, 1e-4
@@ -55,7 +55,7 @@ def solve_complementarity(p: Any) -> float:
     least, share, sweeps = math.inf, 1.0, SWEEPS
     for turn in range(ROUNDS):
         scale_rows(p, share)
-        reached = approach(p, turn % 2 == 0, NEWTON_STEPS, HALVINGS if turn > 0 else 0)
+        reached = approach(p, turn % 2 == 0, ROUND_STEPS, HALVINGS if turn > 0 else 0)
         if not reached <= ADOPTABLE and turn > 0:
             reached = _approach_from_inside(p, 3.0 ** (turn - 1))
         if reached <= ADOPTABLE:
