@@ -48,6 +48,11 @@ TESTS = (
     tests.test_a_pivot_that_has_lost_half_the_digits_counts_as_zero,
     tests.test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero,
     tests.test_cholesky_solves_and_a_singular_matrix_gives_nan,
+    *(
+        partial(tests.test_cholesky_gives_the_factor_of_numpy_and_touches_nothing_above_the_diagonal_or_beyond, n)
+        for n in (1, 2, 3, 6)
+    ),
+    tests.test_a_pivot_of_cholesky_counts_down_to_the_tolerance_times_n_and_its_diagonal_entry,
     partial(tests.test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work, 2, 3, 4, 1),
 )
 

@@ -20,6 +20,7 @@ from kane.engine.memory import constraint_codes as header
 from kane.engine.memory.constants import CONSTRAINT_HEADER
 from kane.engine.memory.fill import filled
 from kane.engine.memory.views import FactorScratch, constraint_scratch_at
+from kane.engine.project import newton
 from kane.engine.project import projection as projection
 from kane.engine.rows import embedding
 from kane.formulation.constraints.embedding import NumericalEmbedding
@@ -99,6 +100,73 @@ def test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_wha
     algebra.solve_cholesky(G, m, y)
     # Random rows are conditioned better than 30, of which the square is lost, and their pivots better than that.
     np.testing.assert_allclose(A.T @ y, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_cholesky_gives_the_factor_of_numpy_and_touches_nothing_above_the_diagonal_or_beyond(n):
+    random = np.random.default_rng(n)
+    B = random.normal(size=(n, n + 2))
+    whole = random.normal(size=(n + 2, n + 2))
+    whole[:n, :n] = np.tril(B @ B.T) + np.triu(whole[:n, :n], 1)
+    L, x = whole.copy(), random.normal(size=n)
+    assert algebra.factor_cholesky(L, n, algebra.ROUNDING) == n
+    expected = whole.copy()
+    expected[:n, :n] = np.tril(np.linalg.cholesky(B @ B.T)) + np.triu(whole[:n, :n], 1)
+    np.testing.assert_allclose(L, expected, rtol=1e-11, atol=1e-13)
+    y, packed = x.copy(), (B @ B.T)[np.tril_indices(n)]
+    algebra.solve_cholesky(L, n, y)
+    np.testing.assert_allclose(y, np.linalg.solve(B @ B.T, x), rtol=1e-8)
+    triangle = np.zeros((n, n))
+    assert algebra.factor_triangle(packed, triangle)
+    np.testing.assert_allclose(np.tril(triangle), np.tril(expected[:n, :n]), rtol=1e-11, atol=1e-13)
+    packed[-1] -= 2.0 * expected[n - 1, n - 1] ** 2
+    assert not algebra.factor_triangle(packed, triangle)
+
+
+def test_a_pivot_of_cholesky_counts_down_to_the_tolerance_times_n_and_its_diagonal_entry():
+    """M = [[4, 2], [2, 1 + d]] has the last pivot d: its entry is about 1, n is 2."""
+    for excess, rank in ((1.01, 2), (0.99, 1)):
+        tolerance = 1e-6
+        L = np.array([[4.0, 0.0], [2.0, 1.0 + excess * 2.0 * tolerance]])
+        assert algebra.factor_cholesky(L, 2, tolerance) == rank
+        assert np.isinf(L[1, 1]) == (rank == 1)
+    x = np.array([4.0, 2.0])
+    algebra.solve_cholesky(L, 2, x)
+    assert x.tolist() == [1.0, 0.0]
+    ones = np.array([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])  # entries of one are no special case
+    assert algebra.factor_cholesky(ones, 3, tolerance) == 3
+    assert ones.tolist() == np.tril(np.ones((3, 3))).tolist()
+
+
+def test_loads_are_projected_onto_the_independent_speeds():
+    """z = h + M e and -R^T z with R = [D; 1], in the order of the selection."""
+    random, rank, n = np.random.default_rng(5), 2, 5
+    f = SimpleNamespace(A=random.normal(size=(rank, n)), order=random.permutation(n))
+    h, M, e = random.normal(size=n), random.normal(size=(n, n)), np.zeros(n)
+    e[:rank] = random.normal(size=rank)
+    z, udot = np.zeros(n), np.zeros(n)
+    embedding.project_loads(f, rank, h, M, e, z, udot)
+    expected = h[f.order] + M @ e
+    np.testing.assert_allclose(z, expected, rtol=1e-14)
+    np.testing.assert_allclose(udot[rank:], -expected[rank:] - f.A[:, rank:].T @ expected[:rank], rtol=1e-13)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_newton_s_method_takes_as_many_steps_as_it_may_and_undoes_the_one_that_does_not_help(steps):
+    seen = []
+
+    def halve(problem, residual, taken):
+        seen.append(taken)
+        return 0.5 * residual
+
+    found = newton.iterate(None, 1.0, steps, halve, lambda problem: pytest.fail("all steps help"))
+    assert (found, seen) == ((steps, 0.5**steps, False), list(range(steps)))
+    undone = []
+    for start, satisfied in ((1.0, False), (newton.ROUNDED_RESIDUAL, True)):
+        found = newton.iterate("problem", start, steps, lambda problem, residual, taken: residual, undone.append)
+        assert found == (0, start, satisfied)
+    assert undone == ["problem"] * 2
+    assert newton.iterate(None, 1.0, steps, lambda *_: newton.NO_STEP, undone.append) == (0, np.inf, False)
 
 
 def volume(block):

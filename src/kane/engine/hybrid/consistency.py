@@ -118,6 +118,8 @@ def is_slipping(c: Contacts, i: Impulses, k: int) -> bool:
     With two tangents the slip must also exceed LEAST_BEGUN to have a direction. At the end of a mode, slower slip is
     mostly rounding of slips that end together. If nothing stops it, it begins again.
     """
+    if c.table.tangents[k] == 0:
+        return False
     t, y = c.table.tangent[k], 0.0
     x, limit = i.v[t], i.rounding[t] + i.left[t]
     if c.table.tangents[k] == 2:

@@ -1,14 +1,14 @@
-"""One impact at one contact: its velocity followed as a function of the normal impulse.
+"""One impact with friction at one contact: integration of its velocity over the normal impulse.
 
-The velocities (normal, tangents) of the contact change by the impulses, v = v- + G p, with Coulomb's law between the
-increments of the impulses: dp_t = -mu dp_n v_t / |v_t| while it slips; where the slip stops it sticks as long as the
-static bound allows. In the plane the path is made of straight pieces. In space, with v_t = E r, r = (x, y) of length
-one, and dp_n = E ds, the equations of Routh and Keller are
+The velocity of the contact (normal, tangents) changes with the impulse by v = v- + G p. While the contact slips,
+Coulomb's law for the increments is dp_t = -mu dp_n v_t / |v_t|. After the slip stops, the contact sticks as long as the
+static friction cone contains the impulse increments. With one tangent, the path is piecewise linear. With two tangents,
+let v_t = E r with the slip direction r = (x, y), |r| = 1, and dp_n = E ds. The equations of Routh and Keller are
 
-    dE/ds = (r . g) E,   dr/ds = (n . g) n,   g = G_tn - mu G_tt r,   n = (-y, x),
+    dE/ds = (r . g) E,   dr/ds = (n . g) n,   g = G_tn - mu G_tt r,   n = (-y, x).
 
-regular as the slip vanishes. They are polynomials, so that the Taylor series of the path in s follow from each other
-term by term; steps are as long as these converge well. Compression ends where the normal velocity vanishes.
+They remain regular as the slip vanishes. Because they are polynomials, recurrences give the Taylor coefficients of the
+path in s. The convergence of the series limits the step length. Compression ends when the normal velocity is zero.
 
 Source: Routh, Dynamics of a System of Rigid Bodies, 7th ed., 1905, articles 179-198, 315; Keller, Impact with friction,
 J. Appl. Mech. 53, 1986; Jorba & Zou, A software package for the numerical integration of ODEs by means of high-order
@@ -26,8 +26,8 @@ from kane.engine.linear.vectors import length
 from kane.engine.memory.contact_codes import NEWTON
 from kane.engine.memory.scratch import TERMS
 
-# Taylor series: of r, E, E r, r . g and n . g; x x, x y; (n . g) y, (n . g) x and (r . g) E; the integrals of E and of
-# E r, over s.
+# Rows of the Taylor coefficients: x, y, E, E x, E y, r . g, n . g, x x, x y, -(n . g) y, (n . g) x, (r . g) E. The last
+# three rows are the integrals of E, E x and E y over s, divided by s.
 (
     X,
     Y,
@@ -45,31 +45,36 @@ from kane.engine.memory.scratch import TERMS
     RUBBED_X,
     RUBBED_Y,
 ) = range(15)
-# Pieces of a path, steps along one, and the share of the last terms of the series in one; parts of a step in which its
-# end is looked for; slip that has become so many times slower has stopped; one that turns by less than this share of
-# what turns it goes straight on.
+# PIECES: largest number of pieces of a path. SERIES_STEPS: largest number of Taylor steps in one piece.
+# TOLERANCE: relative size of the last terms of a series at the step end. PARTS: subintervals of a step that are tested
+# for the end of the phase. STOPPED: slip speed relative to the start of the piece, below which the slip is zero.
+# STRAIGHT: |n . g| relative to the bound of |g|, below which the slip direction is constant.
 PIECES, SERIES_STEPS, TOLERANCE, PARTS, STOPPED, STRAIGHT = 12, 1000, 1e-16, 2, 2.0**-52, 1e-13
-# How an impact ended.
+# Results of an impact: computed; G_nn not positive or not finite; no end of the path within the limits.
 DONE, IMMOVABLE, UNENDING = range(3)
 
 
 @native_kernel
 def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
-    """The impulse p and the velocity v after an impact with the velocity v before it, approaching or not.
+    """Compute the impulse p [N s] and the velocity v [m/s] after an impact.
 
     Args:
-        b: Impact; G, v and the coefficients filled.
-        tangents: how many there are.
+        b: Impact with G [1/kg], the friction coefficients, and v before the impact, approaching or not. The function
+            writes p and v, and multiplies G by a power of two.
+        tangents: number of tangents with friction, 0 to 2.
         law: POISSON or NEWTON.
-        restitution: e.
+        restitution: coefficient of restitution, 0 to 1.
+
+    Returns:
+        DONE, IMMOVABLE or UNENDING.
     """
     approach = b.v[0]
     for i in range(3):
         b.p[i] = 0.0
     if not 0.0 < b.G[0, 0] < math.inf:
         return IMMOVABLE
-    # In units of mass in which G is of the order of one the many terms of a series neither overflow nor vanish; units
-    # that are powers of two change no digit.
+    # Scale the unit of mass so that 1 <= G_nn <= 2, because high-order Taylor coefficients could overflow or underflow.
+    # A power of two causes no rounding errors.
     mass = 1.0
     while mass * b.G[0, 0] < 1.0:
         mass *= 2.0
@@ -93,7 +98,10 @@ def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
 
 @native_kernel
 def _follow(b: Any, tangents: int) -> int:
-    """The path to its end; its first piece may lead away from it, where the slip makes the approach faster."""
+    """Follow the path to the end of the phase; return DONE or UNENDING.
+
+    The first piece precedes the test for the end, because sliding friction may first increase the approach velocity.
+    """
     started = False
     for _ in range(PIECES):
         if started and _left(b) <= 0.0:
@@ -116,13 +124,17 @@ def _follow(b: Any, tangents: int) -> int:
 
 @native_kernel
 def _left(b: Any) -> float:
-    """What is missing at the end, negative or zero where it is reached; of the velocity or of the impulse."""
+    """Return the normal velocity or impulse that remains to the end of the phase; <= 0 at the end."""
     return float(b.end_velocity[0] - b.v[0] if b.end_impulse[0] == math.inf else b.end_impulse[0] - b.p[0])
 
 
 @native_kernel
 def _straight(b: Any, tx: float, ty: float, x: float, y: float) -> int:
-    """Along (1, tx, ty) to the end, or to where the slip in the direction (x, y) stops."""
+    """Follow the impulse direction (1, tx, ty) until the phase ends or the slip along (x, y) stops.
+
+    Returns:
+        DONE, or UNENDING if neither happens.
+    """
     gn = b.G[0, 0] + b.G[0, 1] * tx + b.G[0, 2] * ty
     gx = b.G[1, 0] + b.G[1, 1] * tx + b.G[1, 2] * ty
     gy = b.G[2, 0] + b.G[2, 1] * tx + b.G[2, 2] * ty
@@ -138,7 +150,7 @@ def _straight(b: Any, tx: float, ty: float, x: float, y: float) -> int:
     b.p[0], b.p[1], b.p[2] = b.p[0] + p, b.p[1] + p * tx, b.p[2] + p * ty
     b.v[0], b.v[1], b.v[2] = b.v[0] + p * gn, b.v[1] + p * gx, b.v[2] + p * gy
     if end <= stop:
-        # The end is exact: what is left over would be rounding.
+        # Write the exact end value, so that no rounding error remains.
         if b.end_impulse[0] == math.inf:
             b.v[0] = b.end_velocity[0]
         else:
@@ -150,12 +162,12 @@ def _straight(b: Any, tx: float, ty: float, x: float, y: float) -> int:
 
 @native_kernel
 def _from_rest(b: Any, tangents: int) -> int:
-    """Sticking, or slip that begins in the direction in which it goes on."""
+    """Continue from zero slip: stick inside the static friction cone, otherwise slip in a constant direction."""
     a, c, d = b.G[1, 1], b.G[1, 2], b.G[2, 2]
     if tangents == 1:
         tx, ty = -b.G[1, 0] / a if a > 0.0 else 0.0, 0.0
     else:
-        # Least solution of G_tt t = -G_tn: what cannot move takes nothing.
+        # Minimum-norm solution of G_tt t = -G_tn: directions without mobility receive no impulse.
         determinant = a * d - c * c
         if determinant > 1e-14 * max(a, d) ** 2:
             tx = (-b.G[1, 0] * d + b.G[2, 0] * c) / determinant
@@ -176,7 +188,7 @@ def _from_rest(b: Any, tangents: int) -> int:
 
 @native_kernel
 def _turning(b: Any, phi: float) -> float:
-    """s . g: how slip in the direction phi turns."""
+    """Return n . g [1/kg] for slip in the direction phi [rad]; zero if the slip direction is constant."""
     x, y, mu = math.cos(phi), math.sin(phi), b.kinetic[0]
     gx = b.G[1, 0] - mu * (b.G[1, 1] * x + b.G[1, 2] * y)
     gy = b.G[2, 0] - mu * (b.G[2, 1] * x + b.G[2, 2] * y)
@@ -185,7 +197,7 @@ def _turning(b: Any, phi: float) -> float:
 
 @native_kernel
 def _invariant(b: Any, phi: float) -> float:
-    """The direction near phi in which slip that begins goes on, by the secant method."""
+    """Return the angle [rad] near phi of the slip direction with n . g = 0, by the secant method."""
     before, turn_before = phi, _turning(b, phi)
     phi += 1e-3
     for _ in range(60):
@@ -200,7 +212,7 @@ def _invariant(b: Any, phi: float) -> float:
 
 @native_kernel
 def _curved(b: Any) -> int:
-    """Slip in space to the end, or until it stops, by steps of Taylor series."""
+    """Follow slip along two tangents by Taylor steps until the phase or the slip ends; return DONE or UNENDING."""
     first, mu = length(b.v[1], b.v[2]), b.kinetic[0]
     size = abs(b.G[1, 0]) + abs(b.G[2, 0]) + mu * (b.G[1, 1] + b.G[2, 2])
     for _ in range(SERIES_STEPS):
@@ -223,7 +235,7 @@ def _curved(b: Any) -> int:
                 break
         if end >= 0.0:
             _go(b, start, end)
-            # The end is exact: what is left over would be rounding.
+            # Write the exact end value, so that no rounding error remains.
             if b.end_impulse[0] == math.inf:
                 b.v[0] = b.end_velocity[0]
             else:
@@ -234,7 +246,10 @@ def _curved(b: Any) -> int:
 
 @native_kernel
 def _expand(b: Any) -> None:
-    """The series from the first terms of r and E on: each term found is multiplied with those before it."""
+    """Compute the Taylor coefficients of all series from the first coefficients of r and E.
+
+    The loop adds the products of each new coefficient with all earlier coefficients to the Cauchy products.
+    """
     mu, gxx, gxy, gyy = b.kinetic[0], b.G[1, 1], b.G[1, 2], b.G[2, 2]
     for place in (XX, XY, TURN_X, TURN_Y, SPEED_GROWTH):
         for k in range(TERMS):
@@ -275,7 +290,7 @@ def _expand(b: Any) -> None:
 
 @native_kernel
 def _reach(b: Any) -> float:
-    """How far the series are good: the last two terms of each are rounding of its first one."""
+    """Return the step length in s at which the last two terms of r and E are at most TOLERANCE times |r| and E."""
     reach = math.inf
     for k in range(TERMS - 2, TERMS):
         most = max(abs(b.series[X, k]), abs(b.series[Y, k]), abs(b.series[SPEED, k]) / b.series[SPEED, 0])
@@ -286,7 +301,7 @@ def _reach(b: Any) -> float:
 
 @native_kernel
 def _go(b: Any, start: Any, s: float) -> None:
-    """Velocities and impulses at s, from the normal velocity and the impulses at the start of a step."""
+    """Write velocity and impulse at s; ``start`` has the normal velocity and the three impulses at s = 0."""
     vn, p, px, py = start
     x, dp = _sum_series(b, SLIP_X, s), s * _sum_series(b, NORMAL_INTEGRAL, s)
     y, share = _sum_series(b, SLIP_Y, s), -b.kinetic[0] * s
@@ -297,7 +312,7 @@ def _go(b: Any, start: Any, s: float) -> None:
 
 @native_inline
 def _sum_series(b: Any, place: int, s: float) -> float:
-    """A series at s, its even and its odd terms apart, so that half as many sums wait for each other."""
+    """Return the value of a series at s; separate sums of even and odd terms halve the chain of dependent sums."""
     even, odd, square = 0.0, 0.0, s * s
     for k in range(TERMS - 2, -1, -2):
         even, odd = even * square + b.series[place, k], odd * square + b.series[place, k + 1]
@@ -306,7 +321,7 @@ def _sum_series(b: Any, place: int, s: float) -> float:
 
 @native_kernel
 def _find_end(b: Any, start: Any, low: float, high: float) -> float:
-    """Where between two places of a step the end is reached, by regula falsi (Illinois)."""
+    """Return s of the end of the phase, between ``low`` and ``high``, by regula falsi (Illinois algorithm)."""
     _go(b, start, low)
     below = _left(b)
     _go(b, start, high)

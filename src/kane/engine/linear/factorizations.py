@@ -17,9 +17,8 @@ from kane.engine.call import native_inline, native_kernel
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.loop_arguments import Matrix, Vector
 
-# A pivot under this share of the largest counts as zero: less than half of the digits would be left in what is divided
-# by it, and rows that repeat others are left with pivots of the size of the error of the configuration, which at
-# states that were assembled or settled lies far below.
+# Ratio to the largest pivot below which a pivot counts as zero: a division by it would lose more than half of the
+# digits. Pivots of redundant rows are errors of the configuration, which are far smaller at projected states.
 RANK_TOLERANCE = 2.0**-26
 ROUNDING = 2.0**-52
 # A pivot of A A^T under this share of its diagonal entry, times the rows: a row that repeats others.

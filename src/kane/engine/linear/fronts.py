@@ -1,11 +1,11 @@
-"""Constraints of many loops embedded loop by loop: dense work of each front alone, so that n loops cost n times one.
+"""Embedding of constraints with many closed loops, front by front, so that the cost is linear in the number of loops.
 
-Each front (``kane.formulation.constraints.fronts``) chooses dependent speeds among its own columns by the longest
-pivot, as QR with column pivoting does, and solves for them. What it cannot choose well, because a column beyond the
-front has the longer pivot, is left to the front that has that column: rows and columns go there together, so that
-rank and choice are found in each loop, and a choice that is bad in one loop is mended in the next. Independent speeds
-that nothing but M ties to other fronts are eliminated too. Matrices lie whole in memory and lists say what of them a
-front works on, so that nothing is copied from front to front.
+Each front (``kane.formulation.constraints.fronts``) selects dependent speeds among its own columns by QR with column
+pivoting, and solves for them. A pivot is delayed if a column beyond the front has a much larger norm. The rows and
+columns without a pivot pass to the parent front, which factors them with its own. Each loop therefore finds its rank
+and selection, and the next loop corrects an ill-conditioned selection. A front also eliminates independent speeds that
+only M couples to later fronts. The matrices are dense arrays of the whole model. Each front has lists of its rows and
+columns, so that fronts copy no matrix entries.
 
 Source: the multifrontal method with delayed pivots, Duff & Reid 1983.
 """
@@ -19,23 +19,25 @@ from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.factorizations import RANK_TOLERANCE, ROUNDING
 from kane.engine.memory.views import front_scratch_at
 
-# A pivot under this share of the longest that a column beyond the front has leaves row and column to the next front.
+# Pivot size relative to the longest column beyond the front, below which row and column pass to the parent front.
 WEAK = 0.125
-# What is left of a column or row under this share of the longest is rounding, and is not left to the next front.
+# Size relative to the longest column, below which the remainder of a column or row is rounding error. It does not pass
+# to the parent front.
 ZERO_PIVOT = 64.0 * ROUNDING
-# In the plan: the front that takes what is left, or -1; numbers of own columns, columns beyond and rows; three lists.
+# Offsets in the plan of a front: parent front or -1, number of own columns, of columns beyond, and of rows. The lists
+# of own columns, columns beyond and rows follow.
 PARENT, OWN_HERE, BEYOND, ROWS_OWN, LISTS = range(5)
 
 
 class Fronts(NamedTuple):
-    """The fronts of a model, and what ``factor_fronts`` finds.
+    """Fronts of a model, and their factors from ``factor_fronts``.
 
     Attributes:
-        A: where the program "constraints" has left it; it is factored there.
-        plan: how many pairs of columns M couples, where each front begins, the pairs, the fronts.
-        number: how many fronts there are.
+        A: constraint matrix, shape (m, n), output of the program "constraints"; ``factor_fronts`` overwrites it.
+        plan: integers: number of column pairs that M couples, offset of each front in the plan, pairs, plans of fronts.
+        number: number of fronts.
         lists, columns, own, rows, pivots, free, first_column, first_row, next_column, next_row, candidates, diag, beta:
-            see FrontScratch.
+            arrays of FrontScratch.
     """
 
     A: Any
@@ -82,10 +84,12 @@ def fronts_at(A: Any, plan: Any, work: Any, start: int, number: int) -> Any:
 
 @native_kernel
 def factor_fronts(t: Any, A: Any) -> int:
-    """Choose dependent speeds among the candidates; A becomes D in their rows and independent columns.
+    """Factor A in place and select dependent speeds among ``candidates``, each front before its parent.
+
+    The pivot columns of A contain the reflectors. In the pivot rows, the other columns of the front contain D.
 
     Returns:
-        The rank.
+        Rank of A.
     """
     rank, longest = 0, 0.0
     for f in range(t.number):
@@ -101,7 +105,7 @@ def factor_fronts(t: Any, A: Any) -> int:
 
 @native_kernel
 def _gather(t: Any, A: Any, f: int) -> None:
-    """The lists of a front: its own columns and those left to it, columns beyond, rows."""
+    """Write the lists of a front: own columns, columns passed to it, columns beyond; own rows, rows passed to it."""
     m, n = A.shape
     at, base, k = t.plan[1 + f], f * (n + m), 0
     for i in range(t.plan[at + OWN_HERE]):
@@ -132,7 +136,7 @@ def _gather(t: Any, A: Any, f: int) -> None:
 
 @native_kernel
 def _square(t: Any, A: Any, f: int, column: int, done: int) -> float:
-    """The squared norm of a column in the rows of a front, from one on."""
+    """Return the squared norm of a column in the rows of a front, without its first ``done`` rows."""
     base, total = f * (A.shape[0] + A.shape[1]) + A.shape[1], 0.0
     for i in range(done, t.rows[f]):
         x = A[t.lists[base + i], column]
@@ -142,7 +146,11 @@ def _square(t: Any, A: Any, f: int, column: int, done: int) -> float:
 
 @native_kernel
 def _pivot(t: Any, A: Any, f: int, longest: float) -> float:
-    """Choose pivots of a front and reflect its columns; the longest column of this front and of those before."""
+    """Select the pivots of a front by column norm, and reflect its columns.
+
+    Returns:
+        Norm of the longest column in this front and in all earlier fronts.
+    """
     m, n = A.shape
     base, own, columns = f * (n + m), t.own[f], t.columns[f]
     done = 0
@@ -169,7 +177,7 @@ def _pivot(t: Any, A: Any, f: int, longest: float) -> float:
 
 @native_kernel
 def _reflect_columns(t: Any, A: Any, f: int, k: int) -> None:
-    """The reflector of column k of a front, in place, and the columns behind it reflected."""
+    """Write the Householder vector of the k-th column of a front into this column; reflect all later columns."""
     m, n = A.shape
     base, rows = f * (n + m), t.rows[f]
     column, top = t.lists[base + k], t.lists[base + n + k]
@@ -191,7 +199,11 @@ def _reflect_columns(t: Any, A: Any, f: int, k: int) -> None:
 
 @native_kernel
 def _pass_on(t: Any, A: Any, f: int, zero: float) -> None:
-    """Leave rows and columns that are not done with to the parent of a front."""
+    """Pass rows and columns without a pivot to the parent of a front.
+
+    Own columns whose remainder is at most ``zero``, and all own columns of a front without a parent, become independent
+    here. The list contains them directly after the pivots. Rows with a remainder of at most ``zero`` are redundant.
+    """
     m, n = A.shape
     base = f * (n + m)
     parent, done, own = t.plan[t.plan[1 + f] + PARENT], t.pivots[f], t.own[f]
@@ -214,7 +226,7 @@ def _pass_on(t: Any, A: Any, f: int, zero: float) -> None:
 
 @native_kernel
 def _solve_columns(t: Any, A: Any, f: int) -> None:
-    """D = -R^-1 of the columns that are not dependent, in place."""
+    """Overwrite the columns of a front that have no pivot by D = -R^-1 times these columns, in the pivot rows."""
     m, n = A.shape
     base, done = f * (n + m), t.pivots[f]
     for l in range(done, t.columns[f]):
@@ -229,7 +241,15 @@ def _solve_columns(t: Any, A: Any, f: int) -> None:
 
 @native_kernel
 def particular(t: Any, A: Any, x: Any, e: Any) -> None:
-    """e of v_d = D v_i + e with A v + x = 0, by columns, zero at independent ones; x is overwritten."""
+    """Compute e of v_d = D v_i + e for A v + x = 0, front by front.
+
+    In each front, v_i are all columns without a pivot in this front; later fronts may make some of them dependent.
+
+    Args:
+        t, A: factors from ``factor_fronts``.
+        x: shape (m,), in units of the rows; overwritten.
+        e: shape (n,), in units of v; written, zero for columns without a pivot.
+    """
     m, n = A.shape
     for k in range(n):
         e[k] = 0.0
@@ -255,16 +275,17 @@ def particular(t: Any, A: Any, x: Any, e: Any) -> None:
 
 @native_kernel
 def reduce_fronts(t: Any, A: Any, M: Any, h: Any, e: Any, whole: Any) -> bool:
-    """M~ = R^T M R and h~ = R^T (h + M e) front by front, what is independent in a front alone eliminated, in place.
+    """Compute M~ = R^T M R and h~ = R^T (h + M e) in place, and eliminate the independent speeds of each front.
 
     Args:
-        t, A: as ``factor_fronts`` leaves them.
-        M: the whole of it, zero where nothing is tied.
-        h, e: by columns.
-        whole: scratch, the diagonal of M~.
+        t, A: factors from ``factor_fronts``.
+        M: mass matrix, shape (n, n), both triangles; overwritten.
+        h: shape (n,), in units of M udot; overwritten.
+        e: shape (n,), in units of udot, from ``particular``.
+        whole: scratch, shape (n,), zero on entry; largest values of the diagonal of M~ during the elimination.
 
     Returns:
-        Whether M~ is positive beyond rounding.
+        True if each pivot of M~ exceeds n * ROUNDING times the largest value of its diagonal entry.
     """
     m, n = A.shape
     positive = True
@@ -289,6 +310,7 @@ def reduce_fronts(t: Any, A: Any, M: Any, h: Any, e: Any, whole: Any) -> bool:
 
 @native_kernel
 def _reduce_front(t: Any, A: Any, M: Any, h: Any, e: Any, f: int) -> None:
+    """Substitute the dependent speeds of a front in M and h: columns first, then rows."""
     m, n = A.shape
     base, done, columns = f * (n + m), t.pivots[f], t.columns[f]
     for o in range(columns):
@@ -315,7 +337,7 @@ def _reduce_front(t: Any, A: Any, M: Any, h: Any, e: Any, f: int) -> None:
 
 @native_kernel
 def back(t: Any, A: Any, e: Any, v: Any) -> None:
-    """v_d = D v_i + e, from the last front to the first; v_i stands in v."""
+    """Compute v_d = D v_i + e from the last front to the first; v, shape (n,), contains v_i on entry."""
     m, n = A.shape
     for f in range(t.number - 1, -1, -1):
         base, done = f * (n + m), t.pivots[f]
@@ -329,7 +351,7 @@ def back(t: Any, A: Any, e: Any, v: Any) -> None:
 
 @native_kernel
 def accelerations(t: Any, A: Any, M: Any, h: Any, e: Any, udot: Any) -> None:
-    """M~ udot_i = -h~ and udot_d = D udot_i + e, by columns, from what ``reduce_fronts`` leaves."""
+    """Solve M~ udot_i = -h~ and udot_d = D udot_i + e for udot, shape (n,); M and h are from ``reduce_fronts``."""
     m, n = A.shape
     for f in range(t.number - 1, -1, -1):
         base = f * (n + m)

@@ -1,12 +1,12 @@
 """Programs of a simulated device: a handle held by a hand, integrated exactly between the ticks of its encoders.
 
-Each axis obeys m x'' = f - b x' - k (x - xi(t)) - c (x' - xi'(t)) - friction, with mass m and damping b of handle and
+For each axis m x'' = f - b x' - k (x - xi(t)) - c (x' - xi'(t)) - friction, with mass m and damping b of handle and
 hand together. The force f of the motor is constant between commands, and the intended position xi of the hand is
 linear between the points of its path. Each piece is a linear equation with constant coefficients, whose power series is
 summed up to rounding. Where the velocity changes its sign, Coulomb friction reverses or holds the handle. No integrator
 of the library is used.
 
-The handle rotates in a gimbal with three angles, R = R_x(x_4) R_y(x_5) R_z(x_6), which obey the same equation with an
+The handle rotates in a gimbal with three angles, R = R_x(x_4) R_y(x_5) R_z(x_6), which satisfy the same equation with an
 inertia instead of the mass. The motor of an angle gets the component of the torque along its axis at the time of the
 command.
 """

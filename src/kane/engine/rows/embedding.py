@@ -196,8 +196,8 @@ def embed(a: Arrays, chosen: int, stale: float, inputs: Any, constants: Any, wor
 
     Args:
         a: the Arrays of the active rows.
-        chosen: number of dependent speeds of the selection in force, or UNCHOSEN for a new selection.
-        stale: a new selection replaces the one in force if its smallest pivot is below ``stale`` times the longest
+        chosen: number of dependent speeds of the present selection, or UNCHOSEN for a new selection.
+        stale: a new selection replaces the present one if its smallest pivot is below ``stale`` times the longest
             column of A; 0 keeps the selection.
         inputs, constants, work: of the call.
 
@@ -329,7 +329,7 @@ def _load_motion(a: Arrays, rank: int, inputs: Any, constants: Any, work: Any) -
 
 @native_inline
 def _embed_by_mode(a: Arrays, inputs: Any, constants: Any, work: Any) -> int:
-    """Embed with a new selection in the mode AFRESH, else with the selection in force."""
+    """Embed with a new selection in the mode AFRESH, else with the present selection."""
     return int(embed(a, a.head.rank[0] if a.head.mode != AFRESH else UNCHOSEN, 0.0, inputs, constants, work))
 
 

@@ -29,7 +29,7 @@ from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.memory.views import embedding_terms_at
 from kane.engine.rows.embedding import CONVERGED, SPEED_ITERATIONS, Arrays, arrays_of, call
 
-# A new selection replaces the one in force if the smallest pivot of that is below this ratio of the new one. A change
+# A new selection replaces the present one if the smallest pivot of that is below this ratio of the new one. A change
 # costs nothing, and equations with a poor selection are hard to integrate.
 WORSE = 0.5
 # Upper bound of the length of a plan, which contains its own length.
@@ -45,7 +45,7 @@ def _fronts_of(a: Arrays, constants: Any, work: Any) -> Fronts:
 
 @native_kernel
 def propose(t: Fronts, kept: Indices, rank: int) -> None:
-    """Set the candidates: the dependent speeds of the selection in force, or all speeds without a selection."""
+    """Set the candidates: the dependent speeds of the present selection, or all speeds without a selection."""
     for k in range(kept.size):
         t.candidates[kept[k]] = 1 if k < rank or rank == UNCHOSEN else 0
 
@@ -266,7 +266,7 @@ def _serves(t: Fronts, m: int, longest: float) -> bool:
 
 @native_inline
 def select_speeds_by_fronts(a: Arrays, inputs: Any, constants: Any, work: Any) -> float:
-    """Use the selection in force, or a new one if that is worse or the rank has changed; compute u_d from u_i.
+    """Use the present selection, or a new one if that is worse or the rank has changed; compute u_d from u_i.
 
     Returns:
         The conditioning of the selection.
@@ -285,7 +285,7 @@ def select_speeds_by_fronts(a: Arrays, inputs: Any, constants: Any, work: Any) -
 
 @native_inline
 def _look_for_better(a: Arrays, t: Fronts, longest: float, inputs: Any, constants: Any, work: Any) -> None:
-    """Factor A with the best selection if it is much better or has another rank, else with the selection in force."""
+    """Factor A with the best selection if it is much better or has another rank, else with the present selection."""
     m = t.A.shape[0]
     call(a, CONSTRAINTS, inputs, constants, work, a.rows.whole)
     propose(t, a.lists.order, UNCHOSEN)
@@ -305,7 +305,7 @@ def _look_for_better(a: Arrays, t: Fronts, longest: float, inputs: Any, constant
 
 @native_kernel
 def _adopt(t: Fronts, rank_kept: Indices, kept: Indices, rank: int) -> None:
-    """Store the new selection as the one in force, dependent speeds first."""
+    """Store the new selection as the present one, dependent speeds first."""
     keep(t, t.A.shape[0])
     first, last = 0, rank
     for j in range(kept.size):

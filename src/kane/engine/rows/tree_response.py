@@ -52,7 +52,7 @@ AMPLIFIED = 1e4
 LIMITS = (INDEPENDENT, REDUNDANT, AMPLIFIED, CONSISTENT)
 # Slip velocities below this are zero [m/s or rad/s]: rounding error of speeds of 1 km/s.
 SLOW = 1e-13
-# Friction turns slow slip in space quickly, so that a step from rest would have to be very short. Below this speed
+# Friction turns slow slip in space fast, so that a step from rest would have to be very short. Below this speed
 # [m/s or rad/s] along its old direction, slip has the friction of this speed. Slip that has turned back, as in stages
 # of a step beyond the end of the slip, turns friction less. Runs with larger tolerances choose a larger speed.
 LEAST_BEGUN = 1e-9
