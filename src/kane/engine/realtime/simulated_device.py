@@ -6,7 +6,7 @@ linear between the points of its path. Each piece is a linear equation with cons
 summed up to rounding. Where the velocity changes its sign, Coulomb friction reverses or holds the handle. No integrator
 of the library is used.
 
-The handle rotates in a gimbal with three angles, R = R_x(x_4) R_y(x_5) R_z(x_6), which satisfy the same equation with an
+The handle rotates in a gimbal with three angles, R = R_x(x_4) R_y(x_5) R_z(x_6), which satisfy this equation with an
 inertia instead of the mass. The motor of an angle gets the component of the torque along its axis at the time of the
 command.
 """
