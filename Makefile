@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 # Bytecode of all that is installed takes half a minute: Python makes that of the modules which are imported.
 PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
-COMPILE := $(PY) -m kane.native.compile --here
+COMPILE := $(PY) -m kane.engine.compile --here
 # $(call stage,1/3,title,command): the command between two lines, the second one with its seconds of wall time.
 define stage
 @echo "[$(1)] $(2)"; began=$$(date +%s); $(3) && echo "[$(1)] done in $$(($$(date +%s) - began)) s"

@@ -15,7 +15,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = "src/kane/native/compiled"
+FOLDER = "src/kane/engine/compiled"
 ALL = os.environ.get("KANE_NATIVE") == "all"
 
 
@@ -34,6 +34,6 @@ class NativeCode(BuildHookInterface[Any]):
         path = os.pathsep.join([str(root / "src"), *sys.path])  # numba is where pip put it for the build
         environment = {**os.environ, "PYTHONPATH": path}
         # -S: pip's sitecustomize would take from the path what an earlier install put there, kane itself
-        command = [sys.executable, "-S", "-m", "kane.native.compile", str(root / FOLDER)]
+        command = [sys.executable, "-S", "-m", "kane.engine.compile", str(root / FOLDER)]
         subprocess.run(command, env=environment, check=True, cwd=root)
         build_data["artifacts"].append(f"/{FOLDER}/")

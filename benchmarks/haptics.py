@@ -25,8 +25,6 @@ import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
 from kane.haptics.realtime import promote
 from kane.haptics.scenes import HandScene, make_hand_scene
-from kane.native.arrays import CHANGE_TIME, CHANGED
-from kane.native.haptics.loop_arrays import LATE, WORKED
 
 PERIOD, SLICE = 1e-3, 1.0
 EMPTY = r"""
@@ -128,7 +126,7 @@ def main(seconds):
                 if session is not None:
                     session.arm()
                     session.start(SLICE)
-                    busy(lambda session=session: not session._thread.is_alive())
+                    busy(session._done.is_set)
                     session.wait()
                     continue
                 part = np.zeros(round(SLICE / PERIOD))
@@ -138,9 +136,9 @@ def main(seconds):
                 late[name].append(part)
         ticks = round(SLICE / PERIOD)
         for name, session in sessions.items():
-            late[name] = [session.log[k * ticks : (k + 1) * ticks, LATE] for k in range(round(seconds / SLICE))]
+            late[name] = [session.log["lateness"][k * ticks : (k + 1) * ticks] for k in range(round(seconds / SLICE))]
         for name, parts in late.items():
-            shown(name, np.concatenate(parts), sessions[name].log[:, WORKED] if name in sessions else None)
+            shown(name, np.concatenate(parts), sessions[name].log["work"] if name in sessions else None)
         for name in sessions:
             print(f"{name} / C, nanosleep: {ratios(late[name], late['C, nanosleep'])}")
             print(f"{name} / C, then spin: {ratios(late[name], late['C, then spin'])}")
@@ -168,9 +166,8 @@ HITS = {
 
 def works(session):
     """What the ticks of a session worked [s], of those in which the mode changed and of the others."""
-    store = session._loop.integration.store
-    times = store.changes[: store.counts[CHANGED], CHANGE_TIME]
-    work, changed = session.log[:, WORKED], np.zeros(len(session.log), bool)
+    times = session._loop.integration.transitions.time
+    work, changed = session.log["work"], np.zeros(len(session.log), bool)
     changed[np.clip(np.ceil(times / PERIOD - 1e-9).astype(int) - 1, 0, len(work) - 1)] = True
     return work[changed], work[~changed]
 

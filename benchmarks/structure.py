@@ -1,7 +1,8 @@
 """The structure of the library by its own imports and definitions: `python -m benchmarks.structure [FOLDER]`.
 
 Files, lines, arrows (a file that imports another), circles of files and of rooms (a folder or file directly within a
-package), and how long functions and files are. The architecture tests read the source through the same functions.
+package), how long functions and files are, and the kernels that a transition needs. The architecture tests read the
+source through the same functions.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "kane"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# The native program of a transition, and the modules without kernels: generated views, and calls by address.
+TRANSITION = ("kane.engine.hybrid.transition", "transition")
+NO_KERNELS = ("kane.engine.memory", "kane.engine.call")
 Arrows = Mapping[str, set[str]]
 
 
@@ -148,6 +152,33 @@ def _reached(start: str, drawn: Arrows) -> set[str]:
     return seen
 
 
+def functions_needed(found: Iterable[Source], start: tuple[str, str]) -> set[tuple[str, str]]:
+    """Return the functions, by module and name, that a function can reach through names, itself included."""
+    found = list(found)
+    bodies = {(s.module, node.name): node for s in found for node in s.tree.body if isinstance(node, FUNCTIONS)}
+    # The module and the name behind each name in a module.
+    meant = {(module, name): (module, name) for module, name in bodies}
+    for source in found:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    meant[source.module, alias.asname or alias.name] = node.module or "", alias.name
+    seen: set[tuple[str, str]] = set()
+    left = [start]
+    while left:
+        here = left.pop()
+        if here in bodies and here not in seen:
+            seen.add(here)
+            names = {node.id for node in ast.walk(bodies[here]) if isinstance(node, ast.Name)}
+            left += [meant[here[0], name] for name in names if (here[0], name) in meant]
+    return seen
+
+
+def _needed(found: Iterable[Source]) -> str:
+    kernels = {key for key in functions_needed(found, TRANSITION) if not key[0].startswith(NO_KERNELS)}
+    return f"{len(kernels)} in {len({module for module, _ in kernels})} files"
+
+
 def _groups(found: Sequence[Sequence[str]]) -> str:
     return "; ".join(f"{len(group)} in {room(group[0])}" for group in found) or "none"
 
@@ -172,6 +203,7 @@ def main(arguments: Sequence[str]) -> int:
         "circles of files, types counted": _groups(circles(arrows(found, types=True))),
         "circles of rooms": _groups(circles(rooms)),
         "lines of a function": _typical([body_lines(f) for s in found for _, f, _ in s.functions()]),
+        "kernels that a transition needs": _needed(found),
         "lines of a file": _typical([s.text.count("\n") for s in found]),
     }
     for name, value in rows.items():

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 BOX, BALL = 0.15, 0.05  # kg
@@ -61,7 +60,7 @@ def main() -> None:
     place.plot(run["x"] + run["along"], run["y"] + run["across"], "k", label="ball")
     place.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
     place.legend(frameon=False)
-    force.plot(log[:, AT], log[:, OF_FORCE], "k")
+    force.plot(log["time"], log["force"][:, 0], "k")
     force.set(xlabel="time [s]", ylabel="force on the hand along x [N]")
     figure.savefig(OUT / "ball_in_a_box.png")
     session.save_html(OUT / "ball_in_a_box.html", traces=[box])

@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 KEY, HAMMER, RATIO, LEVER = 0.008, 1.5e-4, 6.0, 0.2  # kg m^2, kg m^2, hammer angle over key angle, m
@@ -67,7 +66,7 @@ def main() -> None:
     angle.plot(run.time, RATIO * run["key"], "tab:red", linestyle="--", label=f"{RATIO:g} times the key")
     angle.set(xlabel="time [s]", ylabel="angle [rad]")
     angle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    force.plot(log[:, AT], log[:, OF_FORCE + 2], "k")
+    force.plot(log["time"], log["force"][:, 2], "k")
     force.set(xlabel="time [s]", ylabel="force on the finger [N]")
     figure.savefig(OUT / "piano_key.png")
     session.save_html(OUT / "piano_key.html", traces=[front])

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 
 import kane
 from kane.haptics import Coupler, Pointer, Session
-from kane.native.haptics.loop_arrays import ARMED, AT, OF_PULL, OF_STATUS
 
 OUT = Path("out")
 LINKS, LENGTH, MASS, DAMPING, G = 4, 0.1, 0.05, 2e-3, 9.81
@@ -59,8 +58,8 @@ def main() -> None:
             session.wait()
         print(session.report)
     run, log = session.trajectory, session.log
-    last = np.flatnonzero(log[:, OF_STATUS] == ARMED)[-1]
-    x, _, z = log[last, OF_PULL : OF_PULL + 3]
+    last = np.flatnonzero(log["level"])[-1]
+    x, _, z = log["pull"][last, :3]
     below = MASS * G * (LINKS - np.arange(LINKS) - 0.5)  # half of a link's own weight turns it
     print("angles of the links [deg]:", np.degrees(np.cumsum(run.q[last])).round(2))
     print("angles of the forces [deg]:", np.degrees(np.arctan2(-x, below - z)).round(2))
@@ -69,7 +68,7 @@ def main() -> None:
     angle, force = figure.subplots(1, 2)
     angle.plot(run.time, np.degrees(np.cumsum(run.q, axis=1)))
     angle.set(xlabel="time [s]", ylabel="angles of the links [deg]")
-    force.plot(log[:, AT], log[:, OF_PULL], "k")
+    force.plot(log["time"], log["pull"][:, 0], "k")
     force.set(xlabel="time [s]", ylabel="pull along x [N]")
     figure.savefig(OUT / "pulled_chain.png")
 

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from kane.haptics import Session
 from kane.haptics.scenes import pushed_cart
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 
@@ -35,7 +34,7 @@ def main() -> None:
     angle.set_xlabel("time [s]")
     angle.set_ylabel("caster, q4 [deg]")
     for k, name in enumerate("xy"):
-        force.plot(log[:, AT], log[:, OF_FORCE + k], label=name)
+        force.plot(log["time"], log["force"][:, k], label=name)
     force.set_xlabel("time [s]")
     force.set_ylabel("force on the hand [N]")
     force.legend(frameon=False)

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 
 import kane
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits
-from kane.native.haptics.loop_arrays import AT, OF_FORCE
 
 OUT = Path("out")
 LENGTH, STOP, RESTITUTION = 0.1, 0.5, 0.3  # m, rad, -
@@ -49,7 +48,7 @@ def main() -> None:
     print(session.report)
     first, second = [e for e in run.events if e.cause == "bounces"][:2]
     print(f"first bounces at {first.time:.4f} s and {second.time:.4f} s, off the stop with {first.u[0]:.4f} rad/s")
-    felt = np.linalg.norm(log[-40, OF_FORCE : OF_FORCE + 3])  # shortly before the end, where the force is ramped down
+    felt = np.linalg.norm(log["force"][-40])  # shortly before the end, where the force is ramped down
     closed = FURTHER / (1 / ARM + 1 / coupler.stiffness)
     print(f"the hand feels {felt:.5f} N, two springs in series {closed:.5f} N")
     figure = Figure(figsize=(8, 3.5), layout="constrained")
@@ -58,7 +57,7 @@ def main() -> None:
     angle.axhline(STOP, color="0.6", linewidth=0.8)
     angle.set(xlabel="time [s]", ylabel="angle [rad]")
     for k, name in enumerate("xy"):
-        force.plot(log[:, AT], log[:, OF_FORCE + k], label=name)
+        force.plot(log["time"], log["force"][:, k], label=name)
     force.set(xlabel="time [s]", ylabel="force on the hand [N]")
     force.legend(frameon=False)
     figure.savefig(OUT / "turned_crank.png")

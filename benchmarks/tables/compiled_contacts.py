@@ -15,7 +15,7 @@ from benchmarks.tables.many_contacts import blocks
 from benchmarks.timing import interleaved
 from kane.dynamics.compiled_modes import statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.constants import constants_of
+from kane.engine.memory.constraint_memory import contact_constants_of
 
 TITLE = "Contacts: modes compiled ahead"
 COLUMNS = (
@@ -169,7 +169,7 @@ def _calls(dyn: kane.Dynamics, run: kane.Trajectory, mode: str) -> dict[str, Cal
     rows = np.flatnonzero((found == np.array(wanted)).all(axis=1))
     i = rows[len(rows) // 2]
     stage, inputs = functions.rhs.stage(dyn.parameters), np.zeros(len(dyn.equations.inputs))
-    constants_of(stage).state.status[:] = wanted
+    contact_constants_of(stage).state.status[:] = wanted
     state = np.concatenate([[run.time[i]], run.q[i], run.u[i]])
     functions.project(state, inputs, stage)
     off = state + np.concatenate([[0.0], OFF * np.random.default_rng(0).normal(size=len(state) - 1)])

@@ -63,7 +63,7 @@ def table(mode: Mode) -> Table:
         cells.append(result.ratio(name, "in numbers", figures["kane compiled"], figures["kane in numbers"]))
         cells.append(nanoseconds(figures["lanes"]) if "lanes" in figures else "-")
         cells += [
-            nanoseconds(figures[f"{what} {how}"]) for what in ("settle", "off") for how in ("in numbers", "compiled")
+            nanoseconds(figures[f"{what} {how}"]) for what in ("project", "off") for how in ("in numbers", "compiled")
         ]
         result.rows.append([*cells, f"{took:.2f}"])
     return result
@@ -71,9 +71,9 @@ def table(mode: Mode) -> Table:
 
 def _in_lanes(fast: kane.Dynamics, state: kane.Assembly) -> dict[str, Callable[[int], None]]:
     """The right-hand side of the first choice at as many states as there are lanes, one call counted for each."""
-    settle = fast.project
-    assert isinstance(settle, SelectionFunction)
-    program = settle.parts.choices[0].programs[0]
+    project = fast.project
+    assert isinstance(project, SelectionFunction)
+    program = project.parts.choices[0].programs[0]
     code = program.lanes()
     if code is None:
         return {}

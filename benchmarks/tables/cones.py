@@ -9,9 +9,9 @@ from numba import njit
 
 from benchmarks.mode import Mode
 from benchmarks.report import Table
-from kane.native.compile.entries import OPTIONS, entries
-from kane.native.contacts.complementarity import solve_complementarity
-from kane.native.memory.views import ReactionProblem, reaction_problem_at, reaction_problem_size
+from kane.engine.compile.entries import OPTIONS, entries
+from kane.engine.laws.newton import solve_complementarity
+from kane.engine.memory.views import ReactionProblem, reaction_problem_at, reaction_problem_size
 
 Array = npt.NDArray[np.float64]
 CONTACTS, SOLVED, AGAIN = 6, 1e-12, 10

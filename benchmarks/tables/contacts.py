@@ -17,8 +17,8 @@ from benchmarks.mode import Mode
 from benchmarks.report import Table, nanoseconds
 from benchmarks.timing import interleaved
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
-from kane.native.constants import constants_of
-from kane.native.contacts.header import HELD, OPEN, SLIDING
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
 
 Array = npt.NDArray[np.float64]
 G = 9.81
@@ -67,7 +67,7 @@ def _scene(model: kane.Model) -> Scene:
     functions = contact_functions(dyn)
     assert functions is not None
     stage = functions.rhs.stage(dyn.parameters)
-    status = constants_of(stage).state.status
+    status = contact_constants_of(stage).state.status
     return Scene(dyn, functions, stage, status)
 
 
@@ -81,10 +81,10 @@ STEP, STEPS = 5e-6, 36_000
 
 MODES = {
     "none in force": [OPEN] * 6,
-    "one contact sticks: 3 rows": [OPEN, OPEN, HELD, OPEN, OPEN, OPEN],
-    "two contacts stick: 6 rows": [HELD, OPEN, HELD, OPEN, OPEN, OPEN],
-    "two of one body stick: 6 rows, one repeats": [HELD, HELD, OPEN, OPEN, OPEN, OPEN],
-    "three slide, one sticks: 6 rows": [SLIDING, OPEN, HELD, SLIDING, SLIDING, OPEN],
+    "one contact sticks: 3 rows": [OPEN, OPEN, STICKING, OPEN, OPEN, OPEN],
+    "two contacts stick: 6 rows": [STICKING, OPEN, STICKING, OPEN, OPEN, OPEN],
+    "two of one body stick: 6 rows, one repeats": [STICKING, STICKING, OPEN, OPEN, OPEN, OPEN],
+    "three slide, one sticks: 6 rows": [SLIDING, OPEN, STICKING, SLIDING, SLIDING, OPEN],
     "all six slide: 6 rows": [SLIDING] * 6,
 }
 
@@ -217,7 +217,7 @@ def _warm(scene: Scene) -> None:
 
 def _timed(scene: Scene, given: Array, count: int) -> Array:
     f = scene.functions
-    parts = (f.change, f.project_step_end, f.guards, f.rhs)
+    parts = (f.transition, f.project_step_end, f.guards, f.rhs)
     x, stage, work = np.zeros(len(given)), scene.stage.copy(), np.zeros(max(p.n_work for p in parts))
     out, rest = np.zeros(max(p.n_out for p in parts)), np.zeros(1)
     addresses = np.array([p.address for p in parts])

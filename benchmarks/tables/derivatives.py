@@ -18,7 +18,6 @@ from benchmarks.report import Table, nanoseconds
 from benchmarks.robots import ARMS, FIVE, Robot
 from benchmarks.timing import Figure, interleaved
 from kane.codegen.jit.compiler import lane_width
-from kane.codegen.jit.composed import ComposedFunction
 
 WIDTH = lane_width()
 TITLE = "Derivatives in a native loop"
@@ -106,10 +105,9 @@ def _run(code: TracedDerivatives, name: str, peers: Peers, calls: int) -> object
 def _operations(ours: Ours, name: str, loop: KaneLoop) -> str:
     own = ours.count(name)
     function, size = loop.function, own["mul"] + own["add"]
-    if isinstance(function, ComposedFunction):
-        return " + ".join(f"{count / size:.1f}" for count in function.operations)
     if function.program is None:
-        return "missing"
+        operations = getattr(function, "operations", ())
+        return " + ".join(f"{count / size:.1f}" for count in operations) or "missing"
     count = function.program.count()
     return f"{(count['mul'] + count['add']) / size:.1f}"
 

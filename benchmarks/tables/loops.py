@@ -11,8 +11,9 @@ from benchmarks.mode import Mode
 from benchmarks.report import Table, nanoseconds
 from benchmarks.timing import interleaved
 from kane import library
+from kane.engine.rows import embedding
+from kane.engine.rows import front_embedding as loops
 from kane.library.andrews_squeezer import ANDREWS_START
-from kane.native import embedding, loops
 
 TITLE = "Constraints of many loops, embedded in numbers"
 DENSE = "dense code"
@@ -71,20 +72,20 @@ def table(mode: Mode) -> Table:
         beside = "-" if dense is None else nanoseconds(dense)
         times = result.ratio(name, DENSE, ours, dense)
         sizes = str(len(dyn.equations.u))
-        settling = [nanoseconds(figures[run]) for run in ("settle", "off")]
-        result.rows.append([name, sizes, nanoseconds(ours), alone, beside, times, *settling])
+        projection = [nanoseconds(figures[run]) for run in ("project", "off")]
+        result.rows.append([name, sizes, nanoseconds(ours), alone, beside, times, *projection])
     return result
 
 
 def runs_of(dyn: kane.Dynamics, guess: dict[str, Any]) -> dict[str, Callable[[int], None]]:
-    """The right-hand side ("kane"), settling at a state on its constraints and off them ("settle", "off"), and the
+    """The right-hand side ("kane"), settling at a state on its constraints and off them ("project", "off"), and the
     right-hand side by dense code where as built is another.
     """
     state = kane.assemble(dyn, **guess)
     x = np.concatenate([[0.0], state.q, state.u])[None]
-    settle, rhs = dyn.project, dyn.function("rhs")
-    stage, inputs = settle.stage(dyn.parameters), np.zeros((1, rhs.n_rest))
-    settle(x[0], inputs[0], stage)  # makes the choice
+    project, rhs = dyn.project, dyn.function("rhs")
+    stage, inputs = project.stage(dyn.parameters), np.zeros((1, rhs.n_rest))
+    project(x[0], inputs[0], stage)  # makes the choice
 
     off = x + OFF * np.random.default_rng(0).standard_normal(x.shape)
 
@@ -93,6 +94,6 @@ def runs_of(dyn: kane.Dynamics, guess: dict[str, Any]) -> dict[str, Callable[[in
         # what a loop reads of an ArrayFunction, at the address of another program
         return KaneLoop(bound, states, inputs, stage).run  # type: ignore[arg-type]
 
-    runs = {"kane": run(rhs, rhs.address), "settle": run(settle, settle.address)}
-    runs["off"] = run(settle, settle.address, off)
+    runs = {"kane": run(rhs, rhs.address), "project": run(project, project.address)}
+    runs["off"] = run(project, project.address, off)
     return runs | ({DENSE: run(rhs, embedding.rhs())} if rhs.address == loops.rhs() else {})

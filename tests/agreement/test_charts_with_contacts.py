@@ -236,7 +236,7 @@ def test_a_row_of_other_charts_is_used_again():
 def test_derivatives_through_both_are_refused():
     run = thrown_run(SPEEDS[0], until=0.3)
     assert len(run.chart_switches) == 1
-    with pytest.raises(kane.ModelError, match="in charts with constraints that come and go"):
+    with pytest.raises(kane.ModelError, match="in charts with intermittent constraints"):
         kane.sensitivities(run, wrt=["x_dot"])
 
 

@@ -45,13 +45,13 @@ def test_one_speed_moves_the_four_bar_as_three_do(in_one_speed, in_all_speeds):
     np.testing.assert_allclose(short.final.u[0], long.final.u[0], rtol=0, atol=1e-8)
 
 
-def test_coordinates_are_settled_by_the_joints_own_speeds(in_one_speed):
+def test_coordinates_are_projected_by_the_joints_own_speeds(in_one_speed):
     """No motion of the one speed takes a gap away, once there is one; settling takes it away to round-off."""
     state = kane.assemble(in_one_speed, u=START)
     apart = np.add(state.q, [0.0, 1e-4, 0.0])
-    settle = in_one_speed.project
-    out = settle(
-        np.concatenate([[0.0], apart, state.u]), np.zeros(settle.n_rest), settle.stage(in_one_speed.parameters)
+    project = in_one_speed.project
+    out = project(
+        np.concatenate([[0.0], apart, state.u]), np.zeros(project.n_rest), project.stage(in_one_speed.parameters)
     )
     left = in_one_speed.constraint_residuals(out[:3], out[3:4]).configuration
     assert out[4] > 1e-5

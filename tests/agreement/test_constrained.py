@@ -21,7 +21,7 @@ def inputs_of(dyn):
     return np.array([dyn.equations.defaults[leaf.name] for leaf in dyn.equations.inputs])
 
 
-def settled(dyn, q, u, t=0.0):
+def projected(dyn, q, u, t=0.0):
     """The state put onto the constraints."""
     x = dyn.project(np.concatenate([[t], q, u]), inputs_of(dyn), dyn.project.stage(dyn.parameters))
     nq, n = len(q), len(u)
@@ -85,7 +85,7 @@ def _case(request):
     make, guess, freedoms = MECHANISMS[request.param]
     dyn = numerical(make())
     u = np.random.default_rng(5).normal(size=len(dyn.equations.u))
-    return dyn, *settled(dyn, np.array(guess, float), u), freedoms
+    return dyn, *projected(dyn, np.array(guess, float), u), freedoms
 
 
 def test_accelerations_are_those_of_the_multipliers(case):
@@ -186,7 +186,7 @@ def four_bar_both_ways():
 def test_the_graph_and_the_numbers_agree():
     graph, numbers = four_bar_both_ways()
     for angle in (0.3, 1.0, 2.5, 4.0):
-        q, u = settled(numbers, np.array([angle, -angle, 1.5]), np.array([1.0, -2.0, 0.5]))
+        q, u = projected(numbers, np.array([angle, -angle, 1.5]), np.array([1.0, -2.0, 0.5]))
         torque = [0.7]
         assert np.allclose(graph.forward(q, u, torque), numbers.forward(q, u, torque), rtol=1e-10, atol=1e-10)
         x = np.concatenate([q, u])
@@ -194,9 +194,9 @@ def test_the_graph_and_the_numbers_agree():
         assert graph.energy(q, u).total == pytest.approx(numbers.energy(q, u).total, rel=1e-12)
 
 
-def test_settling_by_the_choice_of_the_graph_keeps_its_independent_speeds():
+def test_projection_by_the_choice_of_the_graph_keeps_its_independent_speeds():
     graph, _ = four_bar_both_ways()
-    q, u = settled(graph, np.array([1.0, -1.0, 1.5]), np.array([1.0, -2.0, 0.5]))
+    q, u = projected(graph, np.array([1.0, -1.0, 1.5]), np.array([1.0, -2.0, 0.5]))
     assert u[0] == 1.0
     assert graph.independent(q) == ("u1",)
     assert 0.0 < graph.conditioning(q) <= 1.0
@@ -221,7 +221,7 @@ def test_pinocchio_agrees_on_a_closed_loop():
     contact = pin.RigidConstraintModel(
         pin.ContactType.CONTACT_3D, model, joints[1], ends[0], joints[2], ends[1], pin.LOCAL
     )
-    q, u = settled(dyn, np.array([1.0, -0.5, 1.5]), np.array([1.0, -2.0, 0.5]))
+    q, u = projected(dyn, np.array([1.0, -0.5, 1.5]), np.array([1.0, -2.0, 0.5]))
     models, data, contacts = (
         pin.StdVec_RigidConstraintModel(),
         model.createData(),

@@ -19,7 +19,7 @@ from kane.codegen.emit.jax import JAX
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.formulation.constraints.embedding import NumericalEmbedding
-from kane.formulation.derivatives.solved import is_long
+from kane.formulation.derivatives.solved_in_parts import is_long
 from kane.formulation.quantities.programs import program, quantity
 from kane.library.random_tree import random_tree
 
@@ -173,16 +173,6 @@ def test_accelerations_solved_for_in_numbers_have_the_derivatives_of_the_graph(s
     np.testing.assert_allclose(joined, entries, rtol=0, atol=1e2 * ROUNDING * np.abs(entries).max())
     for i in (0, 69):
         np.testing.assert_array_equal(d(q[i], u[i], inputs[i])["u"], found["u"][i])
-
-
-def test_native_code_of_derivatives_follows_no_stage_but_its_own():
-    equations = kane.formulate(random_tree(0, 9))
-    dyn = kane.build(equations)
-    function = dyn.derivatives("forward", wrt=("q", "u")).function
-    stage = function.stage(dyn.parameters)
-    stage.view(np.int64)[0] += 8
-    with pytest.raises(kane.ModelError, match="not made for it"):
-        function(np.zeros(function.n_state), np.zeros(function.n_rest), stage)
 
 
 LOOPS = {

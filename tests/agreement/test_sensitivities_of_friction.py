@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import kane
-import kane.analysis.sensitivities.retrace as retrace_file
-import kane.analysis.sensitivities.sliding as sliding_file
+import kane.analysis.sensitivities.contact_motions as motions_file
+import kane.analysis.sensitivities.row_equations as problem_file
 from kane.errors import ModelError
 
 FINE = kane.RK8(rtol=1e-12, atol=1e-12)
@@ -308,10 +308,12 @@ def test_derived_equations_that_are_not_those_of_the_run_are_told_by_their_steps
     run = kane.simulate(dyn, until=0.05, q={"f_z": 0.1}, u={"f_vx": 0.5, "f_vy": -0.8, "f_wz": 4.0})
     kane.sensitivities(run, wrt=["f_vx"])
     if wrong == "shares":
-        own = sliding_file.outside_column_space
-        monkeypatch.setattr(sliding_file, "outside_column_space", lambda A: 0.0 * own(A))
+        own = problem_file.outside_column_space
+        monkeypatch.setattr(problem_file, "outside_column_space", lambda A: 0.0 * own(A))
     else:
-        monkeypatch.setattr(retrace_file, "Drag", lambda N, T, kinetic: sliding_file.Drag(N, T, 1.001 * kinetic))
+        monkeypatch.setattr(
+            motions_file, "Friction", lambda N, T, kinetic: problem_file.Friction(N, T, 1.001 * kinetic)
+        )
         dyn = feet_in_space(0.4, 0.3, FOUR)  # whose programs are not compiled yet
         run = kane.simulate(dyn, until=0.05, q={"f_z": 0.1}, u={"f_vx": 0.5, "f_vy": -0.8, "f_wz": 4.0})
     with pytest.raises(ModelError, match=r"not those of the run at t = 0 s, with foot 1 sliding, .* change f_\w+ by"):
@@ -323,7 +325,7 @@ def test_another_friction_is_told_however_far_the_body_is_from_the_origin(monkey
     start = {"q": {"f_x": 1e7, "f_z": 0.1}, "u": {"f_vx": 0.5, "f_vy": -0.8, "f_wz": 4.0}}
     dyn = feet_in_space(0.4, 0.3, FOUR)
     kane.sensitivities(kane.simulate(dyn, until=0.01, **start), wrt=["f_vx"])
-    monkeypatch.setattr(retrace_file, "Drag", lambda N, T, kinetic: sliding_file.Drag(N, T, 1.001 * kinetic))
+    monkeypatch.setattr(motions_file, "Friction", lambda N, T, mu: problem_file.Friction(N, T, 1.001 * mu))
     dyn = feet_in_space(0.4, 0.3, FOUR)  # whose programs are not compiled yet
     run = kane.simulate(dyn, until=0.01, **start)
     with pytest.raises(ModelError, match=r"not those of the run at t = 0 s, with foot 1 sliding, .* change f_\w+ by"):

@@ -1,12 +1,13 @@
 """The clamp is the only way to the program "write" of a device: who may name what lies on that way."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "kane"
-FILES = sorted([*(SOURCE / "haptics").rglob("*.py"), *(SOURCE / "native" / "haptics").rglob("*.py")])
+FILES = sorted([*(SOURCE / "haptics").rglob("*.py"), *(SOURCE / "engine" / "realtime").rglob("*.py")])
 FILES += sorted((SOURCE / "viewer").rglob("*.py"))
 
 
@@ -38,38 +39,80 @@ def calls(name):
     return lambda node: isinstance(node, ast.Call) and text(node.func) == name
 
 
-NATIVE = [path for path in FILES if "native" in path.parts]
+NATIVE = [path for path in FILES if SOURCE / "engine" in path.parents]
+
+
+def writers(files):
+    """Functions that call the program "write", and functions that call those."""
+    writes = lambda node: isinstance(node, ast.Call) and "port.write" in text(node)  # noqa: E731
+    return functions_with(writes, files), functions_with(calls("write_alone"), files)
+
+
+def commanding(files):
+    """Functions that fill the command of a device, also through another name or as a whole."""
+    filled = re.compile(r"command\.(force|torque|whole)\b|\b(force|torque)\b\[")
+    return functions_with(lambda node: any(filled.match(x.removeprefix("s.port.")) for x in targets(node)), files)
+
+
+def clamping(files):
+    """Functions that name the clamped wrench, or fill it."""
+    names = lambda node: isinstance(node, ast.Attribute) and node.attr == "written"  # noqa: E731
+    fills = lambda node: any(x.startswith("written[") or ".written[" in x for x in targets(node))  # noqa: E731
+    return functions_with(names, files), functions_with(fills, files)
+
+
+def whole_states(files):
+    """Functions that take the numbers of a session as one array, in which the clamped wrench has no name."""
+    return functions_with(lambda node: text(node) in ("s.state.whole", "state.whole", "circuit.state.whole"), files)
 
 
 def test_one_function_calls_the_program_write_and_two_call_that_one():
-    writes = lambda node: isinstance(node, ast.Call) and "port.programs[1]" in text(node)  # noqa: E731
-    assert functions_with(writes, NATIVE) == {"machine.py:write_alone"}
-    assert functions_with(calls("write_alone"), NATIVE) == {"tick.py:_write", "watch.py:watch_ticks"}
+    assert writers(NATIVE) == ({"machine_calls.py:write_alone"}, {"tick.py:_write", "watchdog.py:watch_ticks"})
 
 
 def test_what_is_written_is_zero_or_what_the_clamp_has_left():
-    """The command has WRITTEN alone, which the clamp alone fills; the command of the watchdog is zero."""
-    commands = lambda node: any("port.command[sample.FORCE" in x for x in targets(node))  # noqa: E731
-    assert functions_with(commands, NATIVE) == {"tick.py:_write"}
+    """The clamp alone fills ``written``, and the command has nothing else; the command of the watchdog is zero."""
+    assert commanding(NATIVE) == {"tick.py:_write"}
     (tick,) = (path for path in NATIVE if path.name == "tick.py")
-    assigned = [node for node in ast.walk(ast.parse(tick.read_text())) if commands(node)]
-    assert [text(node.value) for node in assigned] == ["0.0 if s.counts[SEIZED] == 1 else s.moving[WRITTEN + i]"]
-    clamped = lambda node: any(x.startswith("written[") or "moving[WRITTEN" in x for x in targets(node))  # noqa: E731
-    assert functions_with(clamped, NATIVE) == {"safety.py:clamp"}
-    views = lambda node: isinstance(node, ast.Subscript) and text(node).startswith("s.moving[WRITTEN:")  # noqa: E731
-    assert functions_with(views, NATIVE) == {"safety.py:clamp"}
+    (write,) = (f for f in ast.parse(tick.read_text()).body if getattr(f, "name", "") == "_write")
+    assigned = [text(node.value) for node in ast.walk(write) if any("[" in x for x in targets(node))]
+    clamped = "0.0 if s.counts.seized[0] == 1 else s.state.written"
+    assert assigned == [f"{clamped}[i]", f"{clamped}[3 + i]"]
+    assert clamping(NATIVE) == ({"safety.py:clamp", "safety.py:fail", "tick.py:_write"}, {"safety.py:clamp"})
+    assert whole_states(NATIVE) == set()
     assert functions_with(calls("clamp"), NATIVE) == {"tick.py:_tick"}
+
+
+@pytest.mark.parametrize(
+    ("line", "seen_by"),
+    [
+        ("s.port.command.force[0] = 1.0", commanding),
+        ("command.torque[i] = 1.0", commanding),
+        ("s.port.command.whole[1] += 1.0", commanding),
+        ("force[0] = 1.0", commanding),
+        ("s.state.written[0] = 1.0", clamping),
+        ("push = s.state.written", clamping),
+        ("s.state.whole[50] = 1.0", whole_states),
+        ("write_alone(s, now)", writers),
+        ("call_program(s.port.write, d, d, d, d, d)", writers),
+    ],
+)
+def test_another_function_that_writes_a_force_is_seen(tmp_path, line, seen_by):
+    path = tmp_path / "coupler.py"
+    path.write_text(f"def _push_hard(s, command, force, now, d, i):\n    {line}\n")
+    assert "coupler.py:_push_hard" in str(seen_by([*NATIVE, path]))
+    assert "coupler.py:_push_hard" not in str(seen_by(NATIVE))
 
 
 @pytest.mark.parametrize("word", ["write", "push"])
 def test_in_python_nobody_takes_the_program_write_but_the_loop_and_what_ends_a_force(word):
     """A slot's program is handed on by Pointer; the handle made of numbers, in nobody's hand, may be pushed."""
     known = {
-        "write": {"loop.py:new_circuit", "device.py:release", "simulated.py:push", "pointer.py:open"},
+        "write": {"circuit.py:new_circuit", "device.py:release", "simulated.py:push", "pointer.py:open"},
         "push": set(),
     }
     names = lambda node: isinstance(node, ast.Attribute) and node.attr == word and "file" not in text(node)  # noqa: E731
-    found = functions_with(names, [path for path in FILES if "native" not in path.parts])
+    found = functions_with(names, [path for path in FILES if SOURCE / "engine" not in path.parents])
     assert found == known[word]
 
 

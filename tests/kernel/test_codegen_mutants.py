@@ -40,7 +40,7 @@ REPEATS = (
 )
 
 # By file: those that import from it, its tests, and one of how many mutants `make test` tries.
-AFTER_TABLE = ("llvm_parts", "llvm")
+AFTER_TABLE = ("llvm_parts", "llvm_routines", "llvm")
 AFTER_FUNCTION = ("llvm_table", *AFTER_TABLE)
 AFTER_TRIG = ("llvm_function", *AFTER_FUNCTION)
 AFTER_LANES = ("trig", "llvm_operations", "lane_rows", *AFTER_TRIG)

@@ -12,7 +12,7 @@ from oracles.random_programs import leaves_of, random_program
 
 import kane
 from kane.codegen.emit.lanes import Lanes
-from kane.codegen.emit.llvm import emit_lanes, emit_llvm
+from kane.codegen.emit.llvm import emit_llvm
 from kane.codegen.jit import compiler
 from kane.codegen.programs.program import Program
 from kane.expression import construct
@@ -171,7 +171,7 @@ def test_options_that_change_code_change_the_key():
     given, machine = random_program(3, 200), compiler._target_machine()
     texts = [emit_llvm(given, fused=fused, piece=piece).text for fused in (True, False) for piece in (None, 50, 20)]
     texts += [
-        emit_lanes(given, Lanes(width), each=each, fused=fused, piece=piece).text
+        emit_llvm(given, Lanes(width), each=each, fused=fused, piece=piece).text
         for width in (4, 8)
         for each in (True, False)
         for fused in (True, False)

@@ -6,7 +6,7 @@ import pytest
 
 import kane
 from kane.analysis.certificate.contact_claims import OF_CONTACTS
-from kane.simulation.modes.contacting import ContactSwitching
+from kane.simulation.modes.contact_records import ContactRecords
 
 IMPULSES, LOSSES, ENERGY, LAWS = OF_CONTACTS
 
@@ -83,24 +83,24 @@ WRONG = {
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_wrong_in_the_fifth_digit_is_found_by_the_claims_that_it_concerns(monkeypatch, kind):
     """Impulses, losses and forces that are said to be more than they are."""
-    (words, broken), told = WRONG[kind], ContactSwitching._story
+    (words, broken), log = WRONG[kind], ContactRecords.log
 
     def exaggerated(self, *args):
-        contact_log = told(self, *args)
+        contact_log = log(self, *args)
         return replace(contact_log, **{word: getattr(contact_log, word) * (1.0 + 1e-5) for word in words})
 
-    monkeypatch.setattr(ContactSwitching, "_story", exaggerated)
+    monkeypatch.setattr(ContactRecords, "log", exaggerated)
     assert {finding.claim for finding in kane.certify(crate(), states=2) if not finding.holds} == broken
 
 
 def test_contacts_that_pull_and_friction_beyond_its_bounds_are_found(monkeypatch):
-    told = ContactSwitching._story
+    log = ContactRecords.log
 
     def turned(self, *args):
-        contact_log = told(self, *args)
+        contact_log = log(self, *args)
         return replace(contact_log, reactions=-contact_log.reactions)
 
-    monkeypatch.setattr(ContactSwitching, "_story", turned)
+    monkeypatch.setattr(ContactRecords, "log", turned)
     found = {finding.claim: finding for finding in kane.certify(ball(), states=2)}
     assert found[LAWS].digits < 1.0
     assert found[ENERGY].digits < 4.0

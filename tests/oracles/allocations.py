@@ -4,7 +4,7 @@ import ctypes
 
 import kane
 from benchmarks.tables.contacts import ten_speeds
-from kane.native.explicit import march_explicit
+from kane.engine.step.explicit import integrate_explicit
 
 
 def main():
@@ -19,7 +19,7 @@ def main():
     dyn = kane.build(kane.formulate(ten_speeds()))
     start = {"q": {"f_y": 0.5} | {f"q{k}": 0.2 * k for k in range(4)}}
     kane.simulate(dyn, until=0.01, **start)  # links the loop
-    owner, native = march_explicit._linked[None]
+    owner, native = integrate_explicit._linked[None]
     found = []
 
     def counted(words):
@@ -28,7 +28,7 @@ def main():
         found.append(counter() - first)
         return result
 
-    march_explicit._linked[None] = owner, counted
+    integrate_explicit._linked[None] = owner, counted
     run = kane.simulate(dyn, until=0.7, **start)
     print("calls", *found)
     print("changes", len(run.events))

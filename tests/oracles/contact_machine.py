@@ -9,14 +9,14 @@ import numpy as np
 import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.constants import constants_of
-from kane.native.contacts.header import HELD, OPEN, SLIDING
-from kane.native.contacts.quick import BLURRED, LEAST_BEGUN, SLOW
-from kane.native.memory.views import transition_at
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
+from kane.engine.memory.views import transition_at
+from kane.engine.rows.tree_response import BLURRED, LEAST_BEGUN, SLOW
 
 
 class Changed(NamedTuple):
-    """Outputs of the native function "change", by name."""
+    """Outputs of the native function "transition", by name."""
 
     u: np.ndarray
     status: int
@@ -43,7 +43,7 @@ class ContactMachine:
         e = self.functions.equations
         self.intermittents, self.n, self.nq, self.m = e.intermittents, len(e.u), len(e.q), len(e.constraints)
         self.stage = self.functions.rhs.stage(self.dyn.parameters)
-        state = constants_of(self.stage).state
+        state = contact_constants_of(self.stage).state
         self.status, self.along = state.status, state.along
         first = self.m - sum(len(c.rows) for c in self.intermittents)
         self.permanent, self.rows = list(range(first)), []
@@ -65,17 +65,17 @@ class ContactMachine:
         """Return two guards for each intermittent constraint."""
         return self.call("guards", q, u, t)[: 2 * len(self.intermittents)]
 
-    def change(self, q: Any, u: Any, t: float = 0.0) -> Changed:
+    def transition(self, q: Any, u: Any, t: float = 0.0) -> Changed:
         """Compute the transition at a state."""
-        return self.changed(self.call("change", q, u, t))
+        return self.changed(self.call("transition", q, u, t))
 
     def changed(self, out: np.ndarray) -> Changed:
-        """Return the named outputs of "change"."""
+        """Return the named outputs of "transition"."""
         found = transition_at(out, 0, len(self.intermittents), self.m, self.n, self.nq)
         numbers = (int(found.status[0]), int(found.cause[0]), int(found.kind[0]), float(found.energy_lost[0]))
         return Changed(found.u, *numbers, found.impulses, [int(x) for x in found.statuses])
 
-    def settled(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def projected(self, q: Any, u: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return q and u projected onto the active rows."""
         out = self.call("project", q, u, t)
         return out[: self.nq], out[self.nq : self.nq + self.n]
@@ -89,7 +89,7 @@ class ContactMachine:
         found = list(self.permanent)
         for c, rows, status in zip(self.intermittents, self.rows, self.status, strict=True):
             normal = rows[: 1 if c.normal is not None else 0]
-            found += rows if status == HELD else normal if status == SLIDING else []
+            found += rows if status == STICKING else normal if status == SLIDING else []
         return found
 
     def accelerations(self, q: Any, u: Any, t: float = 0.0) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kane.native.contacts.complementarity import solve_complementarity
-from kane.native.memory.views import ReactionProblem, reaction_problem_at, reaction_problem_size
+from kane.engine.laws.newton import solve_complementarity
+from kane.engine.memory.views import ReactionProblem, reaction_problem_at, reaction_problem_size
 
 OPEN, STUCK, FORTH, BACK = range(4)
 # Rounding of reactions and accelerations of magnitude 1.

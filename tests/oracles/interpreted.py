@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.native import call as native_call
-from kane.native import explicit, implicit
+from kane.engine import call as native_call
+from kane.engine.step import explicit, implicit
 from oracles.source_mutants import everywhere
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
@@ -89,6 +89,6 @@ def interpreted_loops() -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(everywhere(native_call.call_program, call_program))
-        for loop in (explicit.march_explicit, implicit.march_implicit):
+        for loop in (explicit.integrate_explicit, implicit.integrate_implicit):
             stack.enter_context(everywhere(loop, loop.function))
         yield

@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from kane.native import call, embedding, settle
-from kane.native.contacts import programs
+from kane.engine import call
+from kane.engine.hybrid import mode_programs as programs
+from kane.engine.project import projection as project
+from kane.engine.rows import embedding
 from oracles.source_mutants import everywhere, functions, installed
 
 PROGRAM = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 PROGRAMS = {
     embedding: ("rhs", "embedding"),
-    settle: ("settle",),
-    programs: ("rhs", "reactions", "settle", "guards"),
+    project: ("project",),
+    programs: ("rhs", "reactions", "project", "guards"),
 }
 
 

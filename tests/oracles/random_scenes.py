@@ -11,7 +11,7 @@ import numpy as np
 
 import kane
 from kane.dynamics.contacts.contact_functions import contact_functions
-from kane.native.memory.views import gap_terms_at
+from kane.engine.memory.views import gap_terms_at
 from oracles import varied_scenes
 
 # End time of runs [s], and relative tolerance.

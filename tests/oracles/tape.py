@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.native.call import NativeLoop
+from kane.engine.call import NativeLoop
 from oracles.unwritten import begin_arrays_without_numbers
 
 MOST, LONGEST = 10_000, 512

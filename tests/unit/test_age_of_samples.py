@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from oracles.devices import memory_of
 
 import kane
 from kane.haptics import Arm, Coupler, Safety, Session, Simulated, Traits, coupler_limits
 from kane.haptics.safety.sampled_loop import SampledLoop
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.simulated import V
 
 
 def wall():
@@ -37,15 +36,15 @@ def dragged(lead, **values):
 def test_the_force_is_that_of_where_the_hand_is_when_it_acts_however_old_the_sample(loss, delay):
     """x + v (age + T/2): on a way at one speed lead = 1 makes up for all of it, lost samples or not."""
     log, report = dragged(1.0, loss=loss, delay=delay)
-    middle = log[:, at.AT] + delay + 0.5e-3
-    assert log[:, at.OF_PULL] == pytest.approx(20.0 * 0.1 * (middle - 0.01), rel=1e-4)
+    middle = log["time"] + delay + 0.5e-3
+    assert log["pull"][:, 0] == pytest.approx(20.0 * 0.1 * (middle - 0.01), rel=1e-4)
     angle = 0.5 * (middle - 0.01)
-    assert log[:, at.OF_PULL + 3] == pytest.approx(0.05 * np.sin(angle), rel=1e-4)
+    assert log["pull"][:, 3] == pytest.approx(0.05 * np.sin(angle), rel=1e-4)
     plain, _ = dragged(0.0, loss=loss, delay=delay)
-    behind = middle - (log[:, at.AGE] + 0.5e-3)
-    assert plain[:, at.OF_PULL] == pytest.approx(20.0 * 0.1 * (behind - 0.01), rel=1e-4)
+    behind = middle - (log["age"] + 0.5e-3)
+    assert plain["pull"][:, 0] == pytest.approx(20.0 * 0.1 * (behind - 0.01), rel=1e-4)
     assert report.age[0] >= delay
-    assert (np.ptp(log[:, at.AGE]) > 2e-3) == (loss > 0.0)
+    assert (np.ptp(log["age"]) > 2e-3) == (loss > 0.0)
 
 
 def test_a_lead_is_a_damping_that_goes_with_the_stiffness():
@@ -67,10 +66,10 @@ def survives(device, K, lead, ticks=4000):
     with Session(dyn, device, Coupler(handle, stiffness=K, lead=lead), safety=safety) as s:
         s.arm()
         s.rehearse(0.05)
-        s._channel.memory[V] = 0.02  # a push, once the force is there
+        memory_of(s._channel).v[0] = 0.02  # a push, once the force is there
         s.arm()
         s.rehearse(ticks * 1e-3)
-        x = np.abs(s.log[60:-25, at.OF_PULL])
+        x = np.abs(s.log["pull"][60:-25, 0])
     return x[-len(x) // 4 :].max() < x[: len(x) // 4].max()
 
 

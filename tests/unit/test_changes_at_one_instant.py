@@ -1,4 +1,4 @@
-"""Changes of the mode at one instant come to an end: see ``kane.native.contacts.resting``.
+"""Changes of the mode at one instant come to an end: see ``kane.engine.hybrid.rest``.
 
 Who vouches: Euler's equation of a plank about one end, the height of a wheel's centre beside its axle.
 """

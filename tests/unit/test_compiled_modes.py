@@ -16,9 +16,9 @@ from scipy.optimize import brentq
 import kane
 from kane import ModelError, library
 from kane.codegen.programs.program import Program
-from kane.native.arrays import SETTLE
-from kane.native.choices import NONE
-from kane.native.memory.views import selection_header_at
+from kane.engine.memory.run_codes import PROJECT
+from kane.engine.memory.views import selection_header_at
+from kane.engine.project.speed_selections import NONE
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.projection import selection_in
 
@@ -59,7 +59,7 @@ def in_force(dyn, start):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_compiled_settling_and_right_hand_side_are_the_numeric_ones(name):
+def test_compiled_projection_and_right_hand_side_are_the_numeric_ones(name):
     """Of the same choice, at states on the constraints and off them by what a step leaves; the certificate's digits."""
     dyn, fast, start = moving(name)
     random = np.random.default_rng(3)
@@ -363,7 +363,9 @@ def test_choices_that_runs_meet_are_compiled_as_they_go():
         if k % 100 == 0:
             wait_for_met(fast)
     assert np.abs(steppers[1].q - steppers[0].q).max() < 1e-12
-    stage = stage_in_force(steppers[1]._integration.system, SETTLE, steppers[1]._problem.mode_source._functions.pair[1])
+    stage = stage_in_force(
+        steppers[1]._integration.system, PROJECT, steppers[1]._problem.mode_source._own.functions.pair[1]
+    )
     assert selection_header_at(stage, 0).chosen[0] != NONE
     runs = [kane.simulate(d, dt=1e-3, **how) for d in (dyn, fast)]
     wait_for_met(fast)

@@ -12,9 +12,9 @@ import pytest
 from oracles.contact_reactions import Contacts, by_enumeration, by_lot, by_pinocchio, problem, solved, violation
 from scipy.optimize import minimize
 
-from kane.native.contacts.complementarity import solve_complementarity
-from kane.native.contacts.interior import approach_inside
-from kane.native.contacts.shortening import shorten
+from kane.engine.laws.interior_point import approach_inside
+from kane.engine.laws.least_reactions import shorten
+from kane.engine.laws.newton import solve_complementarity
 
 # A residual that counts as solved.
 EXACT = 1e-12

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import AT_ONCE, CHANGE_TIME, CHANGED, COUNTS, STATE_BEFORE, TIME
-from kane.native.creeping import creeps
+from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.memory.run_memory import clock_of, counts_of
+from kane.engine.memory.views import mode_change_at, mode_change_size, run_clock_size, run_counts_size
+from kane.engine.step.zeno import is_zeno
 from kane.simulation.driver import CHUNK_SECONDS
 
 G = 10.0
@@ -258,16 +260,17 @@ def test_a_switch_that_changes_as_often_as_times_are_told_apart_is_given_up_as_a
 def test_changes_creep_where_rounding_of_the_time_is_all_that_lies_between_them(apart, creeping):
     """Of a run of 2 s from 1 s on: the shortest step is 4 * 2**-52 * 3 s long."""
     guards, shortest = 6, 12.0 * 2.0**-52
-    course, counts = SimpleNamespace(start=1.0, until=3.0), np.zeros(COUNTS, np.int64)
-    changes = np.zeros((AT_ONCE + guards, STATE_BEFORE))
-    changes[:, CHANGE_TIME] = 2.0 + shortest * apart * np.arange(len(changes))
-    clock = np.zeros(TIME + 1)
-    clock[TIME] = changes[-1, CHANGE_TIME] + shortest * apart
-    store = SimpleNamespace(changes=changes, counts=counts, clock=clock)
-    counts[CHANGED] = len(changes)
-    assert creeps(course, store, guards) is creeping
-    counts[CHANGED] -= 1  # one less than AT_ONCE and one for each guard
-    assert not creeps(course, store, guards)
+    course, counts = SimpleNamespace(start=1.0, until=3.0), np.zeros(run_counts_size(), np.int64)
+    changes = np.zeros((AT_ONCE + guards, mode_change_size(0)))
+    times = mode_change_at(changes, 0, 0).time
+    times[:, 0] = 2.0 + shortest * apart * np.arange(len(changes))
+    store = SimpleNamespace(changes=changes, counts=counts, clock=np.zeros(run_clock_size()))
+    clock_of(store).time[0] = times[-1, 0] + shortest * apart
+    counts = counts_of(store)
+    counts.changes[0] = len(changes)
+    assert is_zeno(course, store, guards) is creeping
+    counts.changes[0] -= 1  # one less than AT_ONCE and one for each guard
+    assert not is_zeno(course, store, guards)
 
 
 def test_a_switch_that_changes_often_comes_to_the_end_of_its_run():

@@ -11,10 +11,10 @@ import pytest
 
 import kane
 from kane.dynamics.contacts.contact_refusals import refusal
+from kane.engine.memory.contact_codes import NO_MODE, STICKING
+from kane.engine.memory.views import transition_at, transition_size
 from kane.haptics import Coupler, Session, Simulated
-from kane.native.contacts.header import HELD, NO_MODE
-from kane.native.memory.views import transition_at, transition_size
-from kane.simulation.modes import posed_contacts
+from kane.simulation.modes import contact_switching
 
 SIDE, DEEP = 0.1, 0.02
 REACH = SIDE * (math.cos(0.3) + math.sin(0.3))
@@ -37,7 +37,7 @@ def nothing_compiled(monkeypatch):
     def refused(dyn):
         raise AssertionError("compiled before the start was looked at")
 
-    monkeypatch.setattr(posed_contacts, "contact_functions", refused)
+    monkeypatch.setattr(contact_switching, "contact_functions", refused)
     return crate()
 
 
@@ -93,7 +93,7 @@ def test_a_refusal_names_what_touches_or_is_in_force_and_nothing_else():
     nc, m, n, nq = (len(x) for x in (equations.intermittents, equations.constraints, equations.u, equations.q))
     out = np.zeros(transition_size(nc, m, n, nq))
     found = transition_at(out, 0, nc, m, n, nq)
-    found.status[0], found.cause[0], found.statuses[2] = NO_MODE, 2, HELD
+    found.status[0], found.cause[0], found.statuses[2] = NO_MODE, 2, STICKING
     names = [c.name for c in equations.intermittents]
     said = refusal(equations, out, [names[2], names[5]])
     assert [name for name in names if repr(name) in said] == [names[2], names[5]]

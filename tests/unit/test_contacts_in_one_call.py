@@ -16,7 +16,7 @@ from kane.simulation import simulate as module
 def test_a_hundred_changes_of_ten_speeds_and_six_contacts_take_a_few_native_calls(monkeypatch):
     """Counted is every call of a Python function between the first step and the last, those that hand on included.
 
-    That native code calls no Python is a condition under which it is compiled: see ``kane.native.compile.objects``,
+    That native code calls no Python is a condition under which it is compiled: see ``kane.engine.compile.objects``,
     which refuses all but some functions of the C library.
     """
     dyn, seen = kane.build(kane.formulate(ten_speeds())), []

@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import AT_END, CLOCK, MODE, PASSED
-from kane.native.constants import constants_of
-from kane.native.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
-from kane.native.memory.fill import filled
-from kane.native.slip_directions import recall, remember
+from kane.engine.memory.constants import CONSTRAINT_HEADER, CONTACT_BLOCK, CONTACT_STATE, CONTACT_TABLE
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.fill import filled
+from kane.engine.memory.run_codes import AT_END
+from kane.engine.memory.views import (
+    guard_history_size,
+    guard_samples_at,
+    guard_samples_size,
+    mode_programs_size,
+    run_clock_at,
+    run_clock_size,
+    slip_memory_size,
+)
+from kane.engine.step.slip_directions import restore_directions, save_directions
 
 SLIDES = {"q": {"f_z": 0.15}, "u": {"f_vx": 0.5, "f_vy": 0.2, "f_wz": 1.0}}
 
@@ -87,23 +96,29 @@ def test_the_directions_at_the_start_of_a_step_come_back_but_of_slip_that_has_ha
         filled(CONTACT_TABLE, **table),
     ]
     stages = np.concatenate([*parts, filled(CONTACT_STATE, **state)]).view(np.float64)
-    along = constants_of(stages).state.along
+    along = contact_constants_of(stages).state.along
     clock, looks, least = (
-        np.zeros(CLOCK + PASSED * (1 + guards) + 2 * intermittents + 3),
-        np.zeros(7 * guards),
+        run_clock_at(np.zeros(run_clock_size() + guard_history_size(guards) + slip_memory_size(intermittents, 3)), 0),
+        np.zeros(guard_samples_size(guards)),
         np.ones(3),
     )
     system = SimpleNamespace(
-        mode=np.zeros(MODE, np.int64),
+        mode=np.zeros(mode_programs_size(), np.int64),
         stages=stages,
         headers=stages.view(np.int64),
-        settling=SimpleNamespace(least=least),
+        projection=SimpleNamespace(least=least),
         automaton=SimpleNamespace(guards=SimpleNamespace(out=np.zeros(guards))),
     )
-    remember(system, clock)
+    save_directions(system, clock)
     along[:] = 0.0, 1.0
     least[:] = 0.5, 0.1, 0.2
-    looks[AT_END * guards :] = -1.0, 1.0, 2e-3, 1.0, 5e-4  # of the chart, then normal and tangent of each
-    recall(system, clock, looks)
+    guard_samples_at(looks, 0, guards).values[AT_END] = (
+        -1.0,
+        1.0,
+        2e-3,
+        1.0,
+        5e-4,
+    )  # of the chart, then normal and tangent of each
+    restore_directions(system, clock, looks)
     assert along.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert least.tolist() == [1.0, 1.0, 1.0]

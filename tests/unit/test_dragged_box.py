@@ -11,7 +11,6 @@ import pytest
 
 from kane.haptics import PassiveMidpoint, Session, replay
 from kane.haptics.scenes import DRAGGED_BOX_SIZE, make_hand_scene
-from kane.native.haptics import loop_arrays as at
 
 OVER = "is stepped over"
 
@@ -44,7 +43,7 @@ def test_a_hand_drags_a_box_by_a_corner_to_the_end_of_the_run(session):
     assert causes.count("sticks") > 1
     assert np.ptp(session.states[:, 5]) > 0.03
     assert heights(session.states).max() > DRAGGED_BOX_SIZE[2] + 0.01  # it is tipped
-    assert np.abs(session.log[200:3000, at.OF_FORCE : at.OF_FORCE + 3]).max() > 1.0
+    assert np.abs(session.log["force"][200:3000]).max() > 1.0
     assert session.report.faults == ()
     over, row = session.report.passed
     assert over == causes.count(OVER) >= row >= 1
@@ -59,15 +58,15 @@ def test_no_corner_goes_into_the_floor_by_more_than_a_step_misses(session):
 def test_friction_takes_energy_and_never_gives_any(session):
     """Work of the coupler less what the box has of it: the work is summed by the trapezoidal rule."""
     log = session.log
-    has = log[:, at.OF_ENERGIES + 2] + log[:, at.OF_ENERGIES + 3]
-    taken = log[:, at.OF_ENERGIES + 1] - (has - has[0])
+    has = log["energies"]["kinetic"] + log["energies"]["potential"]
+    taken = log["energies"]["to_mechanism"] - (has - has[0])
     assert taken[-1] > 0.5
     assert (taken - np.maximum.accumulate(taken)).min() > -1e-4 * taken[-1]
 
 
 @pytest.mark.parametrize("session", [PASSIVE], indirect=True)
 def test_the_ledger_of_passive_steps_has_what_was_stepped_over_among_what_was_lost(session):
-    ledger, potential = session.ledger, session.log[0, at.OF_ENERGIES + 3]
+    ledger, potential = session.ledger, session.log["energies"]["potential"][0]
     gained = ledger.kinetic + ledger.potential - ledger.owed - potential
     assert gained == pytest.approx(ledger.coupler + ledger.other - ledger.lost, abs=1e-13)
 

@@ -13,8 +13,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kane
-from kane.native.contacts.forces import find_responses
-from kane.native.memory.views import contact_table_at, contact_table_size
+from kane.engine.memory.views import contact_table_at, contact_table_size
+from kane.engine.rows.row_forces import find_responses
 
 G = 9.81
 HALF, UNTIL = 0.5, 0.145
@@ -267,6 +267,8 @@ class _Contacts(NamedTuple):
     K: np.ndarray
     B: np.ndarray
     response: np.ndarray
+    path: np.ndarray
+    pivots: np.ndarray
 
 
 def responses(K):
@@ -280,6 +282,8 @@ def responses(K):
         np.array(K),
         np.full((n, n), np.nan),
         np.full(n, np.nan),
+        np.full((6, n + 1), np.nan),
+        np.full(n, -7),
     )
     find_responses(c, n)
     assert np.array_equal(c.K, K)

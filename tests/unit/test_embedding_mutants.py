@@ -14,9 +14,9 @@ from oracles.interpreted_programs import interpreted_programs
 from oracles.source_mutants import mutants, survivors
 from unit import test_embedding_native as tests
 
-MODULE = "kane.native.algebra"
+MODULE = "kane.engine.linear.factorizations"
 # Files of programs, and one of how many of their mutants `make test` tries.
-PROGRAMS = {"kane.native.embedding": 150, "kane.native.settle": 150}
+PROGRAMS = {"kane.engine.rows.embedding": 150, "kane.engine.project.projection": 150, "kane.engine.project.newton": 10}
 LONG = (
     tests.test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_before,
     tests.test_threads_give_the_same_bits,
@@ -48,6 +48,11 @@ TESTS = (
     tests.test_a_pivot_that_has_lost_half_the_digits_counts_as_zero,
     tests.test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero,
     tests.test_cholesky_solves_and_a_singular_matrix_gives_nan,
+    *(
+        partial(tests.test_cholesky_gives_the_factor_of_numpy_and_touches_nothing_above_the_diagonal_or_beyond, n)
+        for n in (1, 2, 3, 6)
+    ),
+    tests.test_a_pivot_of_cholesky_counts_down_to_the_tolerance_times_n_and_its_diagonal_entry,
     partial(tests.test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work, 2, 3, 4, 1),
 )
 
@@ -63,7 +68,6 @@ def noticed():
 
 DONE = "columns that are done are not looked at again"
 EQUIVALENT = {
-    "solve_semidefinite: 0.0 -> 1.0 (2)": "of a row that repeats others nothing but rounding is left to take away",
     "factor: k + 1 -> k": "one more entry of scratch is zeroed",
     "factor: k + 1 -> k - 1": "two more entries of scratch are zeroed",
     "factor: k + 1 -> k (2)": "one more entry of scratch is summed, and not used",
@@ -77,25 +81,25 @@ ONE_FRONT = "loops that make one front are not taken apart"
 SPEEDS = "coordinates do not depend on the speeds that are given"
 NOT_HELD = "no residual is held where all rows are in force"
 EQUIVALENT_PROGRAMS = {
-    "kane.native.embedding": {},
-    "kane.native.settle": {
-        "_direction: 0 -> 1": ONE_FRONT,
-        "settle_among: 0 -> 1 (7)": ONE_FRONT,
-        "_correct_coordinates: 1000.0 -> 2000.0": "what counts as rounding, by measurement",
-        "_correct_coordinates: 0.0 -> 1.0": "a step within rounding gains nothing when it is tried again either",
+    "kane.engine.rows.embedding": {},
+    "kane.engine.project.newton": {},
+    "kane.engine.project.projection": {
+        "_find_direction: 0 -> 1": ONE_FRONT,
+        "project_onto_rows: 0 -> 1 (7)": ONE_FRONT,
+        "_take_damped_step: residual <= ROUNDED_RESIDUAL -> residual > ROUNDED_RESIDUAL": "rounding, by measurement",
         "_correct_by_own_speeds: 1 + nq + n -> 1 + nq": SPEEDS,
         "_correct_by_own_speeds: 0.0 -> 1.0": SPEEDS,
         "_correct_by_own_speeds: 0 -> 1": UNREAD,
-        "_correct_by_own_speeds: vector_at(rest, 0, 0) -> vector_at(0, rest, 0)": "no constraint depends on inputs",
+        "_correct_by_own_speeds: vector_at(inputs, 0, 0) -> vector_at(0, inputs, 0)": "no constraint depends on inputs",
         "_correct_by_own_speeds: 0 -> 1 (2)": "no constraint depends on inputs",
         "_correct_by_own_speeds: 0 -> 1 (3)": UNREAD,
         "_correct_by_own_speeds: 0 -> 1 (4)": "the end of its scratch is for a call that it does not make",
         "_correct_by_own_speeds: 0 -> 1 (5)": UNREAD,
-        "_serves: 0.0 -> 1.0 (2)": "entries up to two serve, and so does one",
-        "choose: 0 -> 1 (2)": "there are speeds; without rows the way through the factors ends at the same",
-        "settle: vector_at(work, 0, 0) -> vector_at(0, work, 0)": NOT_HELD,
-        "settle: 0 -> 1": NOT_HELD,
-        "settle: 0 -> 1 (2)": NOT_HELD,
+        "is_good_selection: 0.0 -> 1.0 (2)": "entries up to two serve, and so does one",
+        "select_speeds: 0 -> 1 (2)": "there are speeds; without rows the way through the factors ends at the same",
+        "project: vector_at(work, 0, 0) -> vector_at(0, work, 0)": NOT_HELD,
+        "project: 0 -> 1": NOT_HELD,
+        "project: 0 -> 1 (2)": NOT_HELD,
     },
 }
 
@@ -116,7 +120,7 @@ def test_of_all_mutants_of_the_algebra_none_passes():
 @pytest.fixture
 def fails():
     """Whether a program fails a test, or raises: native code would go on."""
-    tests.settle(tests.four_bar(), tests.GUESS)  # compiles the loop over states, which stays compiled
+    tests.project(tests.four_bar(), tests.GUESS)  # compiles the loop over states, which stays compiled
     known = list(cases(sorted(runnable(tests, ()), key=lambda test: test in LONG)))
     with interpreted_programs() as raised:
         yield lambda: any(fail([case]) or raised for case in known)
@@ -129,8 +133,8 @@ def test_programs_of_constraints_with_one_thing_wrong_fail(module, fails):
 
 
 @pytest.mark.slow
-def test_of_all_mutants_of_settling_none_passes(fails):
-    module = "kane.native.settle"
+def test_of_all_mutants_of_projection_none_passes(fails):
+    module = "kane.engine.project.projection"
     assert survivors_apart(mutants(module), fails, EQUIVALENT_PROGRAMS[module], seconds=PATIENCE) == []
 
 

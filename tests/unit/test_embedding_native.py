@@ -15,12 +15,15 @@ from oracles.interpreted_programs import views
 from oracles.multipliers import accelerations
 
 import kane
+from kane.engine.linear import factorizations as algebra
+from kane.engine.memory import constraint_codes as header
+from kane.engine.memory.constants import CONSTRAINT_HEADER
+from kane.engine.memory.fill import filled
+from kane.engine.memory.views import FactorScratch, constraint_scratch_at
+from kane.engine.project import newton
+from kane.engine.project import projection as projection
+from kane.engine.rows import embedding
 from kane.formulation.constraints.embedding import NumericalEmbedding
-from kane.native import algebra, embedding, header
-from kane.native import settle as settling
-from kane.native.memory.constants import CONSTRAINT_HEADER
-from kane.native.memory.fill import filled
-from kane.native.memory.views import FactorScratch, constraint_scratch_at
 from kane.simulation.projection import selection_in
 
 
@@ -75,16 +78,16 @@ def test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_
     """Beside a row, one that is by 1e-9 another is no other; one of a billionth of its length is."""
     for other, pivots in (([1.0, 1e-9], 1), ([1.0, 1e-5], 2), ([0.0, 1e-9], 2), ([0.0, 0.0], 1)):
         A = np.array([[1.0, 0.0], other])
-        G = np.triu(A @ A.T)
-        algebra.factor_semidefinite(G, np.full(2, 3.0))
-        assert np.count_nonzero(np.diag(G)) == pivots
+        G = np.tril(A @ A.T)
+        assert algebra.factor_cholesky(G, 2, algebra.REPEATED) == pivots
+        assert np.count_nonzero(np.isfinite(np.diag(G))) == pivots
         x = np.array([2.0, 0.0])
-        algebra.solve_semidefinite(G, x)
+        algebra.solve_cholesky(G, 2, x)
         assert np.allclose(A @ A.T @ x, [2.0, 0.0], atol=1e-5) or pivots == 1
         assert x[1] == 0.0 or pivots == 2
-    G, x = np.array([[1.0, 0.5], [0.0, 1.25]]), np.ones(2)  # numbers that double precision holds, one of them 1
-    algebra.factor_semidefinite(G, np.zeros(2))
-    algebra.solve_semidefinite(G, x)
+    G, x = np.array([[1.0, 0.0], [0.5, 1.25]]), np.ones(2)  # numbers that double precision holds, one of them 1
+    assert algebra.factor_cholesky(G, 2, algebra.REPEATED) == 2
+    algebra.solve_cholesky(G, 2, x)
     assert x.tolist() == [0.75, 0.5]
 
 
@@ -92,12 +95,78 @@ def test_a_row_that_repeats_others_but_for_rounding_counts_as_none_and_one_that_
 def test_the_least_solution_by_normal_equations_is_that_of_the_pseudoinverse_whatever_rows_repeat_others(m, rank):
     A = rows_of_rank(m, 7, rank, seed=m + rank)
     b = A @ np.random.default_rng(2).normal(size=7)
-    G, y = np.triu(A @ A.T), b.copy()
-    algebra.factor_semidefinite(G, np.zeros(m))
-    assert np.count_nonzero(np.diag(G)) == rank
-    algebra.solve_semidefinite(G, y)
+    G, y = np.tril(A @ A.T), b.copy()
+    assert algebra.factor_cholesky(G, m, algebra.REPEATED) == rank
+    algebra.solve_cholesky(G, m, y)
     # Random rows are conditioned better than 30, of which the square is lost, and their pivots better than that.
     np.testing.assert_allclose(A.T @ y, np.linalg.pinv(A, rcond=1e-10) @ b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_cholesky_gives_the_factor_of_numpy_and_touches_nothing_above_the_diagonal_or_beyond(n):
+    random = np.random.default_rng(n)
+    B = random.normal(size=(n, n + 2))
+    whole = random.normal(size=(n + 2, n + 2))
+    whole[:n, :n] = np.tril(B @ B.T) + np.triu(whole[:n, :n], 1)
+    L, x = whole.copy(), random.normal(size=n)
+    assert algebra.factor_cholesky(L, n, algebra.ROUNDING) == n
+    expected = whole.copy()
+    expected[:n, :n] = np.tril(np.linalg.cholesky(B @ B.T)) + np.triu(whole[:n, :n], 1)
+    np.testing.assert_allclose(L, expected, rtol=1e-11, atol=1e-13)
+    y, packed = x.copy(), (B @ B.T)[np.tril_indices(n)]
+    algebra.solve_cholesky(L, n, y)
+    np.testing.assert_allclose(y, np.linalg.solve(B @ B.T, x), rtol=1e-8)
+    triangle = np.zeros((n, n))
+    assert algebra.factor_triangle(packed, triangle)
+    np.testing.assert_allclose(np.tril(triangle), np.tril(expected[:n, :n]), rtol=1e-11, atol=1e-13)
+    packed[-1] -= 2.0 * expected[n - 1, n - 1] ** 2
+    assert not algebra.factor_triangle(packed, triangle)
+
+
+def test_a_pivot_of_cholesky_counts_down_to_the_tolerance_times_n_and_its_diagonal_entry():
+    """M = [[4, 2], [2, 1 + d]] has the last pivot d: its entry is about 1, n is 2."""
+    for excess, rank in ((1.01, 2), (0.99, 1)):
+        tolerance = 1e-6
+        L = np.array([[4.0, 0.0], [2.0, 1.0 + excess * 2.0 * tolerance]])
+        assert algebra.factor_cholesky(L, 2, tolerance) == rank
+        assert np.isinf(L[1, 1]) == (rank == 1)
+    x = np.array([4.0, 2.0])
+    algebra.solve_cholesky(L, 2, x)
+    assert x.tolist() == [1.0, 0.0]
+    ones = np.array([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])  # entries of one are no special case
+    assert algebra.factor_cholesky(ones, 3, tolerance) == 3
+    assert ones.tolist() == np.tril(np.ones((3, 3))).tolist()
+
+
+def test_loads_are_projected_onto_the_independent_speeds():
+    """z = h + M e and -R^T z with R = [D; 1], in the order of the selection."""
+    random, rank, n = np.random.default_rng(5), 2, 5
+    f = SimpleNamespace(A=random.normal(size=(rank, n)), order=random.permutation(n))
+    h, M, e = random.normal(size=n), random.normal(size=(n, n)), np.zeros(n)
+    e[:rank] = random.normal(size=rank)
+    z, udot = np.zeros(n), np.zeros(n)
+    embedding.project_loads(f, rank, h, M, e, z, udot)
+    expected = h[f.order] + M @ e
+    np.testing.assert_allclose(z, expected, rtol=1e-14)
+    np.testing.assert_allclose(udot[rank:], -expected[rank:] - f.A[:, rank:].T @ expected[:rank], rtol=1e-13)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_newton_s_method_takes_as_many_steps_as_it_may_and_undoes_the_one_that_does_not_help(steps):
+    seen = []
+
+    def halve(problem, residual, taken):
+        seen.append(taken)
+        return 0.5 * residual
+
+    found = newton.iterate(None, 1.0, steps, halve, lambda problem: pytest.fail("all steps help"))
+    assert (found, seen) == ((steps, 0.5**steps, False), list(range(steps)))
+    undone = []
+    for start, satisfied in ((1.0, False), (newton.ROUNDED_RESIDUAL, True)):
+        found = newton.iterate("problem", start, steps, lambda problem, residual, taken: residual, undone.append)
+        assert found == (0, start, satisfied)
+    assert undone == ["problem"] * 2
+    assert newton.iterate(None, 1.0, steps, lambda *_: newton.NO_STEP, undone.append) == (0, np.inf, False)
 
 
 def volume(block):
@@ -121,7 +190,7 @@ def test_a_choice_serves_only_if_no_exchange_of_two_speeds_doubles_its_volume_an
         order, rank = random.permutation(6), int(random.integers(2, 4))
         f = factors(A[:, order])
         algebra.factor(f, rank)
-        assert settling._serves(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
+        assert projection.is_good_selection(f, rank, np.linalg.norm(A, axis=0).max()) == serves(A, order, rank)
 
 
 def smallest(A, order, rank):
@@ -166,7 +235,7 @@ def test_a_choice_in_force_stays_where_it_serves_or_its_pivots_do_and_else_that_
     seen = set()
     for A, true, best, mode, rank, order in drawn_choices(400):
         a, random = choosing(A, mode, rank, order), np.random.default_rng(1)
-        found, longest = settling.choose(a)
+        found, longest = projection.select_speeds(a)
         assert longest == pytest.approx(np.linalg.norm(A, axis=0).max(initial=0.0), rel=1e-14)
         assert found == true
         usual = mode == header.KEPT and rank == true
@@ -296,7 +365,7 @@ def test_columns_in_a_given_order_are_not_exchanged_and_a_zero_pivot_gives_zero(
 def test_a_residual_that_is_no_number_is_the_largest_wherever_it_stands(place):
     residual = np.array([2.0, 1.0, 3.0])
     residual[place] = np.nan
-    assert np.isnan(settling._largest(residual))
+    assert np.isnan(projection._largest(residual))
 
 
 def test_cholesky_solves_and_a_singular_matrix_gives_nan():
@@ -304,14 +373,18 @@ def test_cholesky_solves_and_a_singular_matrix_gives_nan():
     M, b = B @ B.T + np.eye(6), np.arange(6.0)
     for size in (1e-10, 1.0, 1e10):
         x = b.copy()
-        algebra.solve_positive(size * M, 6, x)
+        L = size * M
+        assert algebra.factor_positive(L, 6)
+        algebra.solve_cholesky(L, 6, x)
         assert np.allclose(x, np.linalg.solve(M, b) / size, rtol=1e-12, atol=0.0)
     nearly = 1e10 * np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])
     for singular in (np.zeros((2, 2)), np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]]), nearly):
         x = np.ones(2)
         # The square root of zero divides in native code too, where it gives no warning.
         with np.errstate(all="ignore"):
-            algebra.solve_positive(singular.copy(), 2, x)
+            L = singular.copy()
+            assert not algebra.factor_positive(L, 2)
+            algebra.solve_cholesky(L, 2, x)
         assert np.isnan(x).all()
 
 
@@ -326,15 +399,15 @@ def test_the_arrays_of_a_call_lie_one_after_the_other_in_their_work(m, n, nq, p)
     state = np.arange(1.0 + nq + n)
     with views():
         a = embedding.arrays_of(state.ctypes.data, stage.ctypes.data, work.ctypes.data)
-        c = settling._correction_of(a, work.ctypes.data, a.active, np.zeros(0))
+        c = projection._correction_of(a, work.ctypes.data, a.active, np.zeros(0))
         at = constraint_scratch_at(work.ctypes.data, before, m, n, nq, p, 0, n_own)
     np.testing.assert_array_equal(a.state, state)
     assert (a.lists.order.ctypes.data, a.lists.order.size) == (stage.ctypes.data + 8 * len(head), n)
     of_factors = [x for x in a.f if isinstance(x, np.ndarray)]
-    arrays = [a.state, a.rows.whole, a.free.whole, *of_factors, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
-    of_settling = [c.gram, c.y, c.diagonal, c.residual, c.s, c.q, c.slope]
+    arrays = [a.state, a.rows.whole, a.unconstrained.whole, *of_factors, a.x, a.M, a.W, a.reduced, a.e, a.z, a.udot]
+    of_projection = [c.gram, c.y, c.residual, c.s, c.q, c.slope]
     first = (at.own_state.ctypes.data - work.ctypes.data) // 8
-    assert lies([*arrays, *of_settling], work) == [*range(before, first)]
+    assert lies([*arrays, *of_projection], work) == [*range(before, first)]
     assert (at.own_found - first, at.front_lists - at.own_found) == (1 + nq + n_own, nq + n_own + 3)
 
 
@@ -355,7 +428,7 @@ def window_state(n, angle, rate=1.0):
     return np.concatenate([[0.0], q, u])
 
 
-def settle(dyn, x, stage=None):
+def project(dyn, x, stage=None):
     stage = dyn.project.stage(dyn.parameters) if stage is None else stage
     return dyn.project(x, np.zeros(len(dyn.equations.inputs)), stage)
 
@@ -371,7 +444,7 @@ def test_freedoms_rise_where_all_rods_lie_along_a_line_and_fall_again_behind(n):
     stage = dyn.project.stage(dyn.parameters)
     for angle, freedoms in ((1.0, 1), (np.pi / 2, n + 1), (2.0, 1)):
         x = window_state(n, angle)
-        found = settle(dyn, x, stage)
+        found = project(dyn, x, stage)
         # A parallelogram satisfies its constraints up to rounding, so that settling has nothing to correct.
         assert np.allclose(found[: len(x) - 1], x[1:], atol=1e-12)
         assert rank_in(stage) == 2 * n + 1 - freedoms
@@ -386,10 +459,10 @@ def test_speeds_are_projected_when_the_rank_rises_again():
     n = 3
     dyn = windows(n)
     stage = dyn.project.stage(dyn.parameters)
-    settle(dyn, window_state(n, np.pi / 2), stage)
+    project(dyn, window_state(n, np.pi / 2), stage)
     x = window_state(n, np.pi / 2 + 0.1)
     x[1 + 2 * n + 1 :] += 0.01 * np.arange(2 * n + 1)
-    found = settle(dyn, x, stage)
+    found = project(dyn, x, stage)
     q, u = found[: 2 * n + 1], found[2 * n + 1 : -3]
     assert found[-2] > 1e-3
     assert np.abs(dyn.constraint_residuals(q, u).motion).max() < 1e-13
@@ -413,37 +486,37 @@ def four_bar():
 GUESS = np.array([0.0, 1.0, -0.5, 1.5, 1.0, -2.0, 0.5])
 
 
-def test_settling_reports_the_residuals_that_it_found_and_leaves_none():
+def test_projection_reports_the_residuals_that_it_found_and_leaves_none():
     dyn = four_bar()
     before = dyn.constraint_residuals(GUESS[1:4], GUESS[4:])
-    found = settle(dyn, GUESS)
+    found = project(dyn, GUESS)
     assert found[-3] == np.abs(before.configuration).max()
     assert found[-2] == np.abs(before.motion).max()
-    again = settle(dyn, np.concatenate([[0.0], found[:6]]))
+    again = project(dyn, np.concatenate([[0.0], found[:6]]))
     # Newton's method ends below 1e-14 m, or where rounding of lengths of a metre lets nothing be gained.
     assert again[-3] < 1e-14
     assert again[-2] < 1e-14
     assert np.allclose(again[:6], found[:6], rtol=1e-14, atol=1e-14)
 
 
-def test_settling_moves_coordinates_by_the_least_speeds():
+def test_projection_moves_coordinates_by_the_least_speeds():
     """To first order in the residual the change is that of the pseudoinverse of A."""
     dyn = four_bar()
-    q = settle(dyn, GUESS)[:3]
+    q = project(dyn, GUESS)[:3]
     shift = 1e-5 * np.array([1.0, 2.0, -1.0])
-    moved = settle(dyn, np.concatenate([[0.0], q + shift, np.zeros(3)]))[:3]
+    moved = project(dyn, np.concatenate([[0.0], q + shift, np.zeros(3)]))[:3]
     A = dyn.evaluate(dyn.function("constraints"), q, np.zeros(3), t=0.0)[:6].reshape(2, 3)
     expected = shift - np.linalg.pinv(A) @ A @ shift
     # Second order: 1e-10 times curvatures of a few.
     assert np.allclose(moved - q, expected, atol=1e-9)
 
 
-def test_settling_loop_by_loop_moves_coordinates_by_the_least_speeds_too():
+def test_projection_loop_by_loop_moves_coordinates_by_the_least_speeds_too():
     dyn, n = windows(6), 13
     assert dyn.project.parts.plan.number == 6
     q = window_state(6, 0.7)[1 : n + 1]
     shift = 1e-5 * np.cos(np.arange(n))
-    moved = settle(dyn, np.concatenate([[0.0], q + shift, np.zeros(n)]))[:n]
+    moved = project(dyn, np.concatenate([[0.0], q + shift, np.zeros(n)]))[:n]
     A = dyn.evaluate(dyn.function("constraints"), q, np.zeros(n), t=0.0)[: 12 * n].reshape(12, n)
     assert np.allclose(moved - q, shift - np.linalg.pinv(A) @ A @ shift, atol=1e-9)
 
@@ -499,7 +572,7 @@ def test_a_newton_step_that_overshoots_is_halved_until_it_gains():
     """Against the same method in NumPy: of these starts many are halved once, some more often, most never."""
     dyn, seen = sliding_four_bar(), set()
     for q, t, expected, halved in scattered(40):
-        found = settle(dyn, np.concatenate([[t], q, np.zeros(3)]))
+        found = project(dyn, np.concatenate([[t], q, np.zeros(3)]))
         np.testing.assert_allclose(found[:3], expected, rtol=0, atol=1e-9)
         assert np.abs(closure(found[:3], t, np.cos, np.sin)).max() < 1e-14
         seen.update(halved)
@@ -512,21 +585,21 @@ def test_coordinates_are_moved_by_the_joints_own_speeds_whatever_speeds_are_chos
     dyn = sliding_four_bar(speeds)
     stage = dyn.project.stage(dyn.parameters)
     for q, t, expected, _ in scattered(10):
-        found = settle(dyn, np.concatenate([[t], q, np.full(speeds, 0.5)]), stage)
+        found = project(dyn, np.concatenate([[t], q, np.full(speeds, 0.5)]), stage)
         np.testing.assert_allclose(found[:3], expected, rtol=0, atol=1e-9)
         size = np.abs(closure(q, t, np.cos, np.sin)).max()
         assert found[3 + speeds] == pytest.approx(size, rel=1e-14)
         # The one freedom is a speed of choice, and keeps its value.
         assert 0.5 in found[3 : 3 + speeds]
         # Where coordinates are closed, up to rounding of sums of four lengths, speeds alone are put onto their rows.
-        moved = settle(dyn, np.concatenate([[t], found[:3], np.full(speeds, 0.7)]), stage)
+        moved = project(dyn, np.concatenate([[t], found[:3], np.full(speeds, 0.7)]), stage)
         np.testing.assert_allclose(moved[:3], found[:3], rtol=0, atol=1e-14)
-        again = settle(dyn, np.concatenate([[t], moved[: 3 + speeds]]), stage)
+        again = project(dyn, np.concatenate([[t], moved[: 3 + speeds]]), stage)
         assert speeds == 1 or moved[-2] > 1e-3
         assert again[-2] < 1e-14
 
 
-def test_quaternions_and_parameters_reach_the_settling_by_the_joints_own_speeds():
+def test_quaternions_and_parameters_reach_the_projection_by_the_joints_own_speeds():
     """A ball with a point of it at a height that a parameter gives: as without speeds of choice, but for rounding."""
     found = []
     for chosen in (False, True):
@@ -539,10 +612,10 @@ def test_quaternions_and_parameters_reach_the_settling_by_the_joints_own_speeds(
             w1, w2, w3 = ball.speeds
             model.speeds(v1=w1 + 2 * w2, v2=w2 - 3 * w3, v3=w3 * kane.cos(model.time))
         dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
-        found.append(settle(dyn, np.array([0.3, 0.9, 0.3, -0.2, 0.4, 0.1, 0.2, 0.3])))
+        found.append(project(dyn, np.array([0.3, 0.9, 0.3, -0.2, 0.4, 0.1, 0.2, 0.3])))
     np.testing.assert_allclose(found[0][:4], found[1][:4], rtol=0, atol=1e-14)
     assert found[0][-3] == pytest.approx(found[1][-3], rel=1e-14)
-    again = settle(dyn, np.concatenate([[0.3], found[1][:7]]))
+    again = project(dyn, np.concatenate([[0.3], found[1][:7]]))
     assert again[-3] < 1e-14
     assert np.linalg.norm(found[0][:4]) == pytest.approx(1.0, abs=1e-15)
 
@@ -555,13 +628,13 @@ def test_a_step_that_gains_nothing_however_often_it_is_halved_is_taken_back():
     model.connect(first, second, kane.Prismatic("y", axis="y"))
     model.constrain(x * x + 1.0, name="nowhere")
     dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
-    assert list(settle(dyn, np.array([0.0, 1e-6, 2.0, 0.0, 0.0]))[:2]) == [1e-6, 2.0]
+    assert list(project(dyn, np.array([0.0, 1e-6, 2.0, 0.0, 0.0]))[:2]) == [1e-6, 2.0]
 
 
 def test_independent_speeds_are_kept_to_the_last_bit():
     dyn = four_bar()
     stage = dyn.project.stage(dyn.parameters)
-    found = settle(dyn, GUESS, stage)
+    found = project(dyn, GUESS, stage)
     independent = selection_in(stage)[1 + rank_in(stage) :]
     assert len(independent) == 1
     assert found[3 + independent[0]] == GUESS[4 + independent[0]]
@@ -574,7 +647,7 @@ def test_the_choice_is_made_anew_when_it_is_twice_as_bad_as_the_best_and_not_bef
     x, choices, worst = np.array([0.0, 0.1, -0.2, 1.5, 1.0, 0.0, 0.0]), [], 1.0
     for angle in np.linspace(0.1, 20.0, 400):
         x[1] = angle
-        found = settle(dyn, x, stage)
+        found = project(dyn, x, stage)
         x[1:4], worst = found[:3], min(worst, found[-1])
         choices.append(tuple(sorted(selection_in(stage)[1 : 1 + rank_in(stage)])))
     changes = sum(a != b for a, b in pairwise(choices))
@@ -590,7 +663,7 @@ def test_a_choice_in_force_is_kept_while_its_smallest_pivot_is_half_that_of_the_
     order = None
     for angle in np.linspace(0.1, 20.0, 400):
         x[1], x[4:], fresh = angle, (1.0, -2.0, 0.5), dyn.project.stage(dyn.parameters)
-        best, found = settle(dyn, x, fresh), settle(dyn, x, stage)
+        best, found = project(dyn, x, fresh), project(dyn, x, stage)
         x[1:4] = found[:3]
         A = dyn.evaluate(dyn.function("constraints"), x[1:4], np.zeros(3), t=0.0)[:6].reshape(2, 3)
         new, first = (selection_in(s)[1:] for s in (stage, fresh))
@@ -616,7 +689,7 @@ def test_a_choice_made_for_good_stays_however_bad_it_is():
     dyn = kane.build(kane.formulate(model))
     stage = dyn.project.stage(dyn.parameters)
     for angle in (0.2, 1.5, 1.6, 4.0):
-        found = settle(dyn, np.array([0.0, angle, -angle - 0.3, 1.2, 1.0, 0.3, 0.2]), stage)
+        found = project(dyn, np.array([0.0, angle, -angle - 0.3, 1.2, 1.0, 0.3, 0.2]), stage)
         A = dyn.evaluate(dyn.function("constraints"), found[:3], np.zeros(3), t=0.0)[:6].reshape(2, 3)
         order = selection_in(stage)[1:]
         assert sorted(order[:2]) == [1, 2]
@@ -649,11 +722,11 @@ def test_a_speed_that_constraints_take_away_is_zero_and_a_small_one_beside_large
     model.constrain(0.1 * b + 0.7 * c, name="two")
     dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
     q = [0.0, 1e6, 0.0, 0.0]
-    found = settle(dyn, np.array([0.0, *q, 1e6, 1.0, -2.1, 1e-8]))
+    found = project(dyn, np.array([0.0, *q, 1e6, 1.0, -2.1, 1e-8]))
     assert found[:8].tolist() == [*q, 1e6, 0.0, 0.0, 1e-8]
 
 
-def test_rows_that_cannot_all_hold_leave_a_residual_that_settling_reports_and_finite_speeds():
+def test_rows_that_cannot_all_hold_leave_a_residual_that_projection_reports_and_finite_speeds():
     model = kane.Model("contradiction")
     body = model.body("body", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.connect(model.ground, body, kane.Planar("base"))
@@ -661,8 +734,8 @@ def test_rows_that_cannot_all_hold_leave_a_residual_that_settling_reports_and_fi
     model.constrain(speed.dot(body.x) - 1.0, name="one")
     model.constrain(speed.dot(body.x) * (2.0 + kane.sin(model.time)) - 4.0, name="two")
     dyn = kane.build(dataclasses.replace(kane.formulate(model), embedding=NumericalEmbedding("in numbers")))
-    first = settle(dyn, np.zeros(7))
-    again = settle(dyn, np.concatenate([[0.0], first[:6]]))
+    first = project(dyn, np.zeros(7))
+    again = project(dyn, np.concatenate([[0.0], first[:6]]))
     # Least squares of v = 1 and 2 v = 4: v = 9/5 leaves 4/5 and 2/5.
     assert np.isfinite(first).all()
     assert again[-2] == pytest.approx(0.8, rel=1e-12)
@@ -676,14 +749,14 @@ def test_rows_that_are_not_linear_in_the_speeds_are_solved_by_iteration():
     v = body.point().velocity
     model.constrain(v.dot(model.ground.x) ** 2 + v.dot(model.ground.y) ** 2 - 4.0, name="pace")
     dyn = kane.build(kane.formulate(model))
-    found = settle(dyn, np.array([0.0, 0, 0, 0, 0.5, 3.0, 0.1]))
+    found = project(dyn, np.array([0.0, 0, 0, 0, 0.5, 3.0, 0.1]))
     u = found[3:6]
     assert np.hypot(u[0], u[1]) == pytest.approx(2.0, rel=1e-14)
     assert u[0] == 0.5
     assert np.array_equal(dyn.forward(found[:3], u), np.zeros(3))
 
 
-def test_quaternions_are_normalised_by_settling():
+def test_quaternions_are_normalised_by_projection():
     model = kane.Model("ball")
     body, other = (model.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0)) for name in ("body", "other"))
     model.connect(model.ground, body, kane.Free("body"))
@@ -694,7 +767,7 @@ def test_quaternions_are_normalised_by_settling():
     start = dyn.equations.quaternions[0]
     state = np.concatenate([[0.0], np.full(15, 0.7)])
     state[1 + start : 5 + start] = [2.0, 0.2, 0.0, 0.0]
-    q = settle(dyn, state)[:8]
+    q = project(dyn, state)[:8]
     # What stands before and behind a quaternion is left as it is.
     assert start + 4 < 8
     np.testing.assert_array_equal(np.delete(q, range(start, start + 4)), 0.7)
@@ -720,7 +793,7 @@ def test_a_singular_mass_matrix_gives_nan_and_not_a_number_that_looks_right():
 
 def test_parameters_of_each_state_reach_all_programs():
     dyn = four_bar()
-    q, u = settle(dyn, GUESS)[:3], np.array([1.0, 0.0, 0.0])
+    q, u = project(dyn, GUESS)[:3], np.array([1.0, 0.0, 0.0])
     heavy = dyn.forward(q, u, [0.0], parameters={"g": np.array([9.81, 0.0, 3.0])})
     for k, g in enumerate((9.81, 0.0, 3.0)):
         assert np.array_equal(heavy[k], dyn.forward(q, u, [0.0], parameters={"g": g}))
@@ -729,7 +802,7 @@ def test_parameters_of_each_state_reach_all_programs():
 
 def test_threads_give_the_same_bits():
     dyn = four_bar()
-    q = settle(dyn, GUESS)[:3]
+    q = project(dyn, GUESS)[:3]
     speeds = np.random.default_rng(0).normal(size=(1000, 3))
     function = dyn.function("forward")
     many = dyn.forward(q, speeds, [0.0])
@@ -749,7 +822,7 @@ def test_shapes_are_checked_as_of_any_compiled_function():
         dyn.function("nothing")
 
 
-def test_without_constraints_there_is_nothing_to_settle():
+def test_without_constraints_there_is_nothing_to_project():
     assert kane.build(kane.formulate(kane.library.stanford_arm())).project is None
 
 
@@ -763,21 +836,27 @@ def correction(rows, counted, held, entries):
         residual=np.zeros(n),
         s=np.zeros(np.shape(entries)[1]),
         rows=np.array(rows),
-        counted=np.array(counted, dtype=np.int64),
+        row_mask=np.array(counted, dtype=np.int64),
         held=np.array(held),
     )
 
 
+def residual_of(c):
+    """Evaluate the residuals of a correction; return the largest."""
+    arrays = SimpleNamespace(lists=SimpleNamespace(rows_of_residuals=c.rows))
+    return projection.find_residual(arrays, c.residual, c.row_mask, c.held, None, None, None)
+
+
 def test_a_row_in_force_is_measured_from_where_it_is_held_and_one_that_is_not_or_is_held_nowhere_counts_as_zero():
     def configuration(a, which, rest, stage, work, out):
-        assert which == settling.CONFIGURATION
+        assert which == projection.CONFIGURATION
         out[:] = [0.5, -7.0, 0.2, 9.0]
 
     c = correction([2, 0, 1, 3], [1, 0, 1, 1], [0.1, 0.0, 0.3, np.nan], np.zeros((4, 2)))
     every = correction([2, 0, 1, 3], [], [], np.zeros((4, 2)))
-    with mock.patch.object(settling, "call", configuration):
-        assert settling._residual(None, c, None, None, None) == 7.0
-        assert settling._residual(None, every, None, None, None) == 9.0
+    with mock.patch.object(projection, "call", configuration):
+        assert residual_of(c) == 7.0
+        assert residual_of(every) == 9.0
     assert c.residual.tolist() == [0.4, -7.0, 0.0, 0.0]
     assert every.residual.tolist() == [0.5, -7.0, 0.2, 9.0]
 
@@ -787,8 +866,8 @@ def test_the_residual_of_the_only_row_is_zero_where_it_is_not_in_force():
         out[:] = 0.5
 
     c = correction([0], [0], [0.0], np.zeros((1, 2)))
-    with mock.patch.object(settling, "call", configuration):
-        assert settling._residual(None, c, None, None, None) == 0.0
+    with mock.patch.object(projection, "call", configuration):
+        assert residual_of(c) == 0.0
 
 
 def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
@@ -799,12 +878,12 @@ def test_the_least_speeds_are_those_of_the_rows_in_force_alone():
         c = correction(rows, counted, np.zeros(3), A)
         c.residual[:] = residual
         kept = rows[:2] if counted else rows
-        settling._least(A, c)
+        projection._solve_minimum_norm(A, c)
         expected = np.linalg.pinv(A[kept]) @ -residual[: len(kept)]
         np.testing.assert_allclose(c.s, expected, rtol=0, atol=1e-13)
     alone = correction([0], [0], [0.0], A)
     alone.residual[:] = 0.3
-    settling._least(A, alone)
+    projection._solve_minimum_norm(A, alone)
     assert not alone.s.any()
 
 
@@ -816,5 +895,5 @@ def test_the_least_speeds_of_rows_of_ones_are_no_special_case():
     ):
         c = correction(range(len(A)), [], [], A)
         c.residual[:] = residual
-        settling._least(np.array(A), c)
+        projection._solve_minimum_norm(np.array(A), c)
         np.testing.assert_allclose(c.s, expected, rtol=1e-15)

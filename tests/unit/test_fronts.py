@@ -11,13 +11,14 @@ from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.embedded import front_plan as planning
 from kane.dynamics.embedded.constrained_function import each_state
 from kane.dynamics.embedded.front_plan import plan_of
+from kane.engine.linear.factorizations import RANK_TOLERANCE
+from kane.engine.linear.fronts import factor_fronts, fronts_at, particular
+from kane.engine.memory.views import embedding_terms_at, front_scratch_size
+from kane.engine.rows import embedding
+from kane.engine.rows import front_embedding as loops
+from kane.engine.rows.front_embedding import solve_motion_by_fronts
 from kane.formulation.constraints.fronts import Front, fronts
 from kane.library.andrews_squeezer import ANDREWS_START
-from kane.native import embedding, loops
-from kane.native.algebra import RANK_TOLERANCE
-from kane.native.fronts import factor_fronts, fronts_at, particular
-from kane.native.loops import solve_motion_by_fronts
-from kane.native.memory.views import embedding_terms_at, front_scratch_size
 
 RODS = range(9)
 WINDOWS = {"q": {f"a{i}": 0.7 for i in RODS} | {f"b{i}": -0.7 for i in RODS[1:]}}
@@ -141,11 +142,11 @@ def called(function, address, state, stage):
 def test_accelerations_are_those_of_the_dense_route_with_the_choice_kept(mechanisms, name):
     dyn, start = mechanisms[name]
     random, n, nq = np.random.default_rng(3), len(dyn.equations.u), len(dyn.equations.q)
-    settle, rhs = dyn.project, dyn.function("rhs")
+    project, rhs = dyn.project, dyn.function("rhs")
     for _ in range(10):
-        stage = settle.stage(dyn.parameters)
+        stage = project.stage(dyn.parameters)
         state = np.concatenate([[0.0], start.q + 0.02 * random.normal(size=nq), random.normal(size=n)])
-        state[1:] = settle(state, np.zeros(settle.n_rest), stage)[: nq + n]
+        state[1:] = project(state, np.zeros(project.n_rest), stage)[: nq + n]
         ours, theirs = (called(rhs, native.rhs(), state, stage) for native in (loops, embedding))
         # Some hundred operations with numbers of order ten, over pivots of at least a hundredth.
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11 * np.abs(theirs).max())
@@ -174,13 +175,15 @@ def test_the_motions_that_are_free_are_those_of_the_dense_route(mechanisms, name
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_settling_moves_coordinates_and_speeds_as_the_dense_route_does(mechanisms, name):
+def test_projection_moves_coordinates_and_speeds_as_the_dense_route_does(mechanisms, name):
     """The least change of coordinates does not depend on a choice; speeds follow from the independent ones."""
     dyn, start = mechanisms[name]
     random, n, nq = np.random.default_rng(5), len(dyn.equations.u), len(dyn.equations.q)
     dense = kane.build(dyn.equations).project  # made without the patch
     state = np.concatenate([[0.0], start.q + 1e-3 * random.normal(size=nq), random.normal(size=n)])
-    found = [settle(state, np.zeros(settle.n_rest), settle.stage(dyn.parameters)) for settle in (dyn.project, dense)]
+    found = [
+        project(state, np.zeros(project.n_rest), project.stage(dyn.parameters)) for project in (dyn.project, dense)
+    ]
     if name != "Bricard's chain":  # off its loop all six rows count, nearly dependent, which leads anywhere
         np.testing.assert_allclose(found[0][:nq], found[1][:nq], rtol=0, atol=1e-11)
     for values in found:

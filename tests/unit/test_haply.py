@@ -17,13 +17,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
 import kane
+from kane.engine.memory.views import device_slot_size
 from kane.haptics import Coupler, Haply, Session
 from kane.haptics.devices.haply import Talk
 from kane.haptics.devices.slot import Slot
 from kane.haptics.devices.websockets import converse
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import POSITION, SEQUENCE
-from kane.native.haptics.slot import SLOT
 
 
 class Service:
@@ -87,14 +85,14 @@ def slider():
 
 def test_what_the_loop_writes_is_what_the_service_is_told_and_its_positions_come_back(service):
     """Without a clock: the loop's side is called here, once for each message."""
-    slot = Slot(np.zeros(SLOT))
+    slot = Slot(np.zeros(device_slot_size()))
     channel, talk, seen = slot.channel(), Talk(slot), []
 
     def answer(message):
         written(channel, 0.0, np.array([0.1 * len(seen), -1.0, 0.5]))
         said = talk.answer(message)
         sample = channel.sample(0.001 * len(seen))
-        seen.append((sample[SEQUENCE], sample[POSITION]))
+        seen.append((sample["sequence"], sample["position"][0]))
         return said
 
     converse(f"ws://127.0.0.1:{service.port}", answer, lambda: len(seen) < 50, 5.0)
@@ -110,7 +108,7 @@ def test_what_the_loop_writes_is_what_the_service_is_told_and_its_positions_come
 def test_a_force_that_the_loop_does_not_renew_is_not_passed_on(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("kane.haptics.devices.slot.time.monotonic", lambda: now[0])
-    slot = Slot(np.zeros(SLOT))
+    slot = Slot(np.zeros(device_slot_size()))
     channel = slot.channel()
     assert (slot.force() == 0.0).all()
     written(channel, 0.0, np.array([1.0, 2.0, 3.0]))
@@ -145,7 +143,7 @@ def test_a_force_that_the_loop_does_not_renew_is_not_passed_on(monkeypatch):
     ],
 )
 def test_messages_that_are_none_move_nothing_and_are_answered_without_a_force(message):
-    slot = Slot(np.zeros(SLOT))
+    slot = Slot(np.zeros(device_slot_size()))
     channel, talk = slot.channel(), Talk(slot)
     written(channel, 0.0, np.array([1.0, 2.0, 3.0]))
     assert "set_cursor_force" not in talk.answer(message)  # it knows no device yet
@@ -166,10 +164,10 @@ def test_a_session_runs_by_the_service_within_its_limits_and_leaves_no_force(ser
         s.stop()
         log = s.log
     assert service.ended.wait(ENOUGH)  # it may hear the last message after the session has closed
-    assert len(set(log[:, at.OF_SAMPLE])) > 5  # samples came
+    assert len(set(log["sample"]["sequence"])) > 5  # samples came
     told = np.array(service.forces)
     assert np.linalg.norm(told, axis=1).max() <= 5.0
-    written = {tuple(row) for row in log[:, at.OF_FORCE : at.OF_FORCE + 3] + 0.0} | {(0.0, 0.0, 0.0)}
+    written = {tuple(row) for row in log["force"] + 0.0} | {(0.0, 0.0, 0.0)}
     assert {tuple(row) for row in told + 0.0} <= written
     assert (told[-1] == 0.0).all()
 
@@ -186,7 +184,7 @@ def test_a_service_that_ends_is_a_device_that_vanishes(monkeypatch):
         until(lambda: s.snapshot().tick > ended + 300)
         s.stop()
         assert s.snapshot().status == "idle"
-        assert (s.log[-200:, at.OF_FORCE : at.OF_FORCE + 3] == 0.0).all()
+        assert (s.log["force"][-200:] == 0.0).all()
         for _ in range(100):  # a machine that stalls before that is another fault
             s.arm()
             s.run(0.1)

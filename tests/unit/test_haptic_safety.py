@@ -17,13 +17,21 @@ import pytest
 from oracles.waiting import until
 
 import kane
+from kane.engine.memory.devices import DEVICE_SAMPLE
+from kane.engine.memory.fill import record_dtype
+from kane.engine.memory.realtime import LOG_ROW
+from kane.engine.memory.views import (
+    log_row_size,
+    loop_command_at,
+    simulated_settings_at,
+    taken_command_at,
+    taken_command_size,
+)
+from kane.engine.realtime import loop_arrays as at
 from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
 from kane.haptics.recording.recording import Recording
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import MEASURED, ORIENTATION, POSITION, SAMPLE, SEQUENCE
-from kane.native.haptics.simulated import PART
 
 T, BLOCK = 1e-3, 60
 SAFETY = Safety(force=2.0, power=1.0, soft=0.003, torque=0.1)
@@ -54,52 +62,56 @@ def rattling():
 def good(ticks):
     """Times, lateness and samples of a hand that waves, at times faster than a spring is felt."""
     t = np.arange(ticks) * T
-    samples = np.zeros((ticks, SAMPLE))
-    samples[:, SEQUENCE], samples[:, MEASURED] = np.arange(ticks) + 1, t
-    samples[:, POSITION] = 0.08 * np.sin(9.0 * t) + 0.03 * np.sin(31.0 * t)
-    samples[:, POSITION + 1] = 0.05 * np.cos(7.0 * t)
+    samples = np.zeros(ticks, record_dtype(DEVICE_SAMPLE))
+    samples["sequence"], samples["measured"] = np.arange(ticks) + 1, t
+    samples["position"][:, 0] = 0.08 * np.sin(9.0 * t) + 0.03 * np.sin(31.0 * t)
+    samples["position"][:, 1] = 0.05 * np.cos(7.0 * t)
     angles = np.stack([0.5 * np.sin(11.0 * t), 0.4 * np.sin(13.0 * t), 0.5 * np.sin(27.0 * t)], axis=-1)
-    samples[:, ORIENTATION : ORIENTATION + 4] = exponential(angles)
+    samples["orientation"] = exponential(angles)
     return t, np.zeros(ticks), samples
 
 
+def rows_of(samples):
+    """The samples as rows of numbers."""
+    return samples.view(float).reshape(len(samples), -1)
+
+
 def a_number(samples, k, rng, value):
-    samples[k, rng.integers(SAMPLE)] = value
+    rows = rows_of(samples)
+    rows[k, rng.integers(rows.shape[1])] = value
 
 
 def inject(kind, k, data, rng):
     """A fault of this kind at tick k."""
     t, late, samples = data
-    x = samples[:, POSITION : POSITION + 3]
+    x = samples["position"]
     if kind == "nan":
         a_number(samples, k, rng, math.nan)
     elif kind == "infinite":
         a_number(samples, k, rng, math.copysign(math.inf, rng.normal()))
     elif kind == "everything nan":
-        samples[k : k + rng.integers(1, 30)] = math.nan
+        rows_of(samples)[k : k + rng.integers(1, 30)] = math.nan
     elif kind == "leap":
         x[k, rng.integers(3)] += math.copysign(rng.uniform(0.02, 0.15), rng.normal())
     elif kind == "turned":
         turn = exponential(rng.choice([-1, 1]) * np.roll([rng.uniform(0.2, 2.0), 0.0, 0.0], rng.integers(3)))
-        samples[k, ORIENTATION : ORIENTATION + 4] = multiply_quaternions(
-            turn, samples[k, ORIENTATION : ORIENTATION + 4]
-        )
+        samples["orientation"][k] = multiply_quaternions(turn, samples["orientation"][k])
     elif kind == "no unit":
-        samples[k, ORIENTATION : ORIENTATION + 4] *= rng.choice([0.0, 0.5, 1.01, 3.0])
+        samples["orientation"][k] *= rng.choice([0.0, 0.5, 1.01, 3.0])
     elif kind == "outside":
         x[k : k + rng.integers(1, 30), rng.integers(3)] = rng.choice([-1, 1]) * 10 ** rng.uniform(-0.4, 300)
     elif kind == "stale":
         samples[k : k + 25] = samples[k - 1]
     elif kind == "older":
-        samples[k, SEQUENCE] -= rng.integers(2, k)
+        samples["sequence"][k] -= rng.integers(2, k)
     elif kind == "number":
-        samples[k, SEQUENCE] = 10 ** rng.uniform(8, 300)
+        samples["sequence"][k] = 10 ** rng.uniform(8, 300)
     elif kind == "future":
-        samples[k, MEASURED] += 10 ** rng.uniform(-2, 6)
+        samples["measured"][k] += 10 ** rng.uniform(-2, 6)
     elif kind == "missed":
         late[k] = rng.uniform(0.0105, 0.5)
         t[k:] += late[k]
-        samples[k:, MEASURED] += late[k]
+        samples["measured"][k:] += late[k]
     return t[k]
 
 
@@ -114,35 +126,38 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
     rng, faults = np.random.default_rng(seed), 2500
     ticks = faults * BLOCK
     data = good(ticks)
-    commands = np.zeros((faults, 1 + at.GIVEN))
-    commands[:, 0], commands[:, 1 + at.ARM] = np.arange(faults) * BLOCK, np.arange(faults) + 1
-    for place, most in ((0, 3000.0), (1, 3.0)):
-        commands[:, 1 + at.STIFFNESS + place] = rng.uniform(most / 60, most, faults)
-        commands[:, 1 + at.DAMPING + place] = rng.uniform(0, most / 400, faults)
+    commands = np.zeros((faults, taken_command_size(0)))
+    taken = taken_command_at(commands, 0, 0)
+    command = loop_command_at(commands, taken.command, 0)
+    taken.tick[:, 0], command.arm[:, 0] = np.arange(faults) * BLOCK, np.arange(faults) + 1
+    for group, most in ((0, 3000.0), (1, 3.0)):
+        command.stiffness[:, group] = rng.uniform(most / 60, most, faults)
+        command.damping[:, group] = rng.uniform(0, most / 400, faults)
     begins = np.arange(faults) * BLOCK + rng.integers(8, 15, faults)
     kinds = rng.choice(KINDS, faults)
     for kind, k in zip(kinds, begins, strict=True):
         inject(kind, k, data, rng)
     t, late, samples = data
-    log = np.zeros((ticks, at.LOGGED))
-    log[:, at.AT], log[:, at.LATE] = t, late
+    rows = np.zeros((ticks, log_row_size()))
+    log = rows.view(record_dtype(LOG_ROW))[:, 0]
+    log["time"], log["lateness"] = t, late
     dyn, handle = rattling if seed % 2 else slider
     with pytest.warns(UserWarning, match="not stable") if seed == 0 else _nothing():
         session = Session(
             dyn,
-            RecordedDevice(TRAITS, samples),
+            RecordedDevice(TRAITS, rows_of(samples)),
             Coupler(handle, stiffness=1e5 if seed == 0 else 100.0, turning_stiffness=0.1, turns="xyz"),
             safety=SAFETY,
             predict=bool(seed % 2),
         )
     with session:
-        session.run_recorded(Recording({"lengths": [ticks]}, log, commands, np.zeros((0, 0))))
+        session.run_recorded(Recording({"lengths": [ticks]}, rows, commands, np.zeros((0, 0))))
         log = session.log
         hits = [int(time / T) for time, _, cause in session.report.events if cause == "bounces"]
     assert len(set(hits) & set(begins.tolist())) > 20 if seed % 2 else not hits  # within the tick of a fault too
-    wrench = log[:, at.OF_FORCE : at.OF_FORCE + 6]
+    wrench = np.hstack([log["force"], log["torque"]])
     assert np.isfinite(wrench).all()
-    power = np.einsum("ij,ij->i", wrench, log[:, at.OF_HAND : at.OF_HAND + 6])
+    power = np.einsum("ij,ij->i", wrench, log["rates"])
     assert power.max() <= 1.0 * (1 + 1e-12)
     free = power[1:] < 1.0 - 1e-9  # what power limits may fall at once
     for part, most in ((wrench[:, :3], 2.0), (wrench[:, 3:], 0.1)):
@@ -156,8 +171,8 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
         end = (k // BLOCK + 1) * BLOCK
         after = np.arange(k, end)[t[k:end] >= t[k] + 0.04 - 1e-9]
         assert (size[after] == 0.0).all(), (kind, k)
-        assert log[min(k + 30, end - 1), at.OF_STATUS] != at.ARMED, (kind, k)
-        assert log[k - 1, at.OF_STATUS] == at.ARMED, (kind, k)
+        assert log["status"][min(k + 30, end - 1)] != at.ARMED, (kind, k)
+        assert log["status"][k - 1] == at.ARMED, (kind, k)
 
 
 class _nothing:
@@ -180,7 +195,7 @@ def pulled(mechanism, stiffness):
 
 
 def largest(log):
-    force = np.linalg.norm(log[:, at.OF_FORCE : at.OF_FORCE + 3], axis=1)
+    force = np.linalg.norm(log["force"], axis=1)
     assert np.isfinite(force).all()
     return force.max()
 
@@ -208,7 +223,7 @@ def test_a_simulation_that_cannot_go_on_ends_the_force_and_then_says_why():
         assert s.snapshot().fault == "the simulation could not continue"
         assert 0.1 < largest(s.log) <= 5.0
         assert largest(s.log[-1:]) == 0.0
-        assert s.snapshot().time == pytest.approx(s.log[-21, at.AT], abs=2e-3)  # 19 ms of force that ends
+        assert s.snapshot().time == pytest.approx(s.log["time"][-21], abs=2e-3)  # 19 ms of force that ends
         with pytest.raises(kane.SimulationError, match="cliff"):
             s.rehearse(1.0)
 
@@ -220,19 +235,17 @@ def test_a_device_that_vanishes_ends_the_force_until_it_is_armed_again(slider):
     with Session(dyn, hand, Coupler(handle, stiffness=300.0, damping=1.0)) as s:
         s.arm()
         s.rehearse(0.5)
-        channel = s._channel
-        channel.settings[:] = np.where(
-            np.arange(len(channel.settings)) == PART, 1 - 1e-12, channel.settings
-        )  # all are lost
+        loss = simulated_settings_at(s._channel.settings, 0).loss
+        loss[0] = 1 - 1e-12  # all are lost
         s.arm()
         s.rehearse(0.5)
         assert s.snapshot().status == "idle"
         assert "no new sample" in s.snapshot().fault
-        channel.settings[PART] = 0.0
+        loss[0] = 0.0
         s.arm()
         s.rehearse(0.5)
         assert s.snapshot().fault == ""
-        assert np.abs(s.log[-100:, at.OF_FORCE]).max() > 0.1
+        assert np.abs(s.log["force"][-100:, 0]).max() > 0.1
 
 
 def test_forces_begin_softly_and_without_a_step(slider):
@@ -242,9 +255,9 @@ def test_forces_begin_softly_and_without_a_step(slider):
         s.rehearse(0.2)
         s.arm()
         s.rehearse(1.0)
-        force = np.linalg.norm(s.log[200:, at.OF_FORCE : at.OF_FORCE + 3], axis=1)
+        force = np.linalg.norm(s.log["force"][200:], axis=1)
         assert force[0] < 0.01
-        assert np.diff(s.log[200:700, at.OF_LEVEL]) == pytest.approx(np.full(499, 1e-3 / 0.5), rel=1e-9)
+        assert np.diff(s.log["level"][200:700]) == pytest.approx(np.full(499, 1e-3 / 0.5), rel=1e-9)
         assert (force[-2:] == 0.0).all()  # at the end of a run it is gone
 
 
@@ -258,10 +271,10 @@ def test_time_that_was_lost_is_told_and_not_made_up_for_and_the_next_run_goes_on
         s.run(0.1)
         log, lost = s.log, s.report.lost
     assert lost >= 80
-    times = log[:, at.AT] - log[:, at.LATE]
+    times = log["time"] - log["lateness"]
     assert (np.diff(times) > -1e-9).all()  # the clock of the session never goes back
     assert times[-1] == pytest.approx(0.299 + lost * T, abs=1e-6)
-    assert log[250, at.OF_STATUS] == at.ARMED or len(s.report.faults) > 1  # a busy machine may miss ticks there too
+    assert log["status"][250] == at.ARMED or len(s.report.faults) > 1  # a busy machine may miss ticks there too
 
 
 class Hanging(kane.haptics.Device):
@@ -282,8 +295,8 @@ class Hanging(kane.haptics.Device):
             time.sleep(self.seconds)
             until(lambda: len(self.written) >= enough)
             self.ended = time.perf_counter()
-        out[SEQUENCE], out[MEASURED] = self.reads, state[0]
-        out[POSITION] = 0.03 * math.sin(12.0 * state[0])
+        out[0], out[1] = self.reads, state[0]
+        out[2] = 0.03 * math.sin(12.0 * state[0])
 
     def _write(self, state, rest, stage, out, work):
         self.written.append((time.perf_counter(), state[1]))

@@ -9,7 +9,7 @@ import pytest
 
 import kane
 from kane.analysis.identification import estimate
-from kane.analysis.identification.contacting import ContactVariational
+from kane.analysis.identification.contact_variational import ContactVariational
 from kane.errors import ModelError
 
 NOISE = 1e-3, 5e-3

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from kane.native.contacts.header import NEWTON, POISSON
-from kane.native.contacts.impact import DONE, IMMOVABLE, strike
-from kane.native.memory.views import impact_at, impact_size
+from kane.engine.laws.impact import DONE, IMMOVABLE, strike
+from kane.engine.memory.contact_codes import NEWTON, POISSON
+from kane.engine.memory.views import impact_at, impact_size
 
 
 def impact(mobility, velocity, restitution, *, static=0.0, kinetic=None, law=POISSON, tangents=None):

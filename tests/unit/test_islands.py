@@ -5,10 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kane.native.contacts.header import COULOMB, HELD, MANY_SPEEDS, SLIDING
-from kane.native.contacts.islands import DETERMINED, REPEATING, UNSOLVED, note_group, share_friction, solve_islands
-from kane.native.contacts.quick import LIMITS
-from kane.native.memory.views import (
+from kane.engine.memory.contact_codes import COULOMB, MANY_SPEEDS, SLIDING, STICKING
+from kane.engine.memory.views import (
     contact_state_at,
     contact_state_size,
     contact_table_at,
@@ -19,6 +17,9 @@ from kane.native.memory.views import (
     row_record_at,
     row_record_size,
 )
+from kane.engine.rows.islands import note_group, share_friction, solve_islands
+from kane.engine.rows.row_problem import DEPENDENT, NO_SOLUTION, SOLVED
+from kane.engine.rows.tree_response import LIMITS
 
 CORNERS = [(0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1)]
 STATIC_FRICTION = 0.5
@@ -66,7 +67,7 @@ class Boxes:
         self.L, self.scaled = L, -np.linalg.solve(L, self.h) / D
         self.b = -self.Y @ self.scaled
         groups_of = ("place", "rows", "width", "constraint", "root", "next")
-        integers = {"owner": n, "slot": G, "tail": m, "loose": m, "number": n, "column": n}
+        integers = {"owner": n, "slot": G, "tail": m, "loose": m, "exchanges": m, "number": n, "column": n}
         integers |= {f"group_{name}": G for name in groups_of}
         numbers = {"force": m, "pivot": m, "b": m, "square": m, "reach": m}
         k = SimpleNamespace(
@@ -81,7 +82,7 @@ class Boxes:
         vars(k).update({name: np.full(size, RUBBISH) for name, size in integers.items()})
         vars(k).update({name: np.full(size, np.nan) for name, size in numbers.items()})
         k.table.friction[:] = COULOMB
-        k.state.status[:] = [SLIDING if slip else HELD for _, _, slip in groups]
+        k.state.status[:] = [SLIDING if slip else STICKING for _, _, slip in groups]
         place, row = 0, 0
         for group, (own, count, _) in enumerate(groups):
             columns = np.arange(n)[own] if n > MANY_SPEEDS else np.arange(n)
@@ -110,7 +111,7 @@ def test_forces_of_rows_that_repeat_others_are_the_shortest_and_hold_all_rows(sl
     boxes = Boxes(np.random.default_rng(len(slips)), slips, least_speeds=least_speeds)
     k = boxes.quick
     how, least = solve_islands(k, boxes.groups, True, LIMITS)
-    assert how == REPEATING
+    assert how == DEPENDENT
     assert 1e-3 < least < 1
     expected = boxes.forces()
     assert k.force == pytest.approx(expected, rel=1e-10, abs=1e-10)
@@ -140,7 +141,7 @@ def test_thirty_feet_side_by_side_are_solved_as_well_as_three(slips):
 
 def assert_solved(boxes):
     """Forces of rows that repeat others are those of least norm, by NumPy's singular values."""
-    assert solve_islands(boxes.quick, boxes.groups, True, LIMITS)[0] == REPEATING
+    assert solve_islands(boxes.quick, boxes.groups, True, LIMITS)[0] == DEPENDENT
     assert boxes.quick.force == pytest.approx(boxes.forces(), rel=1e-10, abs=1e-10)
 
 
@@ -181,11 +182,11 @@ def test_friction_that_is_redundant_is_shared_out_as_its_bounds():
 def test_three_corners_that_slip_have_forces_that_are_determined():
     boxes = Boxes(np.random.default_rng(2), [True, True], corners=CORNERS[:3])
     how, _ = solve_islands(boxes.quick, boxes.groups, True, LIMITS)
-    assert how == DETERMINED
+    assert how == SOLVED
     assert boxes.quick.force == pytest.approx(boxes.forces(), abs=1e-10)
 
 
 def test_rows_that_contradict_those_they_repeat_are_not_solved():
     boxes = Boxes(np.random.default_rng(3), [False])
     record_tail_at(boxes.quick.given.records, boxes.quick.tail[-1]).b[0] += 1.0
-    assert solve_islands(boxes.quick, boxes.groups, True, LIMITS) == (UNSOLVED, 0.0)
+    assert solve_islands(boxes.quick, boxes.groups, True, LIMITS) == (NO_SOLUTION, 0.0)

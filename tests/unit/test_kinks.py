@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kane.native import kinks
-from kane.native.arrays import MOTION, SETTLE
-from kane.native.memory.constants import CONSTRAINT_HEADER
-from kane.native.memory.fill import filled
+from kane.engine.memory.constants import CONSTRAINT_HEADER
+from kane.engine.memory.fill import filled
+from kane.engine.memory.run_memory import notes_of
+from kane.engine.memory.views import mode_programs_size, projection_notes_at, projection_notes_size
+from kane.engine.step import row_turns
 
 # Residual of a step with a row that turns by phi, as a share of the speed: Taylor's theorem.
 MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the residual is phi^power / divisor
@@ -17,23 +18,23 @@ MIDPOINT, RK4, GAUSS4 = (2, 3, 24), (4, 5, 120), (4, 5, 4320)  # order; the resi
 def misses(monkeypatch, residual, phi, order, aligned, speed=3.0):
     """Whether the measure notices; the row is at right angles to the speeds before the step, and then turns by phi."""
     row = np.array([np.sin(aligned + phi), -np.cos(aligned + phi)])
-    notes, aside = np.zeros(4), np.zeros(4)
-    notes[MOTION] = residual * speed
+    notes, aside = np.zeros(projection_notes_size()), np.zeros(projection_notes_size())
+    projection_notes_at(notes, 0).motion[0] = residual * speed
     sizes = {array.name: np.zeros(int(array.length)) for array in CONSTRAINT_HEADER.arrays} | {"coordinates": 1}
     system = SimpleNamespace(
-        settling=SimpleNamespace(notes=notes),
+        projection=SimpleNamespace(notes=notes),
         aside=SimpleNamespace(notes=aside),
         headers=filled(CONSTRAINT_HEADER, **sizes),
-        mode=np.zeros(SETTLE + 2, dtype=np.int64),
+        mode=np.zeros(mode_programs_size(), dtype=np.int64),
     )
 
-    def look_aside(system, t, x):
-        system.aside.notes[MOTION] = abs(row @ x[1:])
+    def project_probe(system, t, x):
+        notes_of(system.aside).motion[0] = abs(row @ x[1:])
 
-    monkeypatch.setattr(kinks, "look_aside", look_aside)
+    monkeypatch.setattr(row_turns, "project_probe", project_probe)
     x = np.array([0.7, speed * np.cos(aligned), speed * np.sin(aligned)])
     store = SimpleNamespace(x=x, y=x.copy(), z=np.zeros(3))
-    return kinks.misses_turn(system, store, 0.0, order)
+    return row_turns.turns_too_far(system, store, 0.0, order)
 
 
 @pytest.mark.parametrize("aligned", [0.0, 0.3, 0.8, 1.5])

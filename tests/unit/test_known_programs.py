@@ -71,10 +71,10 @@ def start_of(dyn):
         return {"q": {"box_z": 0.06}}
     if dyn.project is None:
         return {"q": np.linspace(0.1, 0.4, len(dyn.equations.q))}
-    eqs, settle = dyn.equations, dyn.project
+    eqs, project = dyn.equations, dyn.project
     near = [0.0, *np.linspace(0.5, 1.0, len(eqs.q)), *np.zeros(len(eqs.u))]
     for _ in range(20):
-        near[1 : 1 + len(eqs.q)] = settle(near, np.zeros(len(eqs.inputs)), settle.stage(dyn.parameters))[: len(eqs.q)]
+        near[1 : 1 + len(eqs.q)] = project(near, np.zeros(len(eqs.inputs)), project.stage(dyn.parameters))[: len(eqs.q)]
     return {"q": near[1 : 1 + len(eqs.q)]}
 
 

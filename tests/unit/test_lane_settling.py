@@ -1,6 +1,6 @@
 """Closed loops settled side by side: every lane gets the bits that it gets alone.
 
-What vouches: ``kane.simulate``, whose settling goes state by state through other code (``native/choices``); that lanes
+What vouches: ``kane.simulate``, whose settling goes state by state through other code (``engine/choices``); that lanes
 were settled together is read off what they note.
 """
 
@@ -53,18 +53,18 @@ def assert_bits(fast, how, count=11, **asked):
 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-9], ids=["with several steps of Newton's method", "with one"])
-def test_lanes_in_different_choices_are_settled_together(lanes, four_bars, rtol):
+def test_lanes_in_different_choices_are_projected_together(lanes, four_bars, rtol):
     assert_bits(four_bars, turning(four_bars), until=2.0, times=(0.3, 1.7), integrator=kane.RK5(rtol, rtol))
     (own,) = lanes
-    assert own.settling.settled.any()
-    assert (own.settling.sizes[1] > 1e-14).any(), "no state was off its constraints"
+    assert own.projection.projected.any()
+    assert (own.projection.sizes[1] > 1e-14).any(), "no state was off its constraints"
 
 
 def test_a_step_that_gains_nothing_beside_rounding_is_taken_back(lanes, four_bars):
     """Rods of a kilometre: residuals of rounding are above those of rods of a metre."""
     assert_bits(four_bars, turning(four_bars, 1000.0), until=2.0, times=(1.7,))
-    own = lanes[0].settling
-    assert (own.sizes[0][own.settled == 1] > 1e-14).any()
+    own = lanes[0].projection
+    assert (own.sizes[0][own.projected == 1] > 1e-14).any()
 
 
 def test_unit_quaternions_are_scaled_as_alone(lanes):
@@ -81,7 +81,7 @@ def test_unit_quaternions_are_scaled_as_alone(lanes):
     modes = kane.simulate(dyn, until=0.3, q=start.q, u=start.u).modes
     fast = kane.compile_modes(dyn, modes, near=start)
     assert_bits(fast, {"q": start.q, "u": start.u, "parameters": {}}, count=9, until=0.2, times=(0.1,))
-    assert lanes[0].settling.settled.any()
+    assert lanes[0].projection.projected.any()
 
 
 def test_a_state_that_is_not_finite_stays_as_it_is_and_harms_no_other(four_bars):

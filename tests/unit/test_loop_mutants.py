@@ -14,11 +14,11 @@ from unit import test_march_mutants, test_marches
 
 # Where the loops stand, and one of how many of their mutants `make test` tries.
 MODULES = {
-    "kane.native.explicit": 240,
-    "kane.native.step": 120,
-    "kane.native.state": 240,
-    "kane.native.events": 200,
-    "kane.native.implicit": 160,
+    "kane.engine.step.explicit": 240,
+    "kane.engine.step.step_ends": 120,
+    "kane.engine.step.state_equation": 240,
+    "kane.engine.step.event_location": 200,
+    "kane.engine.step.implicit": 160,
 }
 ELSEWHERE = test_march_mutants.MODULES
 # Tests that take long as Python come last.

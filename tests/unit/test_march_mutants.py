@@ -16,8 +16,15 @@ from unit import test_marches
 import kane
 
 MODULES = {
-    "kane.native.explicit": ("accept_step", "reject_step", "free_step", "combined_error", "_size"),
-    "kane.native.state": ("normalise", "is_finite"),
+    "kane.engine.step.explicit": (
+        "accept_step",
+        "reject_step",
+        "free_step",
+        "combined_error",
+        "_error_norm",
+        "rotation_error",
+    ),
+    "kane.engine.linear.vectors": ("normalise", "is_finite"),
 }
 TESTS = (
     test_marches.test_an_accepted_step_is_followed_by_one_of_pi_control,
@@ -32,13 +39,14 @@ TESTS = (
 )
 BOUND = "a number of stops that no run reaches"
 EQUIVALENT = {
-    "accept_step: counts[STOP] + 1 -> counts[STOP] - 1": BOUND,
-    "accept_step: counts[STOP] + 1 -> counts[STOP]": BOUND,
+    "accept_step: counts.stop[0] + 1 -> counts.stop[0] - 1": BOUND,
+    "accept_step: counts.stop[0] + 1 -> counts.stop[0]": BOUND,
     "accept_step: 1 -> 2": BOUND,
     "accept_step: 2 -> 3": BOUND,
     "accept_step: 62 -> 63": BOUND,
-    "accept_step: forget(clock) -> pass": "guards forget, which these runs have none of: tests/unit/test_pulses.py",
-    "_size: z[i] += weight * slopes[j, i] -> z[i] -= weight * slopes[j, i]": "the sign of an estimate does not count",
+    "accept_step: clear_guard_history(clock) -> pass": "these runs have no guards: tests/unit/test_pulses.py",
+    "_error_norm: z[i] += weight * slopes[j, i] -> z[i] -= weight * slopes[j, i]": "an estimate has no sign",
+    "_error_norm: rotation_error(y, z, start, 1) -> rotation_error(z, y, start, 1)": "an angle has no direction",
     "is_finite: total += x[i] * 0.0 -> total -= x[i] * 0.0": "zero has no sign here",
 }
 

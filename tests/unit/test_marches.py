@@ -11,18 +11,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kane
-from kane.native import events, explicit, state
-from kane.native.arrays import (
-    CLOCK,
-    CUT_STEP,
-    EVALUATIONS,
-    LAST_ERROR,
-    NEXT_STEP,
-    REJECTED,
-    STOP,
-    TIME,
-    UNCUT_STEP,
-)
+from kane.engine.memory.views import run_clock_at, run_clock_size, run_counts_at, run_counts_size
+from kane.engine.step import event_location as events
+from kane.engine.step import explicit
+from kane.engine.step import state_equation as state
 from kane.simulation.integrators.explicit import Explicit
 
 FIXED = {"RK4": (kane.RK4(), 4), "Midpoint": (kane.Midpoint(), 2), "Gauss4": (kane.Gauss4(), 4)}
@@ -307,8 +299,9 @@ def test_steps_keep_to_max_step_and_to_the_end():
 
 
 def control(h=0.1, uncut=0.1, last=0.5):
-    clock, counts = np.zeros(CLOCK), np.zeros(8, dtype=np.int64)
-    clock[TIME], clock[NEXT_STEP], clock[UNCUT_STEP], clock[LAST_ERROR] = 1.0, h, uncut, last
+    clock = run_clock_at(np.zeros(run_clock_size()), 0)
+    counts = run_counts_at(np.zeros(run_counts_size(), dtype=np.int64), 0)
+    clock.time[0], clock.next_step[0], clock.uncut_step[0], clock.last_error[0] = 1.0, h, uncut, last
     return clock, counts
 
 
@@ -323,29 +316,29 @@ def test_an_accepted_step_is_followed_by_one_of_pi_control(error, last, k):
     clock, counts = control(last=last)
     explicit.accept_step(clock, counts, SimpleNamespace(exponent=k, memory=0.3), 0.1, error, False)
     factor = 0.9 * max(error, 1e-10) ** (-k + 0.75 * 0.3 * k) * last ** (0.3 * k)
-    assert clock[NEXT_STEP] == pytest.approx(0.1 * min(8.0, max(0.2, factor)), rel=1e-14)
-    assert clock[LAST_ERROR] == max(error, 1e-4)
-    assert counts[STOP] == 0
+    assert clock.next_step[0] == pytest.approx(0.1 * min(8.0, max(0.2, factor)), rel=1e-14)
+    assert clock.last_error[0] == max(error, 1e-4)
+    assert counts.stop[0] == 0
 
 
 def test_a_step_cut_short_by_a_stop_does_not_shorten_those_after_it():
     for h, error, wanted in ((0.01, 0.5, 0.1), (0.01, 1e-10, 0.1), (0.05, 1e-10, 0.4), (-0.01, 0.5, -0.1)):
         clock, counts = control(uncut=math.copysign(0.1, h), last=1.0)
         explicit.accept_step(clock, counts, SCHEME, h, error, True)
-        assert clock[NEXT_STEP] == pytest.approx(wanted, rel=1e-14)
-        assert counts[STOP] == 1
+        assert clock.next_step[0] == pytest.approx(wanted, rel=1e-14)
+        assert counts.stop[0] == 1
 
 
 @pytest.mark.parametrize(("error", "factor"), [(2.0, 0.9 * 2.0**-0.2), (1e9, 0.2), (math.inf, 0.2)])
 def test_a_rejected_step_is_tried_again_shorter(error, factor):
     clock, counts = control()
-    clock[CUT_STEP] = 0.1
+    clock.cut_step[0] = 0.1
     course = SimpleNamespace(start=0.0, until=2.0)
     assert explicit.reject_step(course, clock, counts, SCHEME, 0.1, error)
-    assert clock[CUT_STEP] == 0.0
-    assert clock[NEXT_STEP] == clock[UNCUT_STEP] == pytest.approx(0.1 * factor, rel=1e-14)
-    assert clock[LAST_ERROR] == 1.0
-    assert counts[REJECTED] == 1
+    assert clock.cut_step[0] == 0.0
+    assert clock.next_step[0] == clock.uncut_step[0] == pytest.approx(0.1 * factor, rel=1e-14)
+    assert clock.last_error[0] == 1.0
+    assert counts.rejected[0] == 1
 
 
 def test_steps_shorter_than_four_roundings_of_the_time_are_given_up():
@@ -374,8 +367,8 @@ def test_a_step_ends_at_the_next_stop_or_well_before_it(wanted, stop, h, end):
     clock, _ = control(h=wanted)
     found = explicit.free_step(stop, clock, 0.3)
     assert found == pytest.approx((h, end), rel=1e-14)
-    assert clock[UNCUT_STEP] == math.copysign(min(abs(wanted), 0.3), wanted)
-    clock[CUT_STEP] = -0.02  # where a guard is known to be negative, it ends there
+    assert clock.uncut_step[0] == math.copysign(min(abs(wanted), 0.3), wanted)
+    clock.cut_step[0] = -0.02  # where a guard is known to be negative, it ends there
     assert explicit.free_step(stop, clock, 0.3) == pytest.approx((-0.02, 0.98), rel=1e-14)
 
 
@@ -392,7 +385,7 @@ def test_two_estimates_combine_as_in_dop853():
 def sized(x, y, slopes, errors, quaternions=(), rtol=1e-3, atol=1e-5):
     store = SimpleNamespace(x=np.array(x), y=np.array(y), z=np.full(len(x), 7.0), slopes=np.array(slopes))
     scheme = SimpleNamespace(errors=np.array(errors), last=len(slopes) - 1, rtol=rtol, atol=atol)
-    return explicit._size(store, scheme, 0.1, np.array(quaternions, dtype=np.int64), 0)
+    return explicit._error_norm(store, scheme, 0.1, np.array(quaternions, dtype=np.int64), 0)
 
 
 def test_the_error_of_a_step_is_the_largest_over_atol_and_rtol_of_the_larger_state():
@@ -435,8 +428,20 @@ def test_the_next_place_to_look_for_a_root_is_where_the_inverse_parabola_has_it(
     """Of x = 0.3 + y / 2 + y^2 / 20 the root of y is at 0.3; at first two values say what a straight line says."""
     values = (-1.0, 2.0, -2.0)
     a, b, _ = places = tuple(0.3 + y / 2 + y * y / 20 for y in values)
-    assert events._share_of_root(1, places, values) == pytest.approx((0.3 - a) / (b - a), rel=1e-14)
-    assert events._share_of_root(0, places, values) == pytest.approx(1 / 3, rel=1e-14)
+    assert events._ratio_of_root(1, places, values) == pytest.approx((0.3 - a) / (b - a), rel=1e-14)
+    assert events._ratio_of_root(0, places, values) == pytest.approx(1 / 3, rel=1e-14)
+
+
+def test_the_first_step_is_limited_by_the_first_and_second_derivatives_of_the_state():
+    """At q = 1, u = 0.1 the second derivative of u counts most, 2 - u. Source: Hairer, Norsett & Wanner, II.4."""
+    method, x = kane.RK5(1e-3, 1e-6), np.array([1.0, 0.1])
+    scale, slope = 1e-6 + 1e-3 * x, np.array([0.1, -1.0])
+    h = 0.01 * (x / scale).max() / np.abs(slope / scale).max()
+    ahead = x + h * slope
+    second = np.abs((np.array([ahead[1], math.sin(2.0 * h) - ahead[0]]) - slope) / scale).max() / h
+    assert second > np.abs(slope / scale).max()
+    run = kane.simulate(built(driven), until=1.0, q=x[:1], u=x[1:], integrator=method, every=1)
+    assert run.time[1] == pytest.approx(min(100.0 * h, (0.01 / second) ** 0.2), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["RK4", "RK8"])
@@ -446,13 +451,13 @@ def test_evaluations_are_counted(name):
 
     def counted(self, integration, steps):
         status = advance(self, integration, steps)
-        counts.append(integration.store.counts.copy())
+        counts.append((int(integration.counts.evaluations[0]), int(integration.counts.rejected[0])))
         return status
 
     method, step = (kane.RK4(), {"dt": 0.1}) if name == "RK4" else (FREE["RK8"], {})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Explicit, "advance", counted)
         run = kane.simulate(built(driven), until=1.0, q=[1.0], integrator=method, every=1, **step)
-    evaluations, rejected, steps = counts[-1][EVALUATIONS], counts[-1][REJECTED], len(run) - 1
+    (evaluations, rejected), steps = counts[-1], len(run) - 1
     # The first step of RK8 is chosen by one slope more.
     assert evaluations == (1 + 4 * steps if name == "RK4" else 2 + 12 * (steps + rejected))

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import kane.native
-from kane.native.memory import generate, views
-from kane.native.memory.constants import CONTACT_STATE
-from kane.native.memory.declare import CONSTANT, DOUBLES, SIZES, MemoryArray
-from kane.native.memory.fill import filled
+import kane.engine
+from kane.engine.memory import generate, views
+from kane.engine.memory.constants import CONTACT_STATE
+from kane.engine.memory.declare import CONSTANT, DOUBLES, SIZES, MemoryArray
+from kane.engine.memory.fill import filled
 
 REGIONS = generate.all_regions()
-NATIVE = Path(kane.native.__file__).parent
+NATIVE = Path(kane.engine.__file__).parent
 
 
 def placed(region, sizes, start=5):
@@ -63,7 +63,7 @@ def test_every_array_of_a_batch_of_regions_has_its_leading_axes(region):
 
 
 def test_the_generated_files_are_up_to_date():
-    """Else run ``python -m kane.native.memory.generate``."""
+    """Else run ``python -m kane.engine.memory.generate``."""
     assert generate.VIEWS.read_text() == generate.source()
     assert generate.PAGE.read_text() == generate.page()
 

@@ -12,8 +12,9 @@ from oracles.interpreted_programs import _call_program, views
 from oracles.source_mutants import everywhere
 
 import kane
-from kane.native import call
-from kane.native.contacts import excursion, search
+from kane.engine import call
+from kane.engine.hybrid import mode_search as search
+from kane.engine.hybrid.transition import transition
 
 G = 9.81
 
@@ -48,16 +49,16 @@ def pulled(machine, rng):
 
 @pytest.fixture
 def no_flips(monkeypatch):
-    """Changes as they are written in Python, in which nothing is flipped: ``change`` called at a state and mode."""
+    """Changes as they are written in Python, in which nothing is flipped: ``transition`` called at a state and mode."""
     monkeypatch.setattr(search, "FLIPS", 0)
 
     def change(machine, q, u):
-        function = machine.functions.change
+        function = machine.functions.transition
         state, out, work = np.array([0.0, *q, *u]), np.zeros(function.n_out), np.zeros(function.n_work)
         rest = np.append(machine.inputs, 0.0)
         pointers = [x.__array_interface__["data"][0] for x in (state, rest, machine.stage, out, work)]
         with views(), everywhere(call.call_program, _call_program), np.errstate(all="ignore"):
-            excursion.change.function(*pointers)
+            transition.function(*pointers)
         return machine.changed(out)
 
     return change
@@ -102,7 +103,7 @@ def test_changes_of_many_contacts_at_once_end_where_the_laws_hold(spatial):
     rng, at_rest = np.random.default_rng(3), np.zeros(machine.n)
     for _ in range(30):
         pulled(machine, rng)
-        found = machine.change(q, at_rest)
+        found = machine.transition(q, at_rest)
         assert found.status == 0
         assert broken(machine, q, at_rest, found, 0.0) == []
 
@@ -111,9 +112,9 @@ def test_the_next_mode_is_the_same_bits_again():
     machine, q = links(4, spatial=True)
     pulled(machine, np.random.default_rng(4))
     start = machine.stage.copy()
-    first = machine.change(q, np.zeros(machine.n))
+    first = machine.transition(q, np.zeros(machine.n))
     stage = machine.stage.copy()
     machine.stage[:] = start
-    again = machine.change(q, np.zeros(machine.n))
+    again = machine.transition(q, np.zeros(machine.n))
     assert first.statuses == again.statuses
     assert stage.tobytes() == machine.stage.tobytes()

@@ -20,10 +20,10 @@ def start(bar):
     return kane.assemble(bar, q={"q1": 0.5}, u={"u1": 1.0})
 
 
-@pytest.mark.parametrize("name", ["forward", "rhs", "embedding", "settle"])
+@pytest.mark.parametrize("name", ["forward", "rhs", "embedding", "project"])
 def test_a_stage_that_was_made_up_is_refused(bar, start, name):
     """Addresses of programs are in it: a segmentation fault before."""
-    function = bar.project if name == "settle" else bar.function(name)
+    function = bar.project if name == "project" else bar.function(name)
     state, inputs = np.concatenate([[0.0], start.q, start.u]), np.zeros(1)
     true = function.stage(bar.parameters)
     expected = function(state, inputs, true)
@@ -37,7 +37,7 @@ def test_a_stage_that_was_made_up_is_refused(bar, start, name):
             with pytest.raises(kane.ModelError, match="this stage was not made for it; give the result of its stage"):
                 function(state, inputs, given)
     other = kane.build(kane.formulate(kane.library.four_bar()))
-    foreign = (other.project if name == "settle" else other.function(name)).stage(bar.parameters)
+    foreign = (other.project if name == "project" else other.function(name)).stage(bar.parameters)
     with pytest.raises(kane.ModelError, match="this stage was not made for it"):
         function(state, inputs, foreign)
     np.testing.assert_array_equal(function(state, inputs, function.stage(bar.parameters)), expected)

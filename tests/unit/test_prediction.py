@@ -4,21 +4,18 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.memory.run_memory import clock_of, counts_of
+from kane.engine.memory.views import mode_change_at
+from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError
 from kane.haptics import Arm, Coupler, PassiveMidpoint, RigidCoupler, Session, Simulated, replay
 from kane.haptics.scenes import make_hand_scene
-from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, KEY_AFTER, TIME
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import POSITION
 
 
 @pytest.fixture(autouse=True)
 def stalls(monkeypatch):
     """A machine that stalls for 10 ms ends the force, as it should. That is tried elsewhere, and not wanted here."""
-    monkeypatch.setattr("kane.haptics.loop.loop.MISSED", 1e6)
-
-
-NOTES = KEY_AFTER + 1  # states and notes of a change are behind its keys
+    monkeypatch.setattr("kane.haptics.loop.circuit.MISSED", 1e6)
 
 
 def ball(height):
@@ -38,16 +35,18 @@ def test_where_no_hand_pulls_what_was_tried_is_what_the_tick_then_does(integrato
     for _ in range(100):  # until it is tried, which a busy machine may come too late for
         with Session(dyn, Simulated(), coupler, q=q, integrator=integrator, predict=True) as s:
             s.run(0.05)
-            tried, done = s._loop.circuit.ahead.store, s._loop.integration.store
-        if tried.counts[DONE] == 50:
+            tried, done = s._loop.circuit.prediction.store, s._loop.integration.store
+        if counts_of(tried).steps[0] == 50:
             break
-    assert done.counts[DONE] == tried.counts[DONE] == 50
-    assert done.counts[CHANGED] == 2  # one of them at the start, where a mode is looked for in any case
-    assert tried.counts[CHANGED] == 1
-    assert tried.changes[0, CHANGE_TIME] == pytest.approx(0.0496, abs=1e-12 if integrator is None else 1e-3)
-    np.testing.assert_array_equal(tried.changes[0, NOTES:], done.changes[1, NOTES:])
+    assert counts_of(done).steps[0] == counts_of(tried).steps[0] == 50
+    assert counts_of(done).changes[0] == 2  # one of them at the start, where a mode is looked for in any case
+    assert counts_of(tried).changes[0] == 1
+    one, other = mode_change_at(tried.changes[0], 0, len(done.x)), mode_change_at(done.changes[1], 0, len(done.x))
+    assert one.time[0] == pytest.approx(0.0496, abs=1e-12 if integrator is None else 1e-3)
+    for found, known in ((one.before, other.before), (one.after, other.after), (one.notes, other.notes)):
+        np.testing.assert_array_equal(found, known)
     np.testing.assert_array_equal(tried.x, done.x)
-    assert tried.clock[TIME] == done.clock[TIME]
+    assert clock_of(tried).time[0] == clock_of(done).time[0]
 
 
 SCENES = [("ball_in_a_box", None), ("ball_in_a_box", PassiveMidpoint()), ("shopping_cart", None)]
@@ -63,15 +62,13 @@ def test_a_session_has_the_same_bits_whether_its_ticks_were_tried_in_time_or_not
         s.save(tmp_path / "it.session")
     again = replay(tmp_path / "it.session", scene.dyn)
     np.testing.assert_array_equal(again.states, s.states)
-    np.testing.assert_array_equal(again.log[:, COLUMNS], s.log[:, COLUMNS])
+    for name in set(s.log.dtype.names) - {"work"}:
+        np.testing.assert_array_equal(again.log[name], s.log[name])
     assert again.report.events == s.report.events
     assert s.report.events
     assert again.report.predicted == (s.report.predicted[0], 0)
     assert 0 < s.report.predicted[1] <= s.report.predicted[0]
     assert f"correct in {s.report.predicted[0]} ticks" in str(s.report)
-
-
-COLUMNS = [k for k in range(at.LOGGED) if k != at.WORKED]
 
 
 def test_the_hand_is_nearly_always_where_it_was_foreseen_and_the_mechanism_feels_it_within_the_bound():
@@ -87,14 +84,14 @@ def test_the_hand_is_nearly_always_where_it_was_foreseen_and_the_mechanism_feels
     assert s.report.predicted[0] > 0.99 * len(s.log)
     assert abs(len(s.report.events) - len(plain.report.events)) <= 0.2 * len(plain.report.events)
     c, quantum, T = scene.coupler, scene.hand.traits.quantum, 1e-3
-    hand = s.log[:, at.OF_SAMPLE + POSITION : at.OF_SAMPLE + POSITION + 3]
+    hand = s.log["sample"]["position"]
     rates = np.diff(hand, axis=0, prepend=hand[:1]) / T
     on = np.array(c.coupled_axes[:3])
-    armed = np.flatnonzero(s.log[:, at.OF_STATUS] == at.ARMED)[1:]
-    offset = s.log[0, at.OF_IMAGE : at.OF_IMAGE + 3] - c.scale * hand[0]
-    K, B = s.log[:, at.OF_SETTINGS, None], s.log[:, at.OF_SETTINGS + 2, None]
-    away = K * np.abs(s.log[:, at.OF_IMAGE : at.OF_IMAGE + 3] - offset - c.scale * hand)
-    away += B * np.abs(s.log[:, at.OF_HAND : at.OF_HAND + 3] - c.scale * rates)
+    armed = np.flatnonzero(s.log["status"] == at.ARMED)[1:]
+    offset = s.log["proxy"][0, :3] - c.scale * hand[0]
+    K, B = s.log["stiffness"][:, :1], s.log["damping"][:, :1]
+    away = K * np.abs(s.log["proxy"][:, :3] - offset - c.scale * hand)
+    away += B * np.abs(s.log["rates"][:, :3] - c.scale * rates)
     bound = 0.01 * 5.0 / c.force_scale + c.scale * quantum * (K + B / T)
     assert (away <= bound * (1 + 1e-9))[armed][:, on].all()
     assert (away > 0.0)[armed][:, on].any()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError, SimulationError
 from kane.haptics import Arm, Coupler, Pointer, RigidCoupler, Session, Simulated, largest_inertia, replay
-from kane.native.haptics import loop_arrays as at
 
 MASS, COM, LENGTH, INERTIA, DAMPING, G = 0.2, 0.05, 0.1, 1e-3, 0.01, 9.81
 PATH = [(0.2, 0, 0, 0), (0.6, 0, 0, -0.05), (1.2, 0, 0, 0.04), (1.6, 0, 0, 0)]
@@ -46,8 +46,8 @@ def test_the_force_is_that_of_the_lever_s_equation_at_the_motion_of_the_hand(ses
     """f (-L cos q) = (I + m c^2) q'' + d q' - m g c cos q, with z = -L sin q and z'' = W^2 (x - z) - 2 W z'."""
     log, W = session.log, 80.0
     q, u = session.trajectory.q[1:-1, 0], session.trajectory.u[1:-1, 0]
-    x, z, f = log[:-1, at.OF_IMAGE + 2], log[1:, at.OF_HANDLE + 2], log[1:, at.OF_PULL + 2]
-    held = log[:-1, at.OF_STATUS] == at.ARMED
+    x, z, f = log["proxy"][:-1, 2], log["handle"][1:, 2], log["pull"][1:, 2]
+    held = log["status"][:-1] == at.ARMED
     np.testing.assert_allclose(z, -LENGTH * np.sin(q), atol=1e-12)
     v = -LENGTH * np.cos(q) * u
     a = W**2 * (x - z) - 2 * W * v
@@ -63,15 +63,15 @@ def test_the_force_is_what_kane_s_inverse_dynamics_says_of_the_motion(session):
     (moment,) = session.coupling.dyn.inverse(run.q, run.u, udot[:, None], run.time).T
     f = moment / (-LENGTH * np.cos(run.q[:, 0]))
     smooth = slice(700, 1100)  # away from where the path bends
-    np.testing.assert_allclose(log[smooth, at.OF_PULL + 2], f[smooth], atol=2e-3)  # of the second power of a tick
+    np.testing.assert_allclose(log["pull"][smooth, 2], f[smooth], atol=2e-3)  # of the second power of a tick
 
 
 def test_the_hand_feels_it_by_its_scale_and_the_mechanism_has_the_work(session):
     dyn, handle = lever()
     s = moved(dyn, RigidCoupler(handle, axes="z", scale=0.5, force_scale=0.25))
     log = s.log
-    risen = log[:, at.OF_LEVEL] == 1.0
-    np.testing.assert_allclose(log[risen, at.OF_FORCE + 2], -0.25 * log[risen, at.OF_PULL + 2], atol=1e-12)
+    risen = log["level"] == 1.0
+    np.testing.assert_allclose(log["force"][risen, 2], -0.25 * log["pull"][risen, 2], atol=1e-12)
     assert risen.sum() > 1000
     run = session.trajectory
     lost = np.trapezoid(DAMPING * run.u[:, 0] ** 2, run.time)
@@ -81,7 +81,7 @@ def test_the_hand_feels_it_by_its_scale_and_the_mechanism_has_the_work(session):
 
 def test_forces_rise_softly_and_end_as_those_of_springs_do(session):
     log = session.log
-    force = np.abs(log[:, at.OF_FORCE + 2])
+    force = np.abs(log["force"][:, 2])
     assert force[1] < 0.01
     assert force[-1] == 0.0
     assert np.abs(np.diff(force)).max() < 0.12
@@ -100,7 +100,7 @@ def test_a_closed_loop_is_driven_by_its_piston():
     assert np.ptp(run["q3"]) > 0.03
     gained = energy_of(run)[:-1] - energy_of(run)[0]
     assert np.ptp(gained) > 0.05
-    np.testing.assert_allclose(s.log[:, at.OF_ENERGIES + 1], gained, atol=2e-3 * np.ptp(gained))
+    np.testing.assert_allclose(s.log["energies"]["to_mechanism"], gained, atol=2e-3 * np.ptp(gained))
     r, l = 0.1, 0.3
     closed = r * np.cos(run["q1"]) + l * np.cos(run["q1"] + run["q2"])
     np.testing.assert_allclose(closed, run["q3"], atol=1e-10)
@@ -135,7 +135,7 @@ def test_the_largest_inertia_is_where_a_free_handle_begins_to_shake(device):
         with warnings_of(grows), Session(dyn, hand, RigidCoupler(handle, axes="x"), safety=safety) as s:
             s.arm()
             s.rehearse(1.0)
-        shaking = np.abs(np.diff(s.log[:, at.OF_PULL]))
+        shaking = np.abs(np.diff(s.log["pull"][:, 0]))
         n = len(shaking)
         early, late = (shaking[int(a * n) : int(b * n)].max() for a, b in ((0.2, 0.3), (0.8, 0.9)))
         assert bool(late > early) is grows
@@ -187,10 +187,10 @@ def test_a_handle_that_is_drawn_where_the_mechanism_cannot_go_ends_the_force_and
             s.rehearse(2.0)
     (fault,) = s.report.faults
     assert fault.cause == "the simulation could not continue"
-    force = np.abs(s.log[:, at.OF_FORCE + 2])
-    assert force[s.log[:, at.AT] < fault.time].max() > 0.5
+    force = np.abs(s.log["force"][:, 2])
+    assert force[s.log["time"] < fault.time].max() > 0.5
     assert force[-1] == 0.0
-    assert s.log[-1, at.AT] <= fault.time + 0.0205
+    assert s.log["time"][-1] <= fault.time + 0.0205
 
 
 def test_a_coupler_that_is_a_spring_has_no_part_of_it():
@@ -198,11 +198,11 @@ def test_a_coupler_that_is_a_spring_has_no_part_of_it():
     dyn, handle = lever()
     s = moved(dyn, Coupler(handle, stiffness=200.0, damping=1.0, axes="z"))
     log = s.log
-    stretch = log[:, at.OF_IMAGE + 2] - log[:, at.OF_HANDLE + 2]
+    stretch = log["proxy"][:, 2] - log["handle"][:, 2]
     u, q = s.trajectory.u[:-1, 0], s.trajectory.q[:-1, 0]
-    rate = log[:, at.OF_HAND + 2] + LENGTH * np.cos(q) * u
-    expected = log[:, at.OF_SETTINGS] * stretch + log[:, at.OF_SETTINGS + 2] * rate
-    np.testing.assert_allclose(log[:, at.OF_PULL + 2], expected, atol=1e-12)
+    rate = log["rates"][:, 2] + LENGTH * np.cos(q) * u
+    expected = log["stiffness"][:, 0] * stretch + log["damping"][:, 0] * rate
+    np.testing.assert_allclose(log["pull"][:, 2], expected, atol=1e-12)
 
 
 def test_orientations_are_not_prescribed_and_who_asks_for_them_is_told_what_does():

@@ -5,8 +5,8 @@ import pytest
 from oracles.contact_machine import ContactMachine
 
 import kane
-from kane.native.batches import each_state
-from kane.native.contacts.header import HELD, OPEN
+from kane.engine.memory.contact_codes import OPEN, STICKING
+from kane.engine.step.batches import each_state
 
 # What a sum of at most ten terms rounds, over their sizes, with that of the terms themselves.
 ROUNDING = 2.0**-49
@@ -47,14 +47,14 @@ class Calls:
         return out[0]
 
 
-def settled_state(machine, rng):
+def projected_state(machine, rng):
     """A random state on the rows of a mode by lot in which something is held."""
     machine.fresh()
-    machine.status[:] = [[HELD, OPEN], [OPEN, HELD], [HELD, HELD]][rng.integers(3)]
+    machine.status[:] = [[STICKING, OPEN], [OPEN, STICKING], [STICKING, STICKING]][rng.integers(3)]
     while True:
         q, u = rng.normal(size=machine.nq), rng.normal(size=machine.n)
         q[:4] /= np.linalg.norm(q[:4])
-        q, u = machine.settled(*machine.settled(q, u))
+        q, u = machine.projected(*machine.projected(q, u))
         T, rows = machine.terms(q, u), machine.in_force()
         if np.linalg.svd(T.A[rows], compute_uv=False)[-1] > 0.05 and np.abs(q).max() < 10.0:
             return q, u
@@ -78,7 +78,7 @@ def test_the_end_of_a_step_is_put_onto_the_rows_along_the_change_that_the_slope_
     """NumPy solves M s = A^T lambda with M and A of that slope, 1e-5 off, by which s differs from the least one."""
     rng, short = np.random.default_rng(0), slice(machine.nq, machine.nq + machine.n)
     for _ in range(40):
-        q, u = settled_state(machine, rng)
+        q, u = projected_state(machine, rng)
         call, rows = Calls(machine), machine.in_force()
         nearby, end = moved(rng, q, u, 1e-5, 1e-5), moved(rng, q, u, 1e-8, 1e-3)
         call("rhs", *nearby)
@@ -98,7 +98,7 @@ def test_what_is_on_the_rows_but_for_rounding_stays_as_it_is(machine):
     """Bit for bit, residuals and the conditioning besides, which is that of the program that makes it all anew."""
     rng = np.random.default_rng(1)
     for _ in range(40):
-        q, u = settled_state(machine, rng)
+        q, u = projected_state(machine, rng)
         call = Calls(machine)
         call("rhs", q, u)
         found = call("project_step_end", q, u)
@@ -109,8 +109,8 @@ def test_what_is_on_the_rows_but_for_rounding_stays_as_it_is(machine):
 def test_rows_that_come_to_rest_have_no_speed_at_all(machine):
     rng = np.random.default_rng(2)
     machine.fresh()
-    machine.status[:] = HELD
-    q, _ = settled_state(machine, rng)
+    machine.status[:] = STICKING
+    q, _ = projected_state(machine, rng)
     call = Calls(machine)
     call("rhs", q, np.zeros(machine.n))
     T, rows = machine.terms(q, np.zeros(machine.n)), machine.in_force()
@@ -123,11 +123,11 @@ def test_a_scratch_without_this_mode_serves_nothing(machine, before):
     """The state is then settled as from the beginning, bit for bit."""
     rng = np.random.default_rng(3)
     for _ in range(20):
-        q, u = settled_state(machine, rng)
+        q, u = projected_state(machine, rng)
         call, end = Calls(machine), moved(rng, q, u, 1e-8, 1e-3)
         if before == "another mode":
             kept = machine.status.copy()
-            machine.status[:] = [HELD, OPEN] if kept[0] == OPEN or kept.all() else [OPEN, HELD]
+            machine.status[:] = [STICKING, OPEN] if kept[0] == OPEN or kept.all() else [OPEN, STICKING]
             call("rhs", q, u)
             machine.status[:] = kept
         assert call("project_step_end", *end).tolist() == Calls(machine)("project", *end).tolist()
@@ -136,11 +136,11 @@ def test_a_scratch_without_this_mode_serves_nothing(machine, before):
 def test_a_slope_far_away_does_not_keep_a_state_off_its_rows(machine):
     rng = np.random.default_rng(4)
     for _ in range(40):
-        far = settled_state(machine, rng)
+        far = projected_state(machine, rng)
         mode = machine.status.copy()
-        q, u = settled_state(machine, rng)
+        q, u = projected_state(machine, rng)
         machine.status[:] = mode
-        q, u = machine.settled(*machine.settled(q, u))
+        q, u = machine.projected(*machine.projected(q, u))
         call = Calls(machine)
         call("rhs", *far)
         end = moved(rng, q, u, 1e-3, 1e-1)
@@ -148,13 +148,13 @@ def test_a_slope_far_away_does_not_keep_a_state_off_its_rows(machine):
         require_kept(machine, found[: machine.nq], found[machine.nq : machine.nq + machine.n], end[1])
 
 
-def test_rows_that_repeat_others_are_settled_as_from_the_beginning():
+def test_rows_that_repeat_others_are_projected_as_from_the_beginning():
     """Two points of one body: the distance between them is held twice, whose share of its square is zero."""
     machine = crate_with_a_lid(
         lambda crate, lid: {"left": crate.point((-0.1, -0.1, 0.02)), "right": crate.point((0.1, -0.1, 0.02))}
     )
-    machine.status[:] = HELD
-    q, u = machine.settled([1.0, 0, 0, 0, 0, 0.1, 0, 0.3], [0.1, 0, 0, 0, 0, 0, 0.2])
+    machine.status[:] = STICKING
+    q, u = machine.projected([1.0, 0, 0, 0, 0, 0.1, 0, 0.3], [0.1, 0, 0, 0, 0, 0, 0.2])
     call = Calls(machine)
     call("rhs", q, u)
     assert call("project_step_end", q, u).tolist() == Calls(machine)("project", q, u).tolist()

@@ -7,15 +7,17 @@ import pytest
 from oracles.source_mutants import everywhere
 from scipy.optimize import linprog
 
-from kane.native import algebra
-from kane.native.contacts import shares
-from kane.native.contacts.header import COULOMB, HELD
-from kane.native.memory.views import (
+from kane.engine.laws import internal_forces as shares
+from kane.engine.linear import factorizations as algebra
+from kane.engine.memory.contact_codes import COULOMB, STICKING
+from kane.engine.memory.views import (
     ConstraintRows,
     contact_state_at,
     contact_state_size,
     contact_table_at,
     contact_table_size,
+    factor_scratch_at,
+    factor_scratch_size,
     gap_terms_at,
     gap_terms_size,
 )
@@ -55,15 +57,18 @@ def balls_between_walls(lean):
 def held(A, load, static, tangents):
     """What the kernels read of contacts that are held, each with so many tangents behind its normal row."""
     (m, n), nc = A.shape, len(A) // (1 + tangents)
-    c = SimpleNamespace(forces=np.linalg.lstsq(A.T, load, rcond=None)[0], every=ConstraintRows(A, np.zeros(m), None, 0))
+    c = SimpleNamespace(
+        forces=np.linalg.lstsq(A.T, load, rcond=None)[0], all_rows=ConstraintRows(A, np.zeros(m), None, 0)
+    )
     c.block, c.table = SimpleNamespace(constraints=nc), contact_table_at(np.zeros(contact_table_size(nc), int), 0, nc)
     c.state, c.gaps = (
         contact_state_at(np.zeros(contact_state_size(nc)), 0, nc),
         gap_terms_at(np.zeros(gap_terms_size(nc)), 0, nc),
     )
-    c.counted, c.l = np.ones(m, int), np.zeros(m)
-    c.E, c.B, c.H, c.path = np.zeros((n, m)), np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
-    c.state.status[:], c.gaps.static[:] = HELD, static
+    c.row_mask, c.l = np.ones(m, int), np.zeros(m)
+    c.redundant = factor_scratch_at(np.zeros(factor_scratch_size(n, m)), 0, n, m)
+    c.B, c.H, c.path = np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
+    c.state.status[:], c.gaps.static[:] = STICKING, static
     c.table.normal[:], c.table.tangent[:] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)
     c.table.tangents[:], c.table.friction[:], c.table.bilateral[:] = tangents, COULOMB, 0
     return c
@@ -105,7 +110,7 @@ def test_forces_have_the_margin_that_a_linear_program_finds_in_a_few_of_newtons_
         steps.append(1)
         return factor(*arguments)
 
-    factor = algebra.factor_positive
+    factor = algebra.factor_cholesky
     with everywhere(factor, counted):
         shares.share_within_bounds(c)
     # Some 50; 140 to 180 where each point of the path was found to rounding, and the last looked for below it.

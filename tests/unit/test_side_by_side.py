@@ -10,7 +10,7 @@ import pytest
 from oracles.contact_machine import ContactMachine
 
 import kane
-from kane.native.contacts.header import ADOPTED, SLIDING
+from kane.engine.memory.contact_codes import ADOPTED, SLIDING
 
 G, HEIGHT, MU = 9.81, 0.05, (0.3, 0.4, 0.6)
 
@@ -103,7 +103,7 @@ def begin(machine, q, forces):
     machine.fresh()
     machine.inputs[:] = forces
     rest = np.zeros(machine.n)
-    return machine.change(q, rest), machine.call("rhs", q, rest)[machine.nq :]
+    return machine.transition(q, rest), machine.call("rhs", q, rest)[machine.nq :]
 
 
 def test_chains_side_by_side_find_the_modes_that_each_finds_alone():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import FOUND
+from kane.engine.memory.run_memory import counts_of
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome
@@ -160,7 +160,7 @@ def test_sampled_inputs_pass_through(dyn, start):
     assert held.final.q == pytest.approx(constant.final.q, abs=1e-7)
 
 
-def test_events_happen_at_settled_states(model, dyn, start):
+def test_events_happen_at_projected_states(model, dyn, start):
     crank = model.connections[0].q
     run = kane.simulate(dyn, until=2.0, events=[kane.Event(kane.sin(crank), name="level")], **start)
     assert len(run.events) > 2
@@ -179,7 +179,7 @@ def test_events_happen_at_settled_states(model, dyn, start):
 
 
 @pytest.mark.parametrize("method", [kane.RK8(), kane.BDF()], ids=repr)
-def test_looking_for_events_settles_no_state_until_one_is_near(model, dyn, start, method):
+def test_looking_for_events_projects_no_state_until_one_is_near(model, dyn, start, method):
     """What looks aside has a choice of its own, which is made by the first state that it settles."""
     crank = model.connections[0].q
 
@@ -193,7 +193,7 @@ def test_looking_for_events_settles_no_state_until_one_is_near(model, dyn, start
     assert not far.system.aside.out.any()
     near = integration(float(far.states()[-1, 1:][0] + start["q"][0]) / 2)
     assert near.system.aside.out.any()
-    assert near.store.counts[FOUND] == 1
+    assert counts_of(near.store).events[0] == 1
 
 
 def test_a_start_that_is_not_consistent_is_an_error_that_offers_assemble(dyn, start):
@@ -203,7 +203,7 @@ def test_a_start_that_is_not_consistent_is_an_error_that_offers_assemble(dyn, st
         kane.simulate(dyn, until=1.0, q=start["q"], u={"u1": 1.0})
 
 
-def test_a_start_that_was_rounded_is_settled(dyn, start):
+def test_a_start_that_was_rounded_is_projected(dyn, start):
     run = kane.simulate(dyn, until=0.1, q=np.round(start["q"], 8), u=np.round(start["u"], 7))
     assert 1e-10 < run.to_xarray().configuration_drift[0] < 1e-7
     assert run.residuals.configuration_residual[0] < CLOSED

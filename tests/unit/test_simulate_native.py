@@ -20,17 +20,21 @@ import pytest
 from oracles.source_mutants import everywhere
 
 import kane
+from kane.engine import code, kinds
+from kane.engine.call import NativeLoop, call_program
+from kane.engine.code import PORTABLE, Entry, compile_apart, keep, sources_digest
+from kane.engine.compile.__main__ import FIRST_ENTRIES, missing
+from kane.engine.compile.entries import OPTIONS, entries, text_of
+from kane.engine.compile.objects import code_of
+from kane.engine.memory import loop_arguments as arrays
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.project import projection as project
+from kane.engine.rows import embedding
+from kane.engine.step import batches, explicit, lanes
 from kane.errors import CompileError
 from kane.machine.processor import own_target, platform_targets
-from kane.native import arrays, batches, code, embedding, explicit, kinds, lanes, settle
-from kane.native.arrays import Matrix, Vector
-from kane.native.call import NativeLoop, call_program
-from kane.native.code import PORTABLE, Entry, compile_apart, keep, sources_digest
-from kane.native.compile.__main__ import FIRST, missing
-from kane.native.compile.entries import OPTIONS, entries, text_of
-from kane.native.compile.objects import code_of
 
-EACH = Entry("kane.native.batches", "each_state")
+EACH = Entry("kane.engine.step.batches", "each_state")
 SIMULATED = """
 import sys, kane
 arm, bar = (kane.build(kane.formulate(m)) for m in (kane.library.stanford_arm(), kane.library.four_bar()))
@@ -106,7 +110,9 @@ def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_
 ):
     monkeypatch.setattr(code, "own_target", lambda: None)
     assert works()
-    told = "kane: compiling native code, batches.each_state, of which the installation has none for this processor\n"
+    told = (
+        "kane: compiling native code, step.batches.each_state, of which the installation has none for this processor\n"
+    )
     assert capsys.readouterr().err == told
     assert works()
     assert capsys.readouterr().err == ""
@@ -116,7 +122,7 @@ def test_bitcode_that_llvm_cannot_read_is_a_named_error(installation, monkeypatc
     monkeypatch.setattr(code, "own_target", lambda: None)
     keep(installation, EACH, PORTABLE, b"of another time")
     with pytest.raises(
-        CompileError, match=r"(?s)cannot read the native code of batches\.each_state .* upgrade llvmlite"
+        CompileError, match=r"(?s)cannot read the native code of step\.batches\.each_state .* upgrade llvmlite"
     ):
         works()
 
@@ -133,7 +139,7 @@ def test_code_that_is_missing_damaged_or_older_than_its_source_is_never_run(faul
             file.write_bytes(file.read_bytes()[:-1])
         elif fault == "another's name":
             keep(installation, Entry(EACH.module, "other"), file.parent.name, b"code")
-            (file.parent / "batches.other").replace(file)
+            (file.parent / "step.batches.other").replace(file)
         elif fault == "no files":
             file.unlink()
     with pytest.raises(CompileError, match=r"each_state is missing .* or older than its source; install kane again"):
@@ -148,8 +154,8 @@ def test_code_older_than_its_source_is_compiled_anew_where_numba_is_and_kept_in_
     monkeypatch.setenv("KANE_CACHE", "off")
     assert works()
     told = capsys.readouterr().err
-    assert "kane: compiling native code for batches, once per installation" in told
-    assert re.search(r"kane: compiled native code for batches in \d+ s\n", told)
+    assert "kane: compiling native code for step.batches, once per installation" in told
+    assert re.search(r"kane: compiled native code for step.batches in \d+ s\n", told)
     monkeypatch.setattr(code, "find_spec", lambda name: None)
     assert works()
     assert capsys.readouterr().err == ""
@@ -174,10 +180,10 @@ def test_a_simulation_without_constraints_needs_only_the_code_that_an_installati
     if here is None:
         pytest.skip("this processor has no target of its own: its code comes from bitcode")
     (folder / here).mkdir(parents=True)
-    for title in FIRST:
+    for title in FIRST_ENTRIES:
         shutil.copy(code.FOLDER / here / title, folder / here / title)
     text = f"""
-import kane.native.code as code
+import kane.engine.code as code
 from pathlib import Path
 code.FOLDER, code.find_spec = Path({str(folder)!r}), lambda name: None
 import kane
@@ -193,15 +199,22 @@ print(kane.simulate(arm, until=0.1).time[-1], kane.simulate(arm, until=0.1, dt=0
 def test_the_first_of_a_group_compiles_the_group_once(tmp_path):
     """Two processes at once: the second one waits and finds nothing missing."""
     target = code.own_target() or PORTABLE
-    command = [sys.executable, "-m", "kane.native.compile", str(tmp_path), "--with", "accelerations.solved_derivatives"]
-    environment = {**os.environ, **code.SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    command = [
+        sys.executable,
+        "-m",
+        "kane.engine.compile",
+        str(tmp_path),
+        "--with",
+        "step.variations.vary_forwards",
+    ]
+    environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     pipes = {"stdout": subprocess.PIPE, "text": True, "env": environment}
     both = [subprocess.Popen([*command, "--targets", target], **pipes) for _ in range(2)]
     said = [process.communicate()[0].splitlines() for process in both]
     assert sorted(map(len, said)) == [0, 2]
     assert {file.name for file in (tmp_path / target).iterdir()} == {
-        "accelerations.acceleration_derivatives",
-        "accelerations.solved_derivatives",
+        "step.variations.vary_backwards",
+        "step.variations.vary_forwards",
     }
 
 
@@ -222,19 +235,19 @@ def test_nobody_who_reads_messages_is_no_reason_to_fail(monkeypatch, stream):
 
 
 def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):
-    for name, text in (("loop", "from kane.native.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
+    for name, text in (("loop", "from kane.engine.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
         (tmp_path / f"{name}.py").write_text(text)
-        module = types.ModuleType(f"kane.native.{name}")
+        module = types.ModuleType(f"kane.engine.{name}")
         module.__file__ = str(tmp_path / f"{name}.py")
         monkeypatch.setitem(sys.modules, module.__name__, module)
     digests = []
     for changed in ("other", "inlined", "loop"):
         sources_digest.cache_clear()
-        digests.append(sources_digest("kane.native.loop"))
-        (tmp_path / f"{changed}.py").write_text("from kane.native.inlined import x, y\n")
+        digests.append(sources_digest("kane.engine.loop"))
+        (tmp_path / f"{changed}.py").write_text("from kane.engine.inlined import x, y\n")
     sources_digest.cache_clear()
     assert digests[0] == digests[1]
-    assert len({*digests, sources_digest("kane.native.loop")}) == 3
+    assert len({*digests, sources_digest("kane.engine.loop")}) == 3
     sources_digest.cache_clear()
 
 
@@ -243,12 +256,12 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
     here, copy = Path(code.__file__).parent, tmp_path / "native"
     shutil.copytree(here, copy, ignore=shutil.ignore_patterns("compiled", "__pycache__"))
     for name, module in list(sys.modules.items()):
-        if name.startswith("kane.native."):
+        if name.startswith("kane.engine."):
             monkeypatch.setattr(module, "__file__", str(copy / Path(module.__file__).relative_to(here)))
 
     def digest():
         sources_digest.cache_clear()
-        return sources_digest("kane.native.explicit")
+        return sources_digest("kane.engine.step.explicit")
 
     def after(part):
         file = copy / f"{part}.py"
@@ -259,9 +272,10 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
         return found
 
     known = digest()
-    parts = ("explicit", "step", "state", "events", "arrays", "call", "kinds", "compile/entries", "compile/objects")
+    parts = [f"step/{name}" for name in ("explicit", "step_ends", "state_equation", "event_location")]
+    parts += ["memory/loop_arguments", "call", "kinds", "compile/entries", "compile/objects"]
     assert all(after(part) != known for part in parts)
-    assert all(after(part) == known for part in ("code", "lanes", "embedding"))
+    assert all(after(part) == known for part in ("code", "step/lanes", "rows/embedding"))
     assert digest() == known
     sources_digest.cache_clear()
 
@@ -272,8 +286,8 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
 def test_loops_in_lanes_are_compiled_for_every_width_that_machines_have():
     from kane.codegen.jit.compiler import lane_width
 
-    titles = {title for title in entries() if title.startswith("lanes.march_lanes")}
-    assert titles == {f"lanes.march_lanes-{n}" for n in (1, 4, 8)}
+    titles = {title for title in entries() if title.startswith("step.lanes.integrate_lanes")}
+    assert titles == {f"step.lanes.integrate_lanes-{n}" for n in (1, 4, 8)}
     assert lane_width() in arrays.LANE_WIDTHS
 
 
@@ -283,8 +297,8 @@ def test_code_for_one_processor_alone_has_the_lanes_that_it_runs_and_no_others(t
     target = own_target()
     if target is None:
         pytest.skip("a processor that no code is made for ahead")
-    titles = {title for title in missing(tmp_path, [target]) if title.startswith("lanes.march_lanes")}
-    assert titles == {f"lanes.march_lanes-{n}" for n in {1, lane_width()}}
+    titles = {title for title in missing(tmp_path, [target]) if title.startswith("step.lanes.integrate_lanes")}
+    assert titles == {f"step.lanes.integrate_lanes-{n}" for n in {1, lane_width()}}
     assert missing(tmp_path, [target, PORTABLE]).keys() == entries().keys()
 
 
@@ -329,12 +343,12 @@ def _is_odd(n: int) -> bool:
     ("function", "words"),
     [
         (_raises, "_raises can raise an exception"),
-        (_allocates, "numba refuses .*_allocates"),
+        (_allocates, "numba rejects .*_allocates"),
         (_calls_c, "calls erf, which"),
         (_strided, "contiguous"),
         (_flat, "float64 vectors"),
-        (_halves, "_halves returns float64, which is not what its annotation says"),
-        (_is_odd, "_is_odd returns bool, .* no int or float"),
+        (_halves, "_halves returns float64, which differs from its annotation"),
+        (_is_odd, "_is_odd returns bool, .* neither int nor float"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
@@ -347,11 +361,11 @@ def test_what_could_not_run_is_refused_when_it_is_compiled(function, words):
 RAISES_IN_A_KERNEL = """
 from numba.extending import register_jitable
 from kane.errors import CompileError
-from kane.native.call import native_loop
-from kane.native.code import PORTABLE, Entry
-from kane.native.compile.entries import OPTIONS, entries, kernels, text_of
-from kane.native.compile.objects import code_of
-from kane.native.compile.parts import keep_parts
+from kane.engine.call import native_loop
+from kane.engine.code import PORTABLE, Entry
+from kane.engine.compile.entries import OPTIONS, entries, kernels, text_of
+from kane.engine.compile.objects import code_of
+from kane.engine.compile.parts import keep_parts
 
 @register_jitable(**OPTIONS)
 def kernel(n):
@@ -374,7 +388,7 @@ except CompileError as error:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (9, "loop can raise an exception, which native code cannot: mend what does"),
+        (9, "loop can raise an exception, which native code must not do: change the kernel that raises"),
         (2**63 - 1, "compiled for portable"),
     ],
 )
@@ -382,7 +396,7 @@ def test_a_kernel_that_can_raise_is_refused(tmp_path, limit, said):
     """Calls do not look at the status of a kernel, so that the kernel itself must show that it raises."""
     script = tmp_path / "script.py"
     script.write_text(RAISES_IN_A_KERNEL.format(limit=limit))
-    environment = {**os.environ, **code.SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == said
 
@@ -432,7 +446,7 @@ def test_a_run_whose_arrays_are_replaced_goes_on_with_the_new_ones():
     one.store = one.store._replace(x=np.array([0.5, 0.0, 0.0, 0.0]))
     other.store.x[:] = 0.5, 0.0, 0.0, 0.0
     for stepper in steppers:
-        stepper._integration.store.counts[arrays.KNOWN] = 0
+        stepper._integration.counts.slope_known[0] = 0
         stepper.step(0.01)
     assert np.array_equal(one.x, other.x)
     assert abs(one.x[0] - 0.5) < 1e-2
@@ -483,8 +497,11 @@ def many_runs():
     return [kane.simulate_many(dyn, until=0.3, u=moving).u]
 
 
+LOOPS = [(explicit.integrate_explicit, single_runs), (lanes.integrate_lanes, many_runs)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("loop", "runs"), [(explicit.march_explicit, single_runs), (lanes.march_lanes, many_runs)])
+@pytest.mark.parametrize(("loop", "runs"), LOOPS)
 def test_loops_compiled_ahead_give_the_bits_that_numba_gives(loop, runs):
     """Free steps with quaternions, events, fixed steps, lanes: nothing is fused, sums keep their order."""
     ahead = runs()
@@ -494,17 +511,17 @@ def test_loops_compiled_ahead_give_the_bits_that_numba_gives(loop, runs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["rhs", "settle"])
+@pytest.mark.parametrize("name", ["rhs", "project"])
 def test_programs_compiled_ahead_give_the_bits_that_numba_gives(name):
     dyn = kane.build(kane.formulate(kane.library.n_four_bar(3)))
-    function = dyn.project if name == "settle" else dyn.function("rhs")
+    function = dyn.project if name == "project" else dyn.function("rhs")
     states = 0.3 * np.random.default_rng(1).normal(size=(50, function.n_state))
     stage, rest = (
         function.stage([dyn.equations.defaults[p.name] for p in dyn.equations.parameters]),
         np.zeros(function.n_rest),
     )
     ahead = function(states, rest, stage.copy())
-    program = by_numba(settle.settle if name == "settle" else embedding.rhs)
+    program = by_numba(project.project if name == "project" else embedding.rhs)
     function.address = program.address
     assert np.array_equal(ahead, function(states, rest, stage.copy()), equal_nan=True)
     assert np.isfinite(ahead).any()

@@ -11,7 +11,7 @@ from oracles.formulated import built
 
 import kane
 from kane import progress
-from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME
+from kane.engine.memory.views import run_clock_at, run_clock_size, run_counts_at, run_counts_size
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.events.zeno import ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, first_of_many
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -60,7 +60,7 @@ def test_chattering_ends_in_an_error_that_names_the_expression_the_time_and_the_
     assert found == pytest.approx(when, abs=1e-4)
     outcome, integration = outcome_of(rubbing, method, 0.21, inputs=[push], u=[u])
     assert outcome is Outcome.STALLED
-    assert integration.store.counts[EVALUATIONS] < MILLION
+    assert integration.counts.evaluations[0] < MILLION
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_wheel_that_comes_to_lie_flat_ends_the_run_by_the_name_of_its_constrai
     assert re.search(r"cannot be solved where cos\(roll\) = 0, and at t = (2\.85|4\.07)", said)
     outcome, integration = outcome_of(dyn, method, 5.0, **start)
     assert outcome is Outcome.STALLED
-    assert integration.store.counts[EVALUATIONS] < (2 if rtol == 1e-9 else 1) * MILLION
+    assert integration.counts.evaluations[0] < (2 if rtol == 1e-9 else 1) * MILLION
 
 
 def parallelograms(n):
@@ -204,7 +204,7 @@ def test_flat_linkages_say_that_no_digits_are_left(rtol):
     method = kane.RK8(rtol=rtol, atol=max(1e-14, rtol / 100))
     with pytest.raises(kane.SimulationError, match=r"constraints are nearly dependent .* digits are left; relax rtol"):
         kane.simulate(dyn, until=until, integrator=method, **start)
-    assert outcome_of(dyn, method, until, **start)[1].store.counts[EVALUATIONS] < MILLION
+    assert outcome_of(dyn, method, until, **start)[1].counts.evaluations[0] < MILLION
 
 
 def fallen(model):
@@ -274,7 +274,7 @@ def test_runs_of_many_short_steps_are_not_given_up():
     dyn = block(lambda slide: -1e6 * slide.q - 5e4 * slide.qdot)
     outcome, integration = outcome_of(dyn, kane.RK5(), 5.0, q=[1.0])
     assert outcome is Outcome.FINISHED
-    assert integration.store.counts[DONE] > 3 * WINDOW_STEPS
+    assert integration.counts.steps[0] > 3 * WINDOW_STEPS
 
 
 def test_looking_at_the_pace_changes_no_bit():
@@ -289,11 +289,16 @@ def test_looking_at_the_pace_changes_no_bit():
     np.testing.assert_array_equal(watched.store.counts, alone.store.counts)
 
 
+def fresh():
+    """Clock and counters of a run at its start."""
+    return run_clock_at(np.zeros(run_clock_size()), 0), run_counts_at(np.zeros(run_counts_size(), np.int64), 0)
+
+
 def looks(pace, clock, counts, covered, each, times, chatters=False):
     """So many windows of tried steps, each of which covers so much time: after how many the run is given up."""
     for k in range(times):
-        counts[DONE] += each
-        clock[TIME] += covered
+        counts.steps[0] += each
+        clock.time[0] += covered
         if pace.is_lost(clock, counts, lambda: chatters):
             return k + 1
     return None
@@ -310,24 +315,24 @@ def looks(pace, clock, counts, covered, each, times, chatters=False):
     ],
 )
 def test_a_run_is_given_up_by_what_it_would_still_take(until, covered, chatters, given_up):
-    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    clock, counts = fresh()
     pace = StallDetector(free_course(0.0, until, None, None), 0.0)
     assert looks(pace, clock, counts, covered, WINDOW_STEPS, 10, chatters) == (1 if chatters else given_up)
 
 
 def test_a_run_whose_steps_collapse_is_given_up_after_two_whole_windows():
-    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    clock, counts = fresh()
     pace = StallDetector(free_course(0.0, 1.0, None, None), 0.0)
     assert looks(pace, clock, counts, 0.1, WINDOW_STEPS, 1) is None
     assert looks(pace, clock, counts, 1e-9, WINDOW_STEPS, 10) == 2
 
 
 def test_rejected_steps_count_as_tried():
-    clock, counts = np.zeros(4), np.zeros(8, dtype=np.int64)
+    clock, counts = fresh()
     pace = StallDetector(free_course(0.0, 1.0, None, None), 0.0)
-    counts[REJECTED] = 3 * WINDOW_STEPS
+    counts.rejected[0] = 3 * WINDOW_STEPS
     assert not pace.is_lost(clock, counts, lambda: False)
-    counts[REJECTED] += WINDOW_STEPS
+    counts.rejected[0] += WINDOW_STEPS
     assert pace.is_lost(clock, counts, lambda: False)
 
 

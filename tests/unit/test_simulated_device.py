@@ -4,17 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from oracles.devices import memory_of
 from scipy.linalg import expm
 
 import kane
 from kane.haptics import Arm, Simulated
 from kane.haptics.safety.sampled_loop import SampledLoop
-from kane.native.haptics.sample import MEASURED, POSITION, SAMPLE, SEQUENCE
-from kane.native.haptics.simulated import X
 
 
 def positions(channel, times):
-    return np.array([channel.sample(t)[POSITION : POSITION + 3] for t in times])
+    return np.array([channel.sample(t)["position"] for t in times])
 
 
 @pytest.mark.parametrize("stiffness", [0.0, 1e-6, 30.0, 2e4])
@@ -39,7 +38,7 @@ def test_between_ticks_a_handle_in_an_arm_moves_as_the_matrix_exponential_says(s
     for k in range(200):
         found = channel.sample(k * T)
         scale = max(1e-6, abs(x[0]).max())
-        assert np.allclose(found[POSITION : POSITION + 3], x[0], rtol=0, atol=1e-11 * scale)  # rounding of 200 steps
+        assert np.allclose(found["position"], x[0], rtol=0, atol=1e-11 * scale)  # rounding of 200 steps
         force = rng.normal(size=3)
         channel.push(k * T, force)
         x[2] = force
@@ -66,7 +65,7 @@ def test_each_half_swing_in_an_arm_loses_what_dry_friction_takes():
     m, k, fc, start = 0.1, 40.0, 0.3, 0.0505
     channel = Simulated(mass=m, damping=0.0, friction=fc, arm=Arm(stiffness=k)).open()
     half, at = math.pi * math.sqrt(m / k), start
-    channel.memory[X] = start
+    memory_of(channel).x[0] = start
     channel_times, expected = [], []
     for n in range(1, 6):
         at = -math.copysign(max(abs(at) - 2 * fc / k, 0.0), at) if abs(at) > fc / k else at
@@ -75,7 +74,7 @@ def test_each_half_swing_in_an_arm_loses_what_dry_friction_takes():
     found = []
     for t in channel_times:
         channel.sample(t)
-        found.append(channel.memory[X])
+        found.append(memory_of(channel).x[0])
     assert found == pytest.approx(expected, abs=1e-12)
 
 
@@ -105,7 +104,7 @@ def test_a_force_acts_when_its_delay_is_over_and_ends_when_it_is_not_renewed():
 def test_encoders_have_steps_and_motors_have_limits():
     channel = Simulated(mass=0.1, quantum=2e-5, force=2.0, damping=0.0).open()
     channel.push(0.0, np.array([30.0, 40.0, 0.0]))
-    x = channel.sample(0.01)[POSITION : POSITION + 3]
+    x = channel.sample(0.01)["position"]
     exact = 0.5 * np.array([1.2, 1.6, 0.0]) / 0.1 * 1e-4
     assert (x == 2e-5 * np.floor(exact / 2e-5 + 0.5)).all()
 
@@ -114,7 +113,7 @@ def test_lost_samples_are_the_part_that_was_asked_for_and_the_same_ones_for_a_se
     numbers = []
     for seed in (1, 1, 2):
         channel = Simulated(loss=0.2, seed=seed).open()
-        numbers.append([channel.sample(k * 1e-3)[SEQUENCE] for k in range(5000)])
+        numbers.append([channel.sample(k * 1e-3)["sequence"] for k in range(5000)])
     kept = len(set(numbers[0])) / 5000
     assert kept == pytest.approx(0.8, abs=0.02)  # three standard deviations of 5000 draws
     assert numbers[0] == numbers[1] != numbers[2]
@@ -123,17 +122,16 @@ def test_lost_samples_are_the_part_that_was_asked_for_and_the_same_ones_for_a_se
 def test_reading_between_ticks_gives_the_last_tick_again():
     channel = Simulated(rate=100.0).open()
     sample = channel.sample(0.0555)
-    assert sample.shape == (SAMPLE,)
-    assert sample[MEASURED] == pytest.approx(0.05)
+    assert sample["measured"] == pytest.approx(0.05)
 
 
 def survives(device, K, B, ticks):
     """Whether a handle before the wall K, B comes nearer to rest, by simulation."""
     channel, before, T = device.open(), None, 1 / device.rate
-    channel.memory[X] = 1e-3
+    memory_of(channel).x[0] = 1e-3
     swings = []
     for k in range(ticks):
-        x = channel.sample(k * T)[POSITION]
+        x = channel.sample(k * T)["position"][0]
         channel.push(k * T, np.array([-K * x - B * (x - (x if before is None else before)) / T, 0.0, 0.0]))
         before = x
         swings.append(abs(x))

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 import kane
-from kane.native.arrays import CLOCK, COUNTS, PASSED
-from kane.native.modes import is_steady, stand
+from kane.engine.memory.views import guard_history_size, run_clock_at, run_clock_size, run_counts_at, run_counts_size
+from kane.engine.step.guards import accept_guards, is_steady
 
 
 def after_steps(values, times):
     """The clock of a store that has passed steps with these values of one guard at their ends, and its next value."""
-    clock, counts = np.zeros(CLOCK + 2 * PASSED), np.zeros(COUNTS, dtype=np.int64)
+    clock = run_clock_at(np.zeros(run_clock_size() + guard_history_size(1)), 0)
+    counts = run_counts_at(np.zeros(run_counts_size(), dtype=np.int64), 0)
     for value, t in zip(values[:-1], times[:-1], strict=True):
-        stand(clock, counts, np.array([value]), t)
+        accept_guards(clock, counts, np.array([value]), t)
     return clock, np.array([values[-1]]), (times[-2], times[-1] - times[-2], times[-1])
 
 

@@ -5,17 +5,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import xarray
 
 import kane
 from kane.analysis.certificate.contact_claims import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.engine.laws.impact import DONE, strike
+from kane.engine.memory.constraint_memory import contact_constants_of
+from kane.engine.memory.contact_codes import ADOPTED, OPEN, SLIDING, STICKING
+from kane.engine.memory.views import impact_at, impact_size, transition_at
 from kane.errors import SimulationError
-from kane.native.constants import constants_of
-from kane.native.contacts.header import ADOPTED, HELD, OPEN, SLIDING
-from kane.native.contacts.impact import DONE, strike
-from kane.native.memory.views import impact_at, impact_size, transition_at
 from kane.simulation.integrator_state import Status
+from kane.simulation.results.contact_log import STEPPED_OVER, ContactLog
 
 HALF = 0.5
 
@@ -28,8 +28,8 @@ def departure(model, status):
 
     def step(t, x, length):
         stage = f.project.stage(np.zeros(0))
-        constants_of(stage).state.status[:] = status
-        out = f.step_over(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
+        contact_constants_of(stage).state.status[:] = status
+        out = f.moreau_jean_step(np.concatenate([[t], x, [length]]), np.zeros(0), stage)
         found = transition_at(out, 0, *sizes)
         if found.status[0] != ADOPTED:
             return None
@@ -59,9 +59,9 @@ def test_a_point_that_slides_loses_mu_g_h_and_one_that_falls_lands():
     assert sliding.x == pytest.approx([h * (3.0 - mu * g * h), 0.0, 3.0 - mu * g * h, 0.0], abs=1e-14)
     assert sorted(np.abs(sliding.impulses[sliding.impulses != 0.0])) == pytest.approx([mu * 2 * g * h, 2 * g * h])
     assert sliding.statuses.tolist() == [SLIDING]
-    stopping = departure(slider(mu), HELD)(0.0, np.array([0.0, 0.0, 0.02, 0.0]), h)
+    stopping = departure(slider(mu), STICKING)(0.0, np.array([0.0, 0.0, 0.02, 0.0]), h)
     assert stopping.x[2:] == pytest.approx([0.0, 0.0], abs=1e-15)
-    assert stopping.statuses.tolist() == [HELD]
+    assert stopping.statuses.tolist() == [STICKING]
     falling = departure(slider(mu), OPEN)(0.0, np.array([0.0, 0.005, 0.0, -1.0]), h)
     assert falling.x[3] == 0.0
     assert falling.energy_lost == pytest.approx((1.0 + g * h) ** 2)
@@ -98,7 +98,7 @@ def test_a_short_step_of_painleves_rod_is_the_impact_without_collision():
     for step, h in zip(steps, (1e-5, 1e-7), strict=True):
         normal, rub = step.impulses[step.impulses != 0.0]
         assert [normal, abs(rub)] == pytest.approx([b.p[0], abs(b.p[1])], rel=20 * h)
-        assert step.statuses.tolist() == [HELD]
+        assert step.statuses.tolist() == [STICKING]
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 1.6, 3.0])
@@ -133,7 +133,7 @@ def test_a_run_goes_on_behind_such_a_step_and_tells_of_it():
     assert run.u[-1] == pytest.approx([1.0 - 0.5 * 9.81 * 0.1, 0.0], abs=1e-12)
     assert np.diff(run.energy).max() <= 0.0
     assert "is stepped over" in str(run)
-    with pytest.raises(kane.ModelError, match=r"is stepped over at t = .*, by a step of Moreau and Jean.* not derived"):
+    with pytest.raises(kane.ModelError, match=r"takes a Moreau-Jean time step at t = .* not available"):
         kane.sensitivities(run, wrt=["x"])
 
 
@@ -159,10 +159,11 @@ def test_without_a_contact_nothing_is_stepped_over():
 
 def test_certificates_ask_momentum_of_changes_that_take_no_time():
     """Forces act over a step of Moreau and Jean, so that its impulses are not all of the change of momentum."""
-    names = ("time", "kind", "q", "u_before", "u", "impulse", "energy_lost")
-    kinds = np.array(["bounces", "is stepped over", "sticks"], dtype=object)
-    found = {f"change_{name}": xarray.DataArray(np.arange(3.0)[:, None]) for name in names}
-    found |= {"change_time": xarray.DataArray(np.arange(3.0)), "change_kind": xarray.DataArray(kinds)}
-    run = ContactRun(SimpleNamespace(to_xarray=lambda: found), np.zeros(0), "")
-    assert run.changes["kind"].tolist() == kinds.tolist()
-    assert run.at_once["time"].tolist() == [0.0, 2.0]
+    times, column, none = np.arange(3.0), np.arange(3.0)[:, None], np.zeros((0, 1), np.int8)
+    kinds = ("bounces", STEPPED_OVER, "sticks")
+    changed = times, np.zeros(3, np.int64), kinds, times, column, np.zeros((3, 1), np.int8), column, column, column
+    log = ContactLog(("c",), ("c: normal",), np.zeros(1, np.int64), none, np.zeros((0, 1)), *changed)
+    run = ContactRun(SimpleNamespace(contact_log=log), np.zeros(0), "")
+    assert run.log.kinds == kinds
+    assert run.at_once.times.tolist() == [0.0, 2.0]
+    assert run.at_once.kinds == ("bounces", "sticks")

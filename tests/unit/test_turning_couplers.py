@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from oracles.devices import memory_of
 
 import kane
 from kane.geometry.quaternion import conjugate, from_matrix, multiply_quaternions, rotate
 from kane.haptics import Arm, Coupler, PassiveMidpoint, Safety, Session, Simulated, Traits, coupler_limits, replay
 from kane.haptics.loop.report import energy_made
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import ORIENTATION, POSITION
-from kane.native.haptics.simulated import V, X
 
 
 def block(inertia=(2e-3, 3e-3, 4e-3)):
@@ -45,20 +43,20 @@ def test_the_gimbal_of_a_simulated_handle_says_its_orientation_and_gives_torques
     """R_x R_y R_z by ``kane.Rotation``; t . w is the power of the three motors, w by differences of orientations."""
     channel = six_axes(turning_quantum=0.0, arm=None).open()
     rates, torque, h = np.array([0.3, -0.2, 0.5]), np.array([0.02, 0.05, -0.03]), 1e-6
-    channel.memory[X + 3 : X + 6] = angles
+    memory_of(channel).x[3:] = angles
 
     def turned(values):
         return from_matrix(kane.Rotation.euler("xyz", *map(float, values)).as_numpy())
 
-    found = channel.sample(0.0)[ORIENTATION : ORIENTATION + 4]
+    found = channel.sample(0.0)["orientation"]
     assert abs(found @ turned(angles)) == pytest.approx(1.0, abs=1e-15)
     step = multiply_quaternions(turned(np.add(angles, h * rates)), conjugate(turned(np.subtract(angles, h * rates))))
     w = step[1:] * np.sign(step[0]) / h
     channel.push(0.0, np.zeros(3), torque)
-    channel.memory[V + 3 : V + 6] = 0.0
-    inertia, before = 2e-4, channel.memory[V + 3 : V + 6].copy()
+    memory_of(channel).v[3:] = 0.0
+    inertia, before = 2e-4, memory_of(channel).v[3:].copy()
     channel.sample(1e-7)
-    motors = (channel.memory[V + 3 : V + 6] - before) * inertia / 1e-7
+    motors = (memory_of(channel).v[3:] - before) * inertia / 1e-7
     assert motors @ rates == pytest.approx(torque @ w, rel=1e-6)
 
 
@@ -82,13 +80,13 @@ def test_at_rest_a_planar_handle_a_coupler_and_a_spring_are_three_springs_in_a_r
         s.arm()
         s.rehearse(6.0)
         row = s.log[-100]
-    theta = row[at.OF_PULL + 5] / k
-    hand_at = 2 * math.atan2(row[at.OF_SAMPLE + ORIENTATION + 3], row[at.OF_SAMPLE + ORIENTATION])
-    assert row[at.OF_PULL + 5] > 0.05
-    assert row[at.OF_PULL + 5] == pytest.approx(K * math.sin(hand_at - theta), rel=1e-5)
+    theta = row["pull"][5] / k
+    hand_at = 2 * math.atan2(row["sample"]["orientation"][3], row["sample"]["orientation"][0])
+    assert row["pull"][5] > 0.05
+    assert row["pull"][5] == pytest.approx(K * math.sin(hand_at - theta), rel=1e-5)
     assert ka * (xi - hand_at) == pytest.approx(d * K * math.sin(hand_at - theta), rel=1e-5)
-    assert row[at.OF_FORCE + 5] == pytest.approx(-d * row[at.OF_PULL + 5], rel=1e-9)
-    assert 2 * math.atan2(row[at.OF_HANDLE + 6], row[at.OF_HANDLE + 3]) == pytest.approx(theta, rel=1e-5)
+    assert row["torque"][2] == pytest.approx(-d * row["pull"][5], rel=1e-9)
+    assert 2 * math.atan2(row["handle"][6], row["handle"][3]) == pytest.approx(theta, rel=1e-5)
 
 
 def test_with_six_axes_the_motion_is_that_of_simulate_and_the_session_is_run_again_bit_for_bit(tmp_path):
@@ -107,7 +105,7 @@ def test_with_six_axes_the_motion_is_that_of_simulate_and_the_session_is_run_aga
     k = 700  # I w' + w x I w = R^T (torque + force at the handle): the tick's own numbers
     turn, u = run.q[k, :4], run.u[k]
     inertia = np.array([2e-3, 3e-3, 4e-3])
-    force, torque = log[k, at.OF_PULL : at.OF_PULL + 3], log[k, at.OF_PULL + 3 : at.OF_PULL + 6]
+    force, torque = log["pull"][k, :3], log["pull"][k, 3:]
     about = torque + np.cross(rotate(turn, np.array([0.02, 0.01, 0.0])), force)
     udot = held.forward(run.q[k], u, inputs=run.inputs[k])
     assert np.abs(torque).max() > 1e-3
@@ -130,7 +128,7 @@ def test_a_body_that_swings_on_the_spring_of_orientations_keeps_its_energy_whate
         run, log = s.trajectory, s.log
     on = np.array([axis in turns for axis in "xyz"])
     rows = slice(10, -30)
-    e = multiply_quaternions(log[rows, at.OF_IMAGE + 3 : at.OF_IMAGE + 7], conjugate(run.q[:-1][rows, :4]))[:, 1:]
+    e = multiply_quaternions(log["proxy"][rows, 3:], conjugate(run.q[:-1][rows, :4]))[:, 1:]
     kinetic = 0.5 * run.u[:-1][rows, :3] ** 2 @ np.array([2e-3, 3e-3, 4e-3])
     total = kinetic + 2 * K * e**2 @ on
     assert np.ptp(kinetic) > 0.1 * kinetic.max()
@@ -145,10 +143,10 @@ def test_hand_and_mechanism_together_gain_nothing_from_a_coupler_of_orientations
         s.rehearse(1.5)
         log, report = s.log[:-25], s.report
         made = energy_made(log, s._loop.circuit.rules)
-    assert log[:, at.OF_ENERGIES + 4].min() < -1e-3  # the hand gave energy by torques
+    assert log["energies"]["to_operator_by_torque"].min() < -1e-3  # the hand gave energy by torques
     assert report.to_mechanism == pytest.approx(report.energy[1] - report.energy[0], abs=2e-5)
-    ways = np.diff(log[:, at.OF_SAMPLE + POSITION : at.OF_SAMPLE + POSITION + 3], axis=0)
-    turns = log[:, at.OF_HAND + 3 : at.OF_HAND + 6][1:] * 1e-3
+    ways = np.diff(log["sample"]["position"], axis=0)
+    turns = log["rates"][:, 3:][1:] * 1e-3
     held = 0.5 * (200.0 * np.sum(ways**2) + 0.5 * np.sum(turns**2))
     assert 0.0 < report.made < 1.01 * held
     assert (made - np.minimum.accumulate(made)).max() <= report.made
@@ -192,7 +190,7 @@ def test_torques_stay_within_their_limit_and_a_coupler_too_stiff_to_turn_is_told
     with Session(dyn, hand, holding(handle), safety=Safety(torque=0.02)) as s:
         s.arm()
         s.rehearse(1.2)
-        torque, report = s.log[:, at.OF_FORCE + 3 : at.OF_FORCE + 6], s.report
+        torque, report = s.log["torque"], s.report
     size = np.linalg.norm(torque, axis=1)
     assert 0.0199 < size.max() <= 0.02 * (1 + 1e-12)
     assert np.linalg.norm(np.diff(torque, axis=0), axis=1).max() <= 500 * 0.02 * 1e-3 * (1 + 1e-9)

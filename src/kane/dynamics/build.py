@@ -9,10 +9,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.compiler import compile_named, compile_program
-from kane.codegen.jit.composed import ComposedFunction
-from kane.codegen.programs.composed import Composed
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.named import NamedProgram, derived
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown, warn
@@ -26,7 +24,7 @@ class Target(Protocol):
     """Compiler for programs; anything with this ``compile`` method."""
 
     def compile(self, program: Any) -> Any:
-        """Return an ``ArrayFunction`` for a ``Program`` or a ``Composed`` program."""
+        """Return an ``ArrayFunction`` for a ``Program``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +43,12 @@ class LLVM:
     lanes: bool | None = None
     threads: int | None = None
 
-    def compile(self, program: Program | Composed | NamedProgram) -> CompiledFunction | ComposedFunction:
+    def compile(self, program: Program | NamedProgram) -> CompiledFunction:
         """Compile a program to native code.
 
         Raises:
             CompileError: LLVM cannot generate code for this machine.
         """
-        if isinstance(program, Composed):
-            return ComposedFunction(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
-        if isinstance(program, NamedProgram):
-            return compile_named(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
         return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
 
@@ -130,6 +124,6 @@ def _compile_for_runs(dyn: Dynamics) -> None:
             contact_functions(dyn)
 
 
-def _derived_first(compiler: Callable[[Program | Composed], Any], program: Any) -> Any:
+def _derived_first(compiler: Callable[[Program], Any], program: Any) -> Any:
     """Compile a program with a target that compiles no named programs."""
-    return compiler(program.program if isinstance(program, NamedProgram) else program)
+    return compiler(derived(program))

@@ -11,6 +11,8 @@ from typing import Any
 from kane.dynamics.compiled_modes import DEPENDENT_SUFFIX, FREE_MODE, CompiledModes, statuses_of
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.constraint_codes import KEPT
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import require, words
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
@@ -19,8 +21,6 @@ from kane.formulation.equations import Equations
 from kane.formulation.projection_step import ProjectedSelection
 from kane.model.named_vector import index_of_name
 from kane.model.speed_choice import Near
-from kane.native.contacts.header import HELD, OPEN, SLIDING
-from kane.native.header import KEPT
 
 # Argument value that requests all modes, and the largest number of modes that it may mean.
 ALL_MODES, MAX_COMPILED_MODES = "all", 100
@@ -154,7 +154,7 @@ def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
 def _all(eqs: Equations) -> list[tuple[int, ...]]:
     """Return every combination of constraint statuses."""
     each = [
-        (OPEN, HELD)[c.normal is None and c.constraint.on is None :] + ((SLIDING,) if _slides(c) else ())
+        (OPEN, STICKING)[c.normal is None and c.constraint.on is None :] + ((SLIDING,) if _slides(c) else ())
         for c in eqs.intermittents
     ]
     _require_few(eqs, prod(map(len, each)))

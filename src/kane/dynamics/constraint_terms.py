@@ -14,14 +14,14 @@ from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.dynamics.embedded.embedded_quantity import symmetric
 from kane.dynamics.least_solution import least_of_motion
-from kane.formulation.equations import Equations
-from kane.geometry.quaternion import normalise_quaternions
-from kane.native.memory.views import (
+from kane.engine.memory.views import (
     ConstraintRows,
     UnconstrainedTerms,
     constraint_rows_at,
     unconstrained_terms_at,
 )
+from kane.formulation.equations import Equations
+from kane.geometry.quaternion import normalise_quaternions
 
 
 @dataclass(frozen=True, eq=False)

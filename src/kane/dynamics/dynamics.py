@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.composed import Composed
 from kane.codegen.programs.named import NamedProgram
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
@@ -21,12 +20,12 @@ from kane.dynamics.inertia_left import require_inertia
 from kane.dynamics.named_programs import NamedPrograms
 from kane.dynamics.state_function import EMPTY_ARRAY, StateFunction, checked_array
 from kane.dynamics.unit_quaternions import OF_A_STAGE, UNIT
+from kane.engine.memory.views import constraint_rows_at
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, require
 from kane.formulation.equations import Equations
 from kane.model.body import Body
 from kane.model.named_vector import index_of_name
-from kane.native.memory.views import constraint_rows_at
 
 if TYPE_CHECKING:
     from kane.dynamics.derivatives.derivatives import Derivatives
@@ -177,9 +176,9 @@ class Dynamics(Displayed):
         """Native code of programs by name, which the cache may have."""
         return NamedPrograms(self._equations, self._compile)
 
-    def compile(self, program: Program | Composed | NamedProgram) -> Any:
+    def compile(self, program: Program | NamedProgram) -> Any:
         """Compile another program that reads the symbols of these equations: returns an ``ArrayFunction``."""
-        require(program, (Program, Composed, NamedProgram), "compile takes a Program")
+        require(program, (Program, NamedProgram), "compile takes a Program")
         return self._compile(program)
 
     def function(self, name: str) -> ArrayFunction:

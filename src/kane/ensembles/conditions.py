@@ -11,12 +11,12 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
+from kane.engine.memory.loop_arguments import Course, Trajectories
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import index_of_name, named_vector
-from kane.native.arrays import Course, Trajectories
 from kane.simulation.inputs.input_plan import Samples
 from kane.simulation.inputs.sampled import Sampled
 from kane.simulation.state_layout import Layout

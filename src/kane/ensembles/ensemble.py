@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Vector
 from kane.model.named_vector import index_of_name
-from kane.native.arrays import Vector
 from kane.simulation.state_layout import Layout
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Course, Trajectories
+from kane.engine.memory.run_codes import FINISHED, STUCK, WAITING
 from kane.ensembles.conditions import Conditions, course_of
 from kane.errors import ModelError, SimulationError
-from kane.native.arrays import DONE, FINISHED, REJECTED, STUCK, WAITING, Course, Trajectories
 from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome
@@ -84,7 +85,7 @@ class OneByOne:
         try:
             integration = own.integration(course_of(self.course, found, i), found.starts[i])
             outcome = advance_to_end(integration, monitored_advance(own, self.method), go_on)
-            found.steps[i], found.rejected[i] = integration.store.counts[DONE], integration.store.counts[REJECTED]
+            found.steps[i], found.rejected[i] = integration.counts.steps[0], integration.counts.rejected[0]
             if outcome in FAILURES.values():
                 raise explain(integration, outcome)
             if outcome is Outcome.INTERRUPTED:

@@ -11,28 +11,18 @@ from kane.codegen.jit.batches import LaneCode
 from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.embedded.compiled_selections import SelectionParts
 from kane.dynamics.lane_modes import GUARD_PROGRAM, SLOPE_PROGRAM, LaneModes
+from kane.engine.hybrid.compiled_mode_programs import DIGITS
+from kane.engine.memory.contact_codes import NONE
+from kane.engine.memory.loop_arguments import Course, Indices, StateEquation, Trajectories, Vector
+from kane.engine.memory.run_codes import ASIDE, FINISHED, PROJECT, RHS, STUCK, WAITING
+from kane.engine.memory.views import guard_samples_size, mode_programs_at
+from kane.engine.project.speed_selections import END_STATE, STEP_STATE
+from kane.engine.step.constrained_lanes import LaneData, LanePrograms, LaneProjection
 from kane.ensembles.conditions import Conditions
 from kane.errors import ModelError, SimulationError
-from kane.native.arrays import (
-    ASIDE,
-    FINISHED,
-    LOOKS,
-    RHS,
-    SETTLE,
-    STUCK,
-    WAITING,
-    Course,
-    Indices,
-    StateEquation,
-    Trajectories,
-    Vector,
-)
-from kane.native.choices import FOLLOWING, STEPPED
-from kane.native.contacts.ahead import DIGITS
-from kane.native.settled_lanes import NONE, LaneChoices, LanePrograms, LaneSettling
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Adaptive
-from kane.simulation.projection import ROUNDED_STATE_TOLERANCE, UNSETTLED
+from kane.simulation.projection import ROUNDED_STATE_TOLERANCE, UNPROJECTED
 from kane.simulation.results.record import Record
 
 _CACHE_LINE_DOUBLES = 8  # doubles in a cache line
@@ -45,12 +35,12 @@ def aligned(n: int) -> Vector:
     return memory[first : first + n]
 
 
-def nothing_projected() -> LaneChoices:
+def nothing_projected() -> LaneData:
     """Return the lane data of problems without projection."""
     none, rows = np.zeros(0), np.zeros((0, 0))
     integers = rows.astype(np.int64)
     empty = LanePrograms(none.astype(np.int64), np.zeros((3, 0), np.int64))
-    return LaneChoices(
+    return LaneData(
         modes=integers,
         kept=integers,
         notes=rows,
@@ -59,11 +49,11 @@ def nothing_projected() -> LaneChoices:
         read=integers,
         slopes_of=empty,
         guards_of=empty,
-        settling=LaneSettling(empty, empty, none, none, none, none, rows, *4 * (empty.addresses,)),
-        stage=none,
+        projection=LaneProjection(empty, empty, none, none, none, rows, *4 * (empty.addresses,)),
+        constants=none,
         scratch=none,
         seen=none,
-        looks=rows,
+        samples=rows,
         quiet=empty.addresses,
         steady=empty.addresses,
         x=none,
@@ -165,34 +155,35 @@ class ProjectedLanes:
         """Largest number of values that a program reads after the inputs."""
         return max(map(len, self.modes.read))
 
-    def lanes(self, system: StateEquation) -> tuple[StateEquation, LaneChoices]:
+    def lanes(self, system: StateEquation) -> tuple[StateEquation, LaneData]:
         """Return the StateEquation of a run with room for the constants of all lanes, and the data of the lanes."""
-        project, settling, width, modes = self.problem.project, system.settling, self.slope.width, self.modes
+        project, projection, width, modes = self.problem.project, system.projection, self.slope.width, self.modes
         assert project is not None
         size, n, guards = project.n_stage, self.problem.rhs.n_out, len(system.automaton.guards.out)
         own = np.tile(system.mode, (width, 1))
-        for program in (SETTLE, RHS, *self.problem.mode_source.shares_stage):
-            own[:, program + 1] = 2 * size * np.arange(width)
-        own[:, ASIDE + 1] = own[:, SETTLE + 1] + size
+        of_lanes = mode_programs_at(own, 0).places
+        for program in (PROJECT, RHS, *self.problem.mode_source.shares_stage):
+            of_lanes[:, program] = 2 * size * np.arange(width)
+        of_lanes[:, ASIDE] = of_lanes[:, PROJECT] + size
         stages = np.zeros(2 * size * width)
         read = np.full((len(modes.read), self.reads), NONE, np.int64)
         for k, places in enumerate(modes.read):
             read[k, : len(places)] = places
         slopes, seen, steps, consequences = programs = self._programs()
-        choices = LaneChoices(
+        choices = LaneData(
             modes=own,
-            kept=np.zeros((width, len(settling.kept)), np.int64),
-            notes=np.zeros((width, len(settling.notes))),
-            least=np.ones((width, len(settling.least))),
+            kept=np.zeros((width, len(projection.kept)), np.int64),
+            notes=np.zeros((width, len(projection.notes))),
+            least=np.ones((width, len(projection.least))),
             chosen=modes.chosen,
             read=read,
             slopes_of=slopes,
             guards_of=seen,
-            settling=_room_to_project(steps, consequences, width, n),
-            stage=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
+            projection=_room_to_project(steps, consequences, width, n),
+            constants=aligned(width * sum(int(each.places[2].sum()) for each in programs)),
             scratch=aligned(width * max([n, *(program.n_out for program in modes.programs[GUARD_PROGRAM])])),
             seen=aligned(width * (guards + n + DIGITS)),
-            looks=np.zeros((width, LOOKS.size * guards)),
+            samples=np.zeros((width, guard_samples_size(guards))),
             quiet=np.zeros(width, np.int64),
             steady=np.zeros(width, np.int64),
             x=np.zeros(n),
@@ -220,7 +211,7 @@ class ProjectedLanes:
         for k, i in enumerate(ended.tolist()):
             own = self.own(i)
             try:
-                known = own.constraints is not None and left[k].max() <= UNSETTLED
+                known = own.constraints is not None and left[k].max() <= UNPROJECTED
                 kept = np.column_stack([left[k], notes[k]]) if known else own.kept(states[k], notes[k])
             except SimulationError as error:
                 failures[i], trajectories.status[i] = str(error), STUCK
@@ -232,19 +223,18 @@ class ProjectedLanes:
         return failures, doubts
 
 
-def _room_to_project(steps: LanePrograms, consequences: LanePrograms, width: int, n: int) -> LaneSettling:
+def _room_to_project(steps: LanePrograms, consequences: LanePrograms, width: int, n: int) -> LaneProjection:
     """Allocate the arrays that project ``width`` lanes of states [q, u] of n numbers."""
     integers = [np.zeros(width, np.int64) for _ in range(4)]
-    return LaneSettling(
+    return LaneProjection(
         steps=steps,
         consequences=consequences,
         state=aligned(width * (1 + n)),
-        found=aligned(width * (STEPPED + 1 + n)),
-        next=aligned(width * (STEPPED + 1 + n)),
-        follows=aligned(width * (FOLLOWING + n)),
+        found=aligned(width * (STEP_STATE + 1 + n)),
+        follows=aligned(width * (END_STATE + n)),
         sizes=np.zeros((3, width)),
         chosen=integers[0],
         going=integers[1],
         lost=integers[2],
-        settled=integers[3],
+        projected=integers[3],
     )

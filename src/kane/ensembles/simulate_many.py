@@ -12,12 +12,14 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
+from kane.engine.memory.loop_arguments import Course, Matrix, Trajectories
+from kane.engine.memory.run_codes import FINISHED, WAITING
+from kane.engine.memory.views import projection_notes_size
 from kane.ensembles.conditions import Conditions, course_of, split_inputs
 from kane.ensembles.ensemble import Ensemble
 from kane.ensembles.projected_lanes import ProjectedLanes
 from kane.errors import ModelError, shown, warn
 from kane.expression.number_arguments import require
-from kane.native.arrays import FINISHED, SWITCHES, TIME, WAITING, Course, Matrix, Trajectories
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -181,7 +183,7 @@ def _trajectories(
     n = len(conditions)
     starts = np.ascontiguousarray(np.concatenate([conditions.q, conditions.u], axis=1))
     try:
-        notes = SWITCHES + 1 if problem.project is not None else 0
+        notes = projection_notes_size() if problem.project is not None else 0
         rows = np.full((n, len(course.times), 1 + starts.shape[1] + notes), math.nan)
     except (MemoryError, ValueError):
         raise ModelError(
@@ -229,5 +231,5 @@ def _as_single_run(
     """Return trajectory i as a single run, at the last state that it reached."""
     own = problem.of_values(conditions.row("parameters", i), conditions.row("inputs", i))
     integration = own.integration(course_of(course, trajectories, i), trajectories.last[i, 1:])
-    integration.store.clock[TIME] = trajectories.last[i, 0]
+    integration.clock.time[0] = trajectories.last[i, 0]
     return integration

@@ -14,21 +14,12 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
+from kane.engine.memory.loop_arguments import Block, Course, Trajectories
+from kane.engine.memory.run_codes import NO_TRAJECTORY, STALLED, WAITING
+from kane.engine.memory.run_memory import lane_clock, lane_counts
+from kane.engine.memory.views import run_counts_size, trajectory_queue_at, trajectory_queue_size
+from kane.engine.step.lanes import end_lane, integrate_lanes
 from kane.ensembles.projected_lanes import ProjectedLanes, aligned, nothing_projected
-from kane.native.arrays import (
-    COUNTS,
-    END,
-    IDLE,
-    MORE,
-    NEXT,
-    STALLED,
-    TIME,
-    WAITING,
-    Block,
-    Course,
-    Trajectories,
-)
-from kane.native.lanes import end_lane, march_lanes
 from kane.simulation.driver import CHUNK_SECONDS, FIRST_CHUNK
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState
@@ -94,23 +85,27 @@ class Workers:
         single = self._single(len(arrays.nodes))
         block = new_block(self.problem, code, len(arrays.nodes), len(single[3].clock))
         if self.projected is not None:
-            rest = aligned(len(block.rest) + self.projected.reads * len(block.lanes))
+            rest = aligned(len(block.inputs) + self.projected.reads * len(block.lanes))
             work = aligned(self.projected.n_work)
-            block = block._replace(each=0, rest=rest, work=work)
-        queue, steps = np.zeros(3, np.int64), FIRST_CHUNK
+            block = block._replace(each=0, inputs=rest, work=work)
+        queue, steps = np.zeros(trajectory_queue_size(), np.int64), FIRST_CHUNK
+        left = trajectory_queue_at(queue, 0)
         paces: dict[int, StallDetector] = {}
-        queue[MORE] = 1
+        left.more[0] = 1
         while not stop.is_set():
-            if queue[NEXT] == queue[END] and queue[MORE]:
+            if left.next[0] == left.stop[0] and left.more[0]:
                 first = next(portions) * size
-                queue[:] = min(first, n), min(first + size, n), first < n
+                left.next[0], left.stop[0], left.more[0] = min(first, n), min(first + size, n), first < n
             began = time.perf_counter()
             # No trajectory continues beyond its next stall check: checks are at the same states as in a single run.
             ahead = min(
-                [FIRST_WINDOW_STEPS, *(paces[k].left(block.counts[lane]) for lane, k in _carried(block) if k in paces)]
+                [
+                    FIRST_WINDOW_STEPS,
+                    *(paces[k].left(lane_counts(block, lane)) for lane, k in _carried(block) if k in paces),
+                ]
             )
-            carried = march_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
-            if carried == 0 and not queue[MORE]:
+            carried = integrate_lanes(single, self.course, block, self.trajectories, arrays, queue, min(steps, ahead))
+            if carried == 0 and not left.more[0]:
                 break
             self._give_up_the_lost(block, paces)
             took = max(time.perf_counter() - began, 1e-9)
@@ -124,14 +119,16 @@ class Workers:
             del paces[number]
         for number, lane in carried.items():
             pace = paces.setdefault(number, StallDetector(self.course, self.course.start))
-            if pace.is_lost(block.clock[lane], block.counts[lane], partial(self._chatters, block, lane, number)):
+            if pace.is_lost(
+                lane_clock(block, lane), lane_counts(block, lane), partial(self._chatters, block, lane, number)
+            ):
                 end_lane(block, self.trajectories, lane, STALLED)
 
     def _chatters(self, block: Block, lane: int, number: int) -> bool:
         if self.projected is not None and self.projected.may_pass:
             return True  # lanes do not know the contact mode; ``simulate`` repeats this trajectory and checks it
         last = self.trajectories.last[number]
-        last[0], last[1:] = block.clock[lane, TIME], block.x[lane :: len(block.lanes)]
+        last[0], last[1:] = lane_clock(block, lane).time[0], block.x[lane :: len(block.lanes)]
         return chattering(self.single_run(number)) is not None
 
     def _single(self, stages: int) -> tuple[Any, ...]:
@@ -148,7 +145,7 @@ class Workers:
 
 def _carried(block: Block) -> Iterator[tuple[int, int]]:
     """Yield the lanes that carry a trajectory, each with the index of the trajectory."""
-    return ((lane, number) for lane, number in enumerate(block.carries.tolist()) if number != IDLE)
+    return ((lane, number) for lane, number in enumerate(block.carries.tolist()) if number != NO_TRAJECTORY)
 
 
 def new_block(problem: InitialValueProblem, code: LaneCode | None, stages: int, clock: int) -> Block:
@@ -169,8 +166,8 @@ def new_block(problem: InitialValueProblem, code: LaneCode | None, stages: int, 
         lanes=(0,) * width,
         address=code.address if code else rhs.address,
         state=aligned(rhs.n_state * width),
-        rest=aligned(rhs.n_rest * width),
-        stage=stage,
+        inputs=aligned(rhs.n_rest * width),
+        constants=stage,
         each=each,
         work=aligned(n_work),
         x=aligned(nx * width),
@@ -182,7 +179,7 @@ def new_block(problem: InitialValueProblem, code: LaneCode | None, stages: int, 
         steps=np.zeros((3, width)),
         sizes=aligned(2 * width).reshape(2, width),
         clock=np.zeros((width, clock)),
-        counts=np.zeros((width, COUNTS), np.int64),
-        carries=np.full(width, IDLE),
+        counts=np.zeros((width, run_counts_size()), np.int64),
+        carries=np.full(width, NO_TRAJECTORY),
         accepted=np.zeros(width, np.int64),
     )

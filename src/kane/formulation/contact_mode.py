@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
+from kane.engine.project.projection import CANCELLATION
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.construct import build_absolute, build_less, build_maximum, build_minimum, build_select, build_sqrt
@@ -34,8 +36,6 @@ from kane.formulation.tree.sparse import eliminated
 from kane.formulation.tree.sparse_vectors import SparseVector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
-from kane.native.contacts.header import HELD, OPEN, SLIDING
-from kane.native.settle import ROUNDED
 
 # Value of a ratio whose pivot is not positive, in place of infinity.
 INFINITE_RATIO = 1e300
@@ -90,8 +90,10 @@ class ContactMode:
     @property
     def rows(self) -> tuple[Equation, ...]:
         """The active rows."""
-        first = len(self.open.constraints) - sum(len(c.rows) for c in self.open.intermittents)
-        return (*self.open.constraints[:first], *(row for c, status in self._intermittent for row in _rows(c, status)))
+        return (
+            *self.open.permanent,
+            *(row for c, status in self._intermittent for row in active_rows(c, status)),
+        )
 
     @property
     def _intermittent(self) -> list[tuple[IntermittentEquations, int]]:
@@ -115,7 +117,7 @@ class ContactMode:
     def guards(self) -> Quantity:
         """Return two guards per intermittent constraint (normal row, tangents), negative where the mode may end.
 
-        Up to round-off they equal ``kane.native.contacts.programs.guards``. Native code handles the round-off of
+        Up to round-off they equal ``kane.engine.hybrid.mode_programs.guards``. Native code handles the round-off of
         closing gaps and the side on which slip begins. The outputs after the guards are dq/dt and udot from the same
         forces, three measures of lost digits, and the forces of all rows, zero for inactive rows.
         """
@@ -162,7 +164,7 @@ class ContactMode:
             found = [dependence]
             for u, x in zip(self.open.u, change, strict=True):
                 left = u + x
-                rounding = ROUNDED * build_absolute(u)
+                rounding = CANCELLATION * build_absolute(u)
                 found.append(
                     u if is_zero(x) else build_select(build_less(rounding, build_absolute(left)), left, self._lift(0.0))
                 )
@@ -218,15 +220,15 @@ class ContactMode:
         """The active rows in the form in which they are solved."""
         held, place = {}, len(self.rows) - len(self._counted)
         for c, status in self._intermittent:
-            if status == HELD:
+            if status == STICKING:
                 held[place] = c
-            place += len(_rows(c, status))
+            place += len(active_rows(c, status))
         return SolvedRows.of(self.rows, held, self.open.system)
 
     @property
     def _counted(self) -> list[str]:
         """Names of the active rows of intermittent constraints."""
-        return [row.name for c, status in self._intermittent for row in _rows(c, status)]
+        return [row.name for c, status in self._intermittent for row in active_rows(c, status)]
 
     def _reactions(self, at: dict[str, Any]) -> list[Any]:
         """Return the forces of the rows of all intermittent constraints, with friction of sliding contacts."""
@@ -310,7 +312,7 @@ class ContactMode:
         place = len(Y) - len(self._counted)
         X, slides = list(Y[:place]), False
         for c, status in self._intermittent:
-            count = len(_rows(c, status))
+            count = len(active_rows(c, status))
             own = list(Y[place : place + count])
             if status == SLIDING and c.tangents:
                 friction = self._friction(c)
@@ -354,11 +356,11 @@ class ContactMode:
         return Quantity([f"{word} {k + 1}" for k in range(len(found))], outputs, self.rest)
 
 
-def _rows(c: IntermittentEquations, status: int) -> tuple[Equation, ...]:
+def active_rows(c: IntermittentEquations, status: int) -> tuple[Equation, ...]:
     """Return the active rows of an intermittent constraint."""
     if status == SLIDING:
         return () if c.normal is None else (c.normal,)
-    return c.rows if status == HELD else ()
+    return c.rows if status == STICKING else ()
 
 
 def _length(vector: Sequence[Any]) -> Expr:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from itertools import accumulate, pairwise
 from typing import Any
 
 from kane.codegen.emit.latex import emit_latex
@@ -265,6 +266,17 @@ class Equations:
         rows = (*self.constraints, *(row for c in self.intermittents for row in c.rows))
         system = sharing_inertia(self.system, self.model)
         return replace(self, system=system, constraints=rows, embedding=NumericalEmbedding(self.name), touching=True)
+
+    @property
+    def permanent(self) -> tuple[Equation, ...]:
+        """The rows that are always active, which are the first of ``constraints``."""
+        return self.constraints[: len(self.constraints) - sum(len(c.rows) for c in self.intermittents) * self.touching]
+
+    @property
+    def intermittent_places(self) -> list[slice]:
+        """Slices of ``constraints`` with the rows of each intermittent constraint; see ``with_intermittent_rows``."""
+        ends = accumulate((len(c.rows) for c in self.intermittents), initial=len(self.permanent))
+        return [slice(*pair) for pair in pairwise(ends)]
 
     @cached_property
     def own(self) -> Equations:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.views import device_sample_at, log_row_at
 from kane.errors import ImportFileError, SimulationError, shown
 from kane.expression.number_arguments import require
 from kane.haptics.coupling.coupler import Coupler
@@ -18,8 +19,6 @@ from kane.haptics.devices.recorded_device import RecordedDevice
 from kane.haptics.recording.recording import Recording, read_recording
 from kane.haptics.safety.force_limits import Safety
 from kane.haptics.session import Session
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.sample import SAMPLE
 from kane.simulation import integrators
 
 # Methods that only sessions have.
@@ -72,7 +71,7 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
     (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
     kind = RigidCoupler if head["method"] == InverseDynamics.name else Coupler
     coupler = kind(body.point(head["handle"][1]), **head["coupler"])
-    samples = recording.log[:, at.OF_SAMPLE : at.OF_SAMPLE + SAMPLE]
+    samples = device_sample_at(recording.log, log_row_at(recording.log, 0).sample).whole
     return Session(
         dyn,
         RecordedDevice(Traits(**head["device"]), samples),

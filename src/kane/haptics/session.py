@@ -13,17 +13,22 @@ import numpy as np
 
 from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Course, Matrix, Vector
+from kane.engine.realtime.loop_arrays import AS_RECORDED, BY_CLOCK, IN_STEP
+from kane.engine.realtime.tick import MECHANISM_FAILED
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, positive, require
-from kane.haptics.coupling.handle import IMAGE, coupled
+from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, coupled
 from kane.haptics.coupling.passive_midpoint import Ledger, PassiveMidpoint, require_ledger
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Simulated
+from kane.haptics.loop.circuit import rules_of
 from kane.haptics.loop.commands import CommandPost
-from kane.haptics.loop.loop import begun_loop, giving_back, rules_of
+from kane.haptics.loop.loop import Log, begun_loop, giving_back
 from kane.haptics.loop.report import Report, report_of
 from kane.haptics.loop.session_arguments import (
+    first_command,
     inputs_by_name,
     method_of,
     prepare_tick_steps,
@@ -31,6 +36,7 @@ from kane.haptics.loop.session_arguments import (
     require_kinds,
     require_room,
     session_problem,
+    split_settings,
     warn_of,
 )
 from kane.haptics.loop.snapshot import Coupling, Snapshot, snapshot_of
@@ -39,9 +45,6 @@ from kane.haptics.recording.session_motion import recording_of, trajectory_of
 from kane.haptics.recording.session_page import played
 from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
-from kane.native.arrays import Course, Matrix, Vector
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.tick import BROKEN
 from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
@@ -93,7 +96,7 @@ class Session:
         require_axes_of(device, coupler)
         self._device, self._coupler, self._first_coupler, self._safety = device, coupler, coupler, safety
         held = coupled(dyn, coupler)
-        self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(IMAGE)]
+        self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(COUPLER_INPUT_NAMES)]
         inputs = inputs_by_name(dyn, self._names, inputs)
         posed = session_problem(held.dyn, inputs, parameters, (q, u))
         problem, x = posed.mode_source.start(posed, 0.0, q, u)
@@ -101,9 +104,7 @@ class Session:
         self._start, T = x.copy(), device.traits.period
         integration = problem.integration(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
         self._mode = problem.mode_source.mode(integration)
-        first = np.concatenate(
-            [np.zeros(at.STIFFNESS), coupler.settings, integration.system.inputs[: len(self._names)]]
-        )
+        first = first_command(coupler, integration.system.inputs[: len(self._names)])
         warn_of(device, coupler, steps)
         made = (held, problem, integration, method, steps), rules_of(device.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(device, *made, predict=predict)
@@ -111,7 +112,7 @@ class Session:
         self._done.set()  # used instead of Thread.join: after Ctrl-C in join, Python 3.11 regards the thread as ended
         self._end, self._missing, self._closed, self._process = 0, tuple[str, ...](), False, os.getpid()
         self._give_back = giving_back(self, device, self._channel, self._loop)
-        self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.desk.slots)
+        self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.messages.slots)
 
     def __repr__(self) -> str:
         s, model = self.snapshot(), self._loop.problem.layout.model
@@ -140,11 +141,11 @@ class Session:
             ModelError: the session is closed.
         """
         self._require_open()
-        self._commands.wish(at.ARM)
+        self._commands.request("arm")
 
     def disarm(self) -> None:
         """End the force."""
-        self._commands.wish(at.DISARM)
+        self._commands.request("disarm")
 
     def clutch(self, held: bool) -> None:
         """Decouple device and mechanism while ``held`` is True; then couple them again at their current positions.
@@ -154,7 +155,7 @@ class Session:
         """
         self._require_open()
         require(held, bool, "clutch takes True or False")
-        self._commands.tell(at.CLUTCH, float(held))
+        self._commands.tell(clutch=float(held))
 
     def set(self, **settings: float) -> None:
         """Change settings of the coupler, from the next tick on.
@@ -169,7 +170,7 @@ class Session:
         coupler = self._coupler.set_to(settings)
         warn_of(self._device, coupler)
         self._coupler = coupler
-        self._commands.tell(at.STIFFNESS, *coupler.settings)
+        self._commands.tell(**split_settings(coupler))
 
     @property
     def inputs(self) -> Vector:
@@ -185,7 +186,7 @@ class Session:
                 "inputs cannot be set because some are samples or expressions; give only numbers in inputs= of Session"
             )
         wanted = named_vector(values, self._names, self._commands.inputs.tolist(), "input")
-        self._commands.tell(at.GIVEN, *wanted.tolist())
+        self._commands.tell(inputs=wanted.tolist())
 
     def run(self, seconds: float) -> None:
         """Run in real time for this time [s]; Ctrl-C ends the run early. Force and coupler end in the last 21 ms.
@@ -203,7 +204,7 @@ class Session:
         Raises:
             ModelError: as in ``run``.
         """
-        self._begin(seconds, at.BY_CLOCK, self._loop.run_watched)
+        self._begin(seconds, BY_CLOCK, self._loop.run_watched)
 
     def wait(self) -> None:
         """Wait until the started run ends.
@@ -235,7 +236,7 @@ class Session:
         """
         if not isinstance(self._device, Simulated):
             raise ModelError(f"{type(self._device).__name__} needs real time; call run(seconds)")
-        self._begin(seconds, at.IN_STEP, lambda: (self._loop.run(), self._missing))
+        self._begin(seconds, IN_STEP, lambda: (self._loop.run(), self._missing))
         self.wait()
 
     def snapshot(self) -> Snapshot:
@@ -273,8 +274,8 @@ class Session:
         return require_ledger(self._loop.passive)
 
     @property
-    def log(self) -> Matrix:
-        """Log with one row per tick; ``kane.native.haptics.loop_arrays`` names the columns.
+    def log(self) -> Log:
+        """Log with one record per tick, such as ``session.log["force"]``; ``docs/haptics.md`` lists the fields.
 
         Raises:
             ModelError: the loop is running.
@@ -344,7 +345,7 @@ class Session:
         """
         self._loop.follow(recording.commands, recording.log)
         for ticks in recording.head["lengths"]:
-            self._loop.prepare(ticks, at.AS_RECORDED)
+            self._loop.prepare(ticks, AS_RECORDED)
             self._end = self._loop.run()
         self._check()
 
@@ -368,17 +369,17 @@ class Session:
             raise ModelError(f"{seconds:g} s are less than one tick of {self._loop.period:g} s")
         require_room(ticks, self._loop.circuit.rules, self._commands)
         if self._commands.is_stopped:
-            self._commands.tell(at.STOP, 0.0)
+            self._commands.tell(stop=0.0)
         self._loop.prepare(ticks, how)
 
     def _stop(self) -> None:
         if not self._done.is_set() and self._process == os.getpid():
-            self._commands.wish(at.DISARM)
-            self._commands.tell(at.STOP, 1.0)
+            self._commands.request("disarm")
+            self._commands.tell(stop=1.0)
             self._done.wait()
 
     def _check(self) -> None:
-        if self._end == BROKEN:
+        if self._end == MECHANISM_FAILED:
             raise self._loop.failure(self._mode)
 
     def _require_open(self) -> None:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Indices
 from kane.errors import ModelError
 from kane.machine.linker import link
 from kane.machine.processor import target_machine
-from kane.native.arrays import Indices
 
 # Each function reads 64-bit integers from ``out`` or ``state``, and writes its result to ``out``.
 _SYSTEM_CALLS_TEXT = """
@@ -74,22 +74,38 @@ class SystemCalls(NamedTuple):
     """Linked code of the system calls.
 
     Attributes:
-        addresses: addresses in the order of ``loop_arrays``: STEP, CLOCK, SLEEP, FENCE, EXCHANGE.
+        step, clock, sleep, fence, exchange: addresses.
         owner: owner of the code.
     """
 
-    addresses: tuple[int, ...]
+    step: int
+    clock: int
+    sleep: int
+    fence: int
+    exchange: int
     owner: Any
 
-    def call(self, which: int, state: Indices, out: Indices) -> None:
-        """Call a function from Python, with arrays of 64-bit integers."""
-        NATIVE_PROGRAM(self.addresses[which])(state.ctypes.data, None, None, out.ctypes.data, None)
-
-    def clock(self) -> int:
+    def read_clock(self) -> int:
         """Return the clock of the ticks [ns]."""
         out = np.zeros(1, dtype=np.int64)
-        self.call(1, out, out)
+        _call_address(self.clock, out, out)
         return int(out[0])
+
+    def order_memory(self) -> None:
+        """Order memory accesses: other threads see all earlier writes before any later write."""
+        out = np.zeros(1, dtype=np.int64)
+        _call_address(self.fence, out, out)
+
+    def exchange_number(self, place: Indices, value: int) -> int:
+        """Store a value in an integer, (1,), and return its old value, atomically."""
+        out = np.array([value], dtype=np.int64)
+        _call_address(self.exchange, place, out)
+        return int(out[0])
+
+
+def _call_address(address: int, state: Indices, out: Indices) -> None:
+    """Call a function at an address, with arrays of 64-bit integers."""
+    NATIVE_PROGRAM(address)(state.ctypes.data, None, None, out.ctypes.data, None)
 
 
 @functools.cache
@@ -107,4 +123,5 @@ def system_calls() -> SystemCalls:
     module.triple = machine.triple
     code = bytes(machine.emit_object(module))
     owner, addresses = link("system calls", code, _SYSTEM_CALL_NAMES, re.findall(r"declare .* @(\w+)", text), machine)
-    return SystemCalls(tuple(addresses), owner)
+    step, clock, sleep, fence, exchange = addresses
+    return SystemCalls(step, clock, sleep, fence, exchange, owner)

@@ -18,7 +18,7 @@ import numpy
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Packages whose sources decide object code; a test checks that they import no other package that could.
-PACKAGES = ("codegen", "dynamics", "expression", "formulation", "geometry", "machine", "model", "native")
+PACKAGES = ("codegen", "dynamics", "engine", "expression", "formulation", "geometry", "machine", "model")
 # Where functions come from that no one has replaced; dataclasses and named tuples compile theirs from strings.
 LIBRARIES = (PACKAGE_FOLDER, os.path.dirname(os.__file__), sys.prefix, "<string>", "<frozen ")
 # Clocks of file systems lag by less than this [s].

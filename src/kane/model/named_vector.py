@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, numbers
 from kane.model.checks import require_known
-from kane.native.arrays import Vector
 
 
 def named_vector(values: Any, names: Sequence[str], default: Sequence[float], what: str) -> Vector:

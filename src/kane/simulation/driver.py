@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from kane.native.arrays import CHANGED, FOUND, SETTLE, WANTED
+from kane.engine.memory.run_codes import PROJECT
 from kane.simulation.events.event import event_names
 from kane.simulation.events.zeno import require_end
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -55,8 +55,8 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
 
     def advance_once(integration: IntegratorState, steps: int) -> Status:
         nonlocal pace
-        clock, counts = integration.store.clock, integration.store.counts
-        before = int(counts[FOUND]), int(counts[CHANGED])
+        clock, counts = integration.clock, integration.counts
+        before = int(counts.events[0]), int(counts.changes[0])
         if pace is None and not method.fixed:
             pace = StallDetector(integration.course, integration.time)
         if method.fixed and integration.problem.key not in nearness:
@@ -70,10 +70,10 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
         for asked in (integration.slow, integration.sampler):
             if asked is not None:
                 asked.raise_kept()
-        if (counts[FOUND], counts[CHANGED]) != before:
+        if (counts.events[0], counts.changes[0]) != before:
             require_end(integration, names, before, fixed=method.fixed, status=status)
         if status is Status.UNKNOWN_MODE:
-            problem.mode_source.admit(integration, int(counts[WANTED]))
+            problem.mode_source.admit(integration, int(counts.wanted_key[0]))
             return Status.GOING
         if status is Status.GOING and pace and pace.is_lost(clock, counts, lambda: chattering(integration) is not None):
             return Status.STALLED
@@ -86,7 +86,7 @@ def _tolerate(integration: IntegratorState, method: Integrator) -> None:
     """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
     project = integration.problem.project
     if project is not None:
-        tolerate(project, stage_in_force(integration.system, SETTLE, project), method.settings.get("atol", 0.0))
+        tolerate(project, stage_in_force(integration.system, PROJECT, project), method.settings.get("atol", 0.0))
 
 
 def advance_to_end(integration: IntegratorState, advance: Advance, progress: Callable[[float], None]) -> Outcome:

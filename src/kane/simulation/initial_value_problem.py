@@ -16,23 +16,11 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.contacts.contact_functions import ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
+from kane.engine.memory.constraint_codes import KEPT
+from kane.engine.memory.loop_arguments import Automaton, Course, Indices, StateEquation, Vector, Watch
+from kane.engine.memory.run_codes import ASIDE, CHANGE, EVENTS, GUARDS, PROJECT, RHS
+from kane.engine.memory.views import guard_samples_size, slip_memory_size
 from kane.errors import SimulationError
-from kane.native.arrays import (
-    ASIDE,
-    CHANGE,
-    EVENTS,
-    GUARDS,
-    LOOKS,
-    RHS,
-    SETTLE,
-    Automaton,
-    Course,
-    Indices,
-    StateEquation,
-    Vector,
-    Watch,
-)
-from kane.native.header import KEPT
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
 from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
@@ -41,7 +29,7 @@ from kane.simulation.inputs.sampler import SampledLaw, Sampler, compile_laws, no
 from kane.simulation.integrator_state import IntegratorState, new_store
 from kane.simulation.mode_source import ONE_MODE, ModeSource
 from kane.simulation.mode_table import Programs, new_row, with_row
-from kane.simulation.projection import UNSETTLED, Constraints, new_settling
+from kane.simulation.projection import UNPROJECTED, Constraints, new_projection
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
 
@@ -168,21 +156,22 @@ class InitialValueProblem:
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
         guards = len(system.automaton.guards.out)
         store = new_store(
-            course.start, x, rows + 2, system.settling.notes, notes, guards=guards, kept=self._kept(system)
+            course.start, x, rows + 2, system.projection.notes, notes, guards=guards, kept=self._kept(system)
         )
         tables = (*plan.tables(), nothing_sampled())
         sampler = self._sampler(course, system)
         integration = IntegratorState(
             system, tables, course, watch_for(self.events), store, {self.key: self}, slow, sampler
         )
+        integration.clock.time[0], integration.counts.rows[0] = course.start, 1
         integration.go(course)
         return integration
 
     def _kept(self, system: StateEquation) -> int:
-        """Return the number of doubles, besides x, that ``kane.native.memory`` saves at the start of each step."""
+        """Return the number of doubles, besides x, that ``kane.engine.memory`` saves at the start of each step."""
         parts = getattr(self.project, "parts", None)
         intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
-        return 2 * intermittents + len(system.settling.least)
+        return slip_memory_size(intermittents, len(system.projection.least))
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:
         if not self.laws:
@@ -197,7 +186,7 @@ class InitialValueProblem:
         """Programs that native loops call."""
         found = {
             RHS: self.rhs,
-            SETTLE: self.project_step_end or self.project,
+            PROJECT: self.project_step_end or self.project,
             ASIDE: self.project,
             EVENTS: self.event_program,
         }
@@ -217,7 +206,7 @@ class InitialValueProblem:
         seen = np.zeros(self.guards.n_out if self.guards else 0)
         n = len(seen) - self.rhs.n_out if self.mode_source.slopes_with_guards else len(seen)
         slope = none if self.plan.needs_python else seen[n:]  # Python inputs are evaluated only with the slopes
-        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(LOOKS.size * n))
+        guards = Watch(GUARDS, seen[:n], none, none, none, np.zeros(guard_samples_size(n)))
         return StateEquation(
             mode=row.copy(),
             state=np.zeros(self.rhs.n_state),
@@ -226,8 +215,8 @@ class InitialValueProblem:
             headers=stages.view(np.int64),
             work=np.zeros(self.n_work),
             quaternions=np.array(self.layout.quaternions, dtype=np.int64),
-            settling=new_settling(SETTLE, self.project, speeds),
-            aside=new_settling(ASIDE, self.project, speeds),
+            projection=new_projection(PROJECT, self.project, speeds),
+            aside=new_projection(ASIDE, self.project, speeds),
             automaton=Automaton(row[None, :], guards, slope, np.zeros(self.change.n_out if self.change else 0)),
         )
 
@@ -261,7 +250,7 @@ class InitialValueProblem:
         states, notes, stretches = integration.states(), integration.notes(), integration.stretches()
         looks = [integration.problems[s.key]._look(integration, states[s.rows], notes[s.rows]) for s in stretches]
         given, energy, kept = (np.concatenate(column) for column in zip(*looks, strict=True))
-        found = (event_names(self.events), integration.occurrences())
+        found = (event_names(self.events), integration.located_events())
         each = [integration.problems[s.key]._modes(states[s.rows], kept[s.rows]) for s in stretches]
         modes = dict.fromkeys(itertools.chain(*each))
         compiled = self.dyn.modes
@@ -299,8 +288,8 @@ class InitialValueProblem:
         if self.project is None or self.constraints is None:
             return np.zeros((len(states), 0))
         open_by = np.column_stack(self.constraints.residuals(states).largest)
-        for state in states[(open_by > UNSETTLED).any(axis=1)]:
-            worst = self.constraints.worst(state, UNSETTLED)
+        for state in states[(open_by > UNPROJECTED).any(axis=1)]:
+            worst = self.constraints.worst(state, UNPROJECTED)
             if worst:
                 raise SimulationError(
                     f"the constraints of {self.layout.model!r} are violated at t = {state[0]:.9g} s: {worst}; give "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,29 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kane.array_types import Array
-from kane.errors import ModelError
-from kane.native import arrays
-from kane.native.arrays import (
+from kane.engine.memory import run_codes as codes
+from kane.engine.memory.loop_arguments import (
     AT_ONCE,
-    CHANGE_FOUND,
-    CHANGE_ROWS,
-    CHANGE_TIME,
-    CHANGED,
-    CLOCK,
-    COUNTS,
-    DONE,
-    ENDED,
-    FOUND,
-    KEY,
-    KEY_AFTER,
-    KEY_BEFORE,
     NO_NOTES,
-    PASSED,
     PROBES,
-    REJECTED,
-    ROWS,
-    STATE_BEFORE,
-    TIME,
     Course,
     Sampling,
     StateEquation,
@@ -42,7 +24,19 @@ from kane.native.arrays import (
     Vector,
     Watch,
 )
-from kane.native.state import write_row
+from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
+from kane.engine.memory.views import (
+    ModePrograms,
+    RunClock,
+    RunCounts,
+    guard_history_size,
+    mode_change_at,
+    mode_change_size,
+    run_clock_size,
+    run_counts_size,
+)
+from kane.engine.step.state_equation import write_record
+from kane.errors import ModelError
 
 if TYPE_CHECKING:
     from kane.simulation.initial_value_problem import InitialValueProblem
@@ -53,14 +47,14 @@ if TYPE_CHECKING:
 class Status(IntEnum):
     """Result of a chunk of steps, as native loops return it; only ``monitored_advance`` returns STALLED."""
 
-    GOING = arrays.GOING
-    NOT_FINITE = arrays.NOT_FINITE
-    STUCK = arrays.STUCK
-    STALLED = arrays.STALLED
-    UNKNOWN_MODE = arrays.UNKNOWN_MODE
-    REFUSED = arrays.REFUSED
-    NO_GUARD = arrays.NO_GUARD
-    ENDLESS = arrays.ENDLESS
+    GOING = codes.GOING
+    NOT_FINITE = codes.NOT_FINITE
+    STUCK = codes.STUCK
+    STALLED = codes.STALLED
+    UNKNOWN_MODE = codes.UNKNOWN_MODE
+    REFUSED = codes.REFUSED
+    NO_GUARD = codes.NO_GUARD
+    ENDLESS = codes.ENDLESS
 
 
 class Outcome(Enum):
@@ -74,6 +68,34 @@ class Outcome(Enum):
     REFUSED = "refused"
     NO_GUARD = "no guard"
     ENDLESS = "endless"
+
+
+class StoredTransitions(NamedTuple):
+    """Transitions of a run as native loops store them, one row each; the arrays are views of ``Store.changes``.
+
+    Attributes:
+        time: (transitions,) [s].
+        rows, found: numbers of records and of located events before each transition.
+        key_before, key_after: keys of the modes.
+        before, after: states x = [q, u] in the coordinates of each mode, (transitions, nx).
+        notes: outputs of the program "change" after its status, (transitions, notes).
+    """
+
+    time: Vector
+    rows: Vector
+    found: Vector
+    key_before: Vector
+    key_after: Vector
+    before: Array
+    after: Array
+    notes: Array
+
+    @classmethod
+    def of(cls, changes: Array, nx: int) -> StoredTransitions:
+        """Return the columns of rows of ``Store.changes``; nx is the length of a state."""
+        of = mode_change_at(changes, 0, nx)
+        time, rows, events = of.time[:, 0], of.rows[:, 0], of.events[:, 0]
+        return cls(time, rows, events, of.key_before[:, 0], of.key_after[:, 0], of.before, of.after, of.notes)
 
 
 class Stretch(NamedTuple):
@@ -101,6 +123,8 @@ class IntegratorState:
         sampler: plans the ticks of sampled laws.
         memory: other data that an integrator keeps between chunks.
         near: warning that fixed steps passed near a singularity; may be empty.
+        clock, counts: views of the clock and the counters of the store.
+        mode: view of the active mode of the system.
     """
 
     system: StateEquation
@@ -113,6 +137,12 @@ class IntegratorState:
     sampler: Sampler | None = None
     memory: Any = None
     near: str = ""
+    clock: RunClock = field(init=False)
+    counts: RunCounts = field(init=False)
+    mode: ModePrograms = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clock, self.counts, self.mode = clock_of(self.store), counts_of(self.store), mode_of(self.system)
 
     @property
     def step_arguments(self) -> tuple[StateEquation, tuple[Tables, Tables, Sampling], Course, Watch, Store]:
@@ -127,22 +157,22 @@ class IntegratorState:
     @property
     def time(self) -> float:
         """Time of x [s]."""
-        return float(self.store.clock[TIME])
+        return float(self.clock.time[0])
 
     @property
     def problem(self) -> InitialValueProblem:
         """Initial value problem of the active mode."""
-        return self.problems[int(self.system.mode[KEY])]
+        return self.problems[int(self.mode.key[0])]
 
     @property
     def finished(self) -> bool:
         """Whether ``until`` or a terminal event has been reached."""
-        return bool(self.store.counts[ENDED]) or self.time == self.course.until
+        return bool(self.counts.ended[0]) or self.time == self.course.until
 
     @property
     def tried(self) -> int:
         """Number of accepted and rejected steps."""
-        return int(self.store.counts[DONE] + self.store.counts[REJECTED])
+        return int(self.counts.steps[0] + self.counts.rejected[0])
 
     @property
     def fraction(self) -> float:
@@ -173,14 +203,14 @@ class IntegratorState:
 
     def make_room(self, steps: int, stages: int) -> None:
         """Enlarge the arrays if ``steps`` more steps with this many stages might not fit."""
-        store, counts = self.store, self.store.counts
-        wanted = counts[ROWS] + (steps // self.course.every + 2 if self.course.every else 0)
+        store, counts = self.store, self.counts
+        wanted = counts.rows[0] + (steps // self.course.every + 2 if self.course.every else 0)
         if len(store.rows) < wanted:
             store = store._replace(rows=_enlarged(store.rows, max(2 * len(store.rows), wanted)))
-        wanted = counts[FOUND] + PROBES * len(self.watch.out) * steps
+        wanted = counts.events[0] + PROBES * len(self.watch.out) * steps
         if len(store.found) < wanted and len(self.watch.out):
             store = store._replace(found=_enlarged(store.found, max(2 * len(store.found), wanted)))
-        wanted = counts[CHANGED] + 2 * AT_ONCE
+        wanted = counts.changes[0] + 2 * AT_ONCE
         if len(store.changes) < wanted and len(self.system.automaton.guards.out):
             store = store._replace(changes=_enlarged(store.changes, 2 * wanted))
         if len(store.slopes) < stages:
@@ -189,48 +219,50 @@ class IntegratorState:
 
     def record_now(self) -> None:
         """Record the current state unless it is recorded already."""
-        if self.store.rows[self.store.counts[ROWS] - 1, 0] != self.time:
-            write_row(self.store, self.time, self.x, self.system.settling.notes)
+        if self.store.rows[self.counts.rows[0] - 1, 0] != self.time:
+            write_record(self.store, self.time, self.x, self.system.projection.notes)
 
     @property
     def way(self) -> float:
         """1 if time runs forwards, -1 if it runs backwards."""
         return math.copysign(1.0, self.course.until - self.course.start)
 
+    @property
+    def transitions(self) -> StoredTransitions:
+        """All transitions since the first record."""
+        return StoredTransitions.of(self.store.changes[: self.counts.changes[0]], len(self.x))
+
     def stretches(self) -> list[Stretch]:
-        """Return the intervals between changes of the mode, since the first record."""
-        counts, n = self.store.counts, len(self.x)
-        changes = self.store.changes[: counts[CHANGED]]
-        changes = changes[changes[:, KEY_BEFORE] != changes[:, KEY_AFTER]]
-        times, before = changes[:, CHANGE_TIME], changes[:, STATE_BEFORE : STATE_BEFORE + n]
-        after = changes[:, STATE_BEFORE + n : STATE_BEFORE + 2 * n]
-        begins = [self.store.rows[0, : 1 + n], *np.column_stack([times, after])]
-        ends = [*np.column_stack([times, before]), np.array([self.time, *self.x])]
-        keys = [*changes[:, KEY_BEFORE].astype(int).tolist(), int(self.system.mode[KEY])]
+        """Return the intervals between changes of the mode's key, since the first record."""
+        counts, of = self.counts, self.transitions
+        of = StoredTransitions(*(column[of.key_before != of.key_after] for column in of))
+        begins = [self.store.rows[0, : 1 + len(self.x)], *np.column_stack([of.time, of.after])]
+        ends = [*np.column_stack([of.time, of.before]), np.array([self.time, *self.x])]
+        keys = [*of.key_before.astype(int).tolist(), int(self.mode.key[0])]
         rows, found = (
-            [slice(*pair) for pair in pairwise([0, *changes[:, k].astype(int).tolist(), counts[total]])]
-            for k, total in ((CHANGE_ROWS, ROWS), (CHANGE_FOUND, FOUND))
+            [slice(*pair) for pair in pairwise([0, *passed.astype(int).tolist(), total[0]])]
+            for passed, total in ((of.rows, counts.rows), (of.found, counts.events))
         )
         return [Stretch(*parts) for parts in zip(keys, rows, found, begins, ends, strict=True)]
 
     def states(self) -> Array:
         """Return the recorded states [t, q, u], (recorded, 1 + nx)."""
-        return self.store.rows[: self.store.counts[ROWS], : 1 + len(self.x)].copy()
+        return self.store.rows[: self.counts.rows[0], : 1 + len(self.x)].copy()
 
     def notes(self) -> Array:
         """Return the projection diagnostics at recorded states, (recorded, 4), or (recorded, 0) without constraints."""
-        return self.store.rows[: self.store.counts[ROWS], 1 + len(self.x) :].copy()
+        return self.store.rows[: self.counts.rows[0], 1 + len(self.x) :].copy()
 
-    def occurrences(self) -> Array:
+    def located_events(self) -> Array:
         """Return the located events as rows [index of the event, t, q, u], in the order of the run."""
-        found = self.store.found[: self.store.counts[FOUND]]
+        found = self.store.found[: self.counts.events[0]]
         return found[np.argsort(found[:, 1] * self.way, kind="stable")]
 
 
 def new_store(
     start: float, x: Vector, rows: int, notes: Vector = NO_NOTES, of_changes: int = 0, *, guards: int = 0, kept: int = 0
 ) -> Store:
-    """Allocate the store of a run that starts from x, with the first record.
+    """Allocate the store of a run that starts from x, with the first record, but with zero clock and counters.
 
     Args:
         start, x: first time and state.
@@ -238,13 +270,13 @@ def new_store(
         notes: projection diagnostics, stored after each record.
         of_changes: number of diagnostics of each transition.
         guards: number of guards.
-        kept: number of doubles, besides x, saved at the start of each step; see ``kane.native.memory``.
+        kept: number of doubles, besides x, saved at the start of each step; see ``kane.engine.memory``.
     """
     n = len(x)
-    clock, counts = np.zeros(CLOCK + PASSED * (1 + guards) + kept), np.zeros(COUNTS, dtype=np.int64)
-    clock[TIME], counts[ROWS] = start, 1
+    history = guard_history_size(guards) + kept
+    clock, counts = np.zeros(run_clock_size() + history), np.zeros(run_counts_size(), dtype=np.int64)
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
-    found, changes = np.empty((0, 2 + n)), np.empty((0, STATE_BEFORE + 2 * n + of_changes))
+    found, changes = np.empty((0, 2 + n)), np.empty((0, mode_change_size(n) + of_changes))
     return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
-from kane.native.arrays import Course, StateEquation, Vector
+from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
 from kane.simulation.integrator_state import Outcome
 from kane.simulation.projection import project_once
 
 if TYPE_CHECKING:
-    from kane.simulation.events.event import Occurrence
     from kane.simulation.initial_value_problem import InitialValueProblem
     from kane.simulation.integrator_state import IntegratorState, Status
+    from kane.simulation.results.contact_log import ContactLog
     from kane.simulation.results.record import Record
 
 
@@ -24,7 +24,7 @@ class ModeSource:
     """Python part of transitions between modes; this base class serves models with a single mode.
 
     The native programs ``guards`` and ``change`` of a mode's ``InitialValueProblem`` find where the mode ends and
-    which mode follows (``native/modes.py``). The methods below do the rest.
+    which mode follows (``engine/step/transitions.py``). The methods below do the rest.
 
     Attributes:
         attributes: settings for the trajectory.
@@ -105,12 +105,15 @@ class ModeSource:
         raise KeyError(law)
 
     def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
-        """Return the current mode of a run, as ``occurrences`` needs it."""
+        """Return the current contact mode of a run, as ``contact_log`` needs it."""
         return np.zeros(0, np.int8)
 
-    def occurrences(self, integration: IntegratorState, mode: NDArray[np.int8]) -> list[Occurrence]:
-        """Return the transitions since the first record as events; ``mode`` is the mode at the first record."""
-        return []
+    def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
+        """Return the transitions of contacts since the first record; None if there are none.
+
+        The log has no statuses and reactions at recorded times. ``mode`` is the contact mode at the first record.
+        """
+        return None
 
     def met(self, integration: IntegratorState, record: Record) -> Collection[Any]:
         """Return the modes that a run encountered, if a thread compiles new modes."""

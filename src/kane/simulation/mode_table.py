@@ -7,7 +7,10 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.native.arrays import ASIDE, KEY, MODE, SETTLE, Indices, StateEquation, Vector
+from kane.engine.memory.loop_arguments import Indices, StateEquation, Vector
+from kane.engine.memory.run_codes import ASIDE, PROJECT
+from kane.engine.memory.run_memory import mode_of
+from kane.engine.memory.views import mode_programs_at, mode_programs_size
 
 # Compiled function of each program of a mode, by program number.
 Programs = Mapping[int, ArrayFunction]
@@ -20,20 +23,21 @@ def new_row(
 
     Args:
         key: key of the mode.
-        programs: available programs, by RHS, SETTLE, ASIDE, EVENTS, GUARDS and CHANGE.
+        programs: available programs, by RHS, PROJECT, ASIDE, EVENTS, GUARDS and CHANGE.
         parameters: values.
-        shared: programs that share the constants of SETTLE, where the speed selection is stored.
+        shared: programs that share the constants of PROJECT, where the speed selection is stored.
         at: number of doubles of constants before these.
     """
-    row, stages = np.zeros(MODE, np.int64), [np.zeros(0)]
-    row[KEY] = key
-    for program in sorted(programs, key=lambda program: (program not in (SETTLE, ASIDE), program)):
-        row[program] = programs[program].address
+    row, stages = np.zeros(mode_programs_size(), np.int64), [np.zeros(0)]
+    mode = mode_programs_at(row, 0)
+    mode.key[0] = key
+    for program in sorted(programs, key=lambda program: (program not in (PROJECT, ASIDE), program)):
+        mode.addresses[program] = programs[program].address
         if program in shared:
-            row[program + 1] = row[SETTLE + 1]
+            mode.places[program] = mode.places[PROJECT]
         else:
-            row[program + 1] = at + sum(map(len, stages))
-            again = program == ASIDE and programs[ASIDE] is programs.get(SETTLE)
+            mode.places[program] = at + sum(map(len, stages))
+            again = program == ASIDE and programs[ASIDE] is programs.get(PROJECT)
             stages.append(stages[-1] if again else programs[program].stage(parameters))
     return row, np.concatenate(stages)
 
@@ -50,5 +54,5 @@ def with_row(system: StateEquation, row: Indices, stages: Vector, n_work: int) -
 
 def stage_in_force(system: StateEquation, program: int, function: ArrayFunction) -> Vector:
     """Return the constants of a program of the active mode, as a view of the memory of native loops."""
-    at = system.mode[program + 1]
+    at = mode_of(system).places[program]
     return system.stages[at : at + function.n_stage]

@@ -12,11 +12,18 @@ from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.compiled_modes import in_words
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
+from kane.engine.linear.factorizations import RANK_TOLERANCE, ROUNDING
+from kane.engine.memory.constraint_codes import KEPT
+from kane.engine.memory.loop_arguments import NO_NOTES, Projection, StateEquation, Vector
+from kane.engine.memory.run_codes import PROJECT
+from kane.engine.memory.views import (
+    constraint_header_at,
+    constraint_lists_at,
+    projection_notes_at,
+    projection_notes_size,
+    projection_residuals_size,
+)
 from kane.errors import ModelError
-from kane.native.algebra import RANK_TOLERANCE, ROUNDING
-from kane.native.arrays import CONDITIONING, NO_NOTES, SETTLE, SWITCHES, Settling, StateEquation, Vector
-from kane.native.header import KEPT
-from kane.native.memory.views import constraint_header_at, constraint_lists_at
 from kane.simulation.mode_table import stage_in_force
 
 # Residuals below this come from rounding, for example in a file; such a state is projected without a message.
@@ -27,18 +34,18 @@ LARGE_PROJECTION_MOVE = 1e3
 # LARGE_PROJECTION_MOVE, because the losses at several states add up.
 REPORTED_PROJECTION_LOSS = 1e2
 # Residuals above this, for states of the order of one, mean that projection did not converge.
-UNSETTLED = 1e-8
+UNPROJECTED = 1e-8
 
 
-def new_settling(program: int, project: ArrayFunction | None, speeds: int) -> Settling:
+def new_projection(program: int, project: ArrayFunction | None, speeds: int) -> Projection:
     """Allocate the projection arrays of a run; the diagnostics are empty if there is no projection."""
     if project is None:
-        return Settling(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
+        return Projection(program, np.zeros(0), np.zeros(0, dtype=np.int64), NO_NOTES, NO_NOTES)
     choice = np.zeros(1 + speeds, dtype=np.int64)
-    notes = np.zeros(SWITCHES + 1)
-    notes[CONDITIONING] = 1.0  # value before the first speed selection
-    least = np.ones(1 + project.n_state) if program == SETTLE else NO_NOTES
-    return Settling(program, np.zeros(project.n_out), choice, notes, least)
+    notes = np.zeros(projection_notes_size())
+    projection_notes_at(notes, 0).conditioning[0] = 1.0  # value before the first speed selection
+    least = np.ones(1 + project.n_state) if program == PROJECT else NO_NOTES
+    return Projection(program, np.zeros(project.n_out), choice, notes, least)
 
 
 def selection_in(stage: Vector) -> NDArray[np.int64]:
@@ -55,10 +62,10 @@ def put_selection(stage: Vector, selection: NDArray[np.int64]) -> None:
 
 def project_once(project: ArrayFunction, system: StateEquation, state: Vector) -> Vector:
     """Project [t, q, u] onto the constraints; return x = [q, u] and keep the speed selection in ``system``."""
-    stage, settling = stage_in_force(system, SETTLE, project), system.settling
+    stage, projection = stage_in_force(system, PROJECT, project), system.projection
     found = project(state, system.inputs, stage)
-    settling.notes[:SWITCHES] = found[len(state) - 1 :]
-    settling.kept[:] = selection_in(stage)
+    projection.notes[: projection_residuals_size()] = found[len(state) - 1 :]
+    projection.kept[:] = selection_in(stage)
     return np.array(found[: len(state) - 1])
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Course
 from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.number_arguments import list_argument, require
-from kane.native.arrays import CHANGE_TIME, CHANGED, DONE, FOUND, ROWS, Course
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event
@@ -116,22 +116,19 @@ def simulate(
 
 def _lost(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> str:
     """Describe a state, recorded or not, at which rounding exceeded the tolerances; may be empty."""
-    least = integration.system.settling.least
+    least = integration.system.projection.least
     return problem.constraints.lost(least, **method.settings) if problem.constraints and least.size else ""
 
 
 def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: Integrator) -> Trajectory | None:
     """Return the records of a failed run up to the last one that satisfies the constraints; may be None."""
     attributes = {"integrator": method.name, **method.settings, **problem.mode_source.attributes, "interrupted": 1}
-    counts, changes = (
-        integration.store.counts,
-        integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME],
-    )
-    found, told, lost = None, 0, int(counts[ROWS]) + 1
+    counts, changes = integration.counts, integration.transitions.time
+    found, told, lost = None, 0, int(counts.rows[0]) + 1
     records = lost - 1
     while lost - told > 1:
         last = integration.store.rows[records - 1, 0]
-        counts[ROWS], counts[CHANGED] = records, np.count_nonzero((changes - last) * integration.way <= 0.0)
+        counts.rows[0], counts.changes[0] = records, np.count_nonzero((changes - last) * integration.way <= 0.0)
         try:
             found, told = Trajectory(problem.record(integration).labelled(attributes), problem.dyn), records
         except SimulationError:
@@ -142,8 +139,8 @@ def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: 
 
 def _report(integration: IntegratorState) -> str:
     """Return time, steps and events of a run so far as text."""
-    counts = integration.store.counts
-    found = f"{int(counts[DONE]):,} steps, {int(counts[FOUND] + counts[CHANGED]):,} events"
+    counts = integration.counts
+    found = f"{int(counts.steps[0]):,} steps, {int(counts.events[0] + counts.changes[0]):,} events"
     return f"(t = {integration.time:.6g} s of {integration.course.until:.6g} s, {found})"
 
 

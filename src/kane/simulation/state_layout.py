@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.unit_quaternions import UNIT, require_unit
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.formulation.equations import Equations
 from kane.geometry.quaternion import normalise_quaternions
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector
-from kane.native.arrays import Vector
 
 ANY_UNIT = "m/s or rad/s"
 

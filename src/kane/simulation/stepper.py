@@ -9,26 +9,13 @@ import numpy as np
 
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Course, Vector
 from kane.errors import ModelError, SimulationError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, require
 from kane.formulation.equations import Equations
 from kane.model.constraints import Constraint
 from kane.model.named_vector import named_vector
-from kane.native.arrays import (
-    CHANGED,
-    DONE,
-    ENDED,
-    EVALUATIONS,
-    FOUND,
-    KNOWN,
-    REJECTED,
-    ROWS,
-    STARTED,
-    STOP,
-    Course,
-    Vector,
-)
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event, Occurrence, event_names
 from kane.simulation.exclusive_calls import OneAtATime
@@ -160,7 +147,7 @@ class Stepper:
                 )
         with self._alone:
             system.inputs[:] = wanted
-            self._integration.store.counts[KNOWN] = 0
+            self._integration.counts.slope_known[0] = 0
 
     @property
     def mode(self) -> str:
@@ -273,23 +260,25 @@ class Stepper:
                 self._revisions.adopted(due)
             raise
         self._revisions.adopted(due)
-        return *(event for revision in due for event in revision.occurrences(t, q, u)), *found
+        return *(event for revision in due for event in revision.deletions(t, q, u)), *found
 
     def _step(self, dt: float) -> tuple[Occurrence, ...]:
         integration = self._integration
         course, mode = self._course(dt), self._problem.mode_source.mode(integration)
         self._problem.plan.require_cover(integration.time, course.until)
         integration.go(course)
-        counts = integration.store.counts
-        if counts[ENDED]:
-            counts[[ENDED, STARTED, KNOWN]] = 0
-        counts[[FOUND, CHANGED, STOP, REJECTED, EVALUATIONS]] = 0
-        counts[ROWS], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
+        counts = integration.counts
+        if counts.ended[0]:
+            counts.ended[0] = counts.started[0] = counts.slope_known[0] = 0
+        counts.events[0] = counts.changes[0] = counts.stop[0] = counts.rejected[0] = counts.evaluations[0] = 0
+        counts.rows[0], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
         try:
             self._advance()
             integration.problem.kept(integration.states()[1:], integration.notes()[1:])
         except BaseException:
-            counts[[STARTED, KNOWN]] = 0  # evaluate slopes again: a failed input function leaves NaN in them
+            counts.started[0] = counts.slope_known[0] = (
+                0  # evaluate slopes again: a failed input function leaves NaN in them
+            )
             raise
         finally:
             self._tell()
@@ -298,12 +287,12 @@ class Stepper:
             Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
             for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
         ]
-        changes = self._problem.mode_source.occurrences(integration, mode)
-        return tuple(sorted([*found, *changes], key=lambda event: event.time) if changes else found)
+        log = self._problem.mode_source.contact_log(integration, mode)
+        return tuple(found if log is None else sorted([*found, *log.occurrences()], key=lambda event: event.time))
 
     def _tell(self) -> None:
         """Store the current state and the located events, in declared coordinates."""
-        integration, found = self._integration, self._integration.occurrences()
+        integration, found = self._integration, self._integration.located_events()
         _, found[:, 1:], self._x = self._problem.mode_source.declared(integration, integration.states(), found[:, 1:])
         self._found = found
 
@@ -315,7 +304,7 @@ class Stepper:
             while outcome is Outcome.FINISHED and not integration.finished:  # transitions divide the step
                 outcome = FAILURES.get(advance(integration, 1), Outcome.FINISHED)
         else:
-            integration.store.counts[DONE] = 0
+            integration.counts.steps[0] = 0
             outcome = advance_to_end(integration, advance, lambda _: None)
         integration.problem.mode_source.renew(integration)
         if outcome is Outcome.INTERRUPTED:
@@ -331,7 +320,7 @@ class Stepper:
         if not self._method.fixed:
             return course_between(t, t + dt, self._stops.between(t, t + dt))
         bends = self._stops.within_steps(t, t + dt, dt)
-        if integration.course.step != dt or integration.store.counts[ENDED]:
-            integration.store.counts[DONE] = 0
+        if integration.course.step != dt or integration.counts.ended[0]:
+            integration.counts.steps[0] = 0
             return grid_course(t, dt, 1, bends)
-        return grid_course(integration.course.start, dt, int(integration.store.counts[DONE]) + 1, bends)
+        return grid_course(integration.course.start, dt, int(integration.counts.steps[0]) + 1, bends)

@@ -51,9 +51,7 @@ class TermsWithGaps(ConstraintTerms):
     @cached_property
     def _open(self) -> Array:
         """Mask of the closing rows that are gaps >= 0."""
-        rows = sum(len(c.rows) for c in self.equations.intermittents)
-        permanent = len(self.equations.constraints) - rows
-        gaps = np.array(self.closing, dtype=int) >= permanent
+        gaps = np.array(self.closing, dtype=int) >= len(self.equations.permanent)
         return np.asarray(gaps & (super().phi >= 0.0))
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.analysis.assembly.assemble import assemble
 from kane.analysis.assembly.closing import null_space
@@ -24,15 +25,16 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
+from kane.engine.memory.views import gap_terms_at
 from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.geometry.quaternion import normalise_quaternions
-from kane.native.contacts.header import HELD, OPEN, SLIDING
-from kane.native.memory.views import gap_terms_at
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.results.contact_log import STEPPED_OVER, ContactLog
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
@@ -63,22 +65,17 @@ class ContactRun:
     ended: str
 
     @cached_property
-    def changes(self) -> dict[str, Array]:
-        """Data of each transition; simultaneous entries of one transition are counted once."""
-        data = self.run.to_xarray()
-        if "change_time" not in data:
-            return {}
-        words = ("time", "kind", "q", "u_before", "u", "impulse", "energy_lost")
-        found = {word: data[f"change_{word}"].to_numpy() for word in words}
-        both = np.column_stack([found["time"], found["u_before"], found["u"]])
-        first = np.concatenate([[True], (np.diff(both, axis=0) != 0.0).any(axis=1)])
-        return {word: values[first] for word, values in found.items()}
+    def log(self) -> ContactLog:
+        """Contact log with the first record of each transition."""
+        log = self.run.contact_log
+        assert log is not None
+        both = np.column_stack([log.times, log.u_before, log.u])
+        return log.selected((np.diff(both, axis=0, prepend=np.nan) != 0.0).any(axis=1))
 
     @cached_property
-    def at_once(self) -> dict[str, Array]:
+    def at_once(self) -> ContactLog:
         """Transitions without duration: Moreau-Jean time steps are omitted, because forces also act during them."""
-        kept = self.changes["kind"] != "is stepped over" if self.changes else slice(None)
-        return {word: values[kept] for word, values in self.changes.items()}
+        return self.log.selected(np.array([kind != STEPPED_OVER for kind in self.log.kinds], bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +173,7 @@ class ContactRuns:
     @property
     def remark(self) -> str:
         """Number of transitions and runs, and the reason why runs ended early."""
-        many = sum(len(r.changes["time"]) if r.changes else 0 for r in self.runs)
+        many = sum(len(r.log.times) for r in self.runs)
         ended = [r.ended for r in self.runs if r.ended]
         short = f"; {len(ended)} ended early: {ended[0]}" if ended else ""
         return f"{many} transitions in {len(self.runs)} runs of {RUN_DURATION:g} s{short}"
@@ -200,11 +197,11 @@ def impulses_are_momentum(runs: ContactRuns) -> Found:
     K(u).
     """
     worst, count = 16.0, 0
-    for changes in (r.at_once for r in runs.runs if r.changes):
-        struck = (changes["impulse"] != 0.0).any(axis=1)
+    for log in (r.at_once for r in runs.runs):
+        struck = (log.impulses != 0.0).any(axis=1)
         if not struck.any():
             continue
-        t, q, before, after, P = (changes[w][struck] for w in ("time", "q", "u_before", "u", "impulse"))
+        t, q, before, after, P = (x[struck] for x in (log.times, log.q, log.u_before, log.u, log.impulses))
         count += len(t)
         none = np.zeros((1, before.shape[-1]))
         steps = np.concatenate([np.eye(len(none.T)), none])
@@ -226,11 +223,11 @@ def losses_are_kinetic(runs: ContactRuns) -> Found:
     if prescribes_motion(runs.equations):
         return None, "motion is prescribed in time: the loss is that of the motion relative to the prescribed one"
     worst, total, count = 16.0, 0.0, 0
-    for changes in (r.at_once for r in runs.runs if len(r.at_once.get("time", ()))):
-        count += len(changes["time"])
-        before, after = (runs.energies_at(changes["time"], changes["q"], changes[w])[:, 0] for w in ("u_before", "u"))
-        total += float(changes["energy_lost"].sum())
-        worst = min(worst, _digits(before - changes["energy_lost"] - after, max(before.max(), after.max())))
+    for log in (r.at_once for r in runs.runs if len(r.at_once.times)):
+        count += len(log.times)
+        before, after = (runs.energies_at(log.times, log.q, u)[:, 0] for u in (log.u_before, log.u))
+        total += float(log.energy_lost.sum())
+        worst = min(worst, _digits(before - log.energy_lost - after, max(before.max(), after.max())))
     return (worst, f"{total:.4g} J in {runs.remark}") if count else (None, runs.remark)
 
 
@@ -247,7 +244,7 @@ def energy_is_accounted_for(runs: ContactRuns) -> Found:
             return None, "moving constraints do work"
         A_u = terms.motion - terms.at(run.q).motion
         work = (r.weights * (forces * A_u[:, permanent:]).sum(axis=1)).sum()
-        lost = r.changes["energy_lost"].sum() if r.changes else 0.0
+        lost = r.log.energy_lost.sum()
         gained = E[-1, :2].sum() - E[0, :2].sum()
         left = gained - (r.weights * E[:, 2]).sum() - work + lost
         friction += float(work)
@@ -265,19 +262,17 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     for r in runs.runs:
         terms, forces = runs.forces(r.run)
         gaps = gap_terms_at(terms.values("gaps"), 0, len(runs.whole.equations.intermittents))
-        statuses, row = r.run.to_xarray()["status"].to_numpy(), 0
-        first, size = len(runs.equations.constraints), np.abs(forces).max(initial=0.0)
+        statuses, eqs, size = r.log.statuses, runs.whole.equations, np.abs(forces).max(initial=0.0)
+        parts = list(zip(eqs.intermittents, eqs.intermittent_places, strict=True))
         directed = np.arange(len(r.run)) > 0  # the first record precedes the first transition
-        ends = np.cumsum([len(c.rows) for c in runs.whole.equations.intermittents])
-        for k, (c, end) in enumerate(zip(runs.whole.equations.intermittents, ends, strict=True)):
+        for k, (c, rows) in enumerate(parts):
             if len(c.tangents) == 2:
-                slip = terms.motion[:, first + end - 2 : first + end]
+                slip = terms.motion[:, rows][:, -2:]
                 directed &= (statuses[:, k] != SLIDING) | (np.linalg.norm(slip, axis=1) > LEAST_DIRECTED_SLIP)
-        for k, c in enumerate(runs.whole.equations.intermittents):
-            end = row + len(c.rows)
-            slip = terms.motion[:, first + row : first + end]
-            off = _broken(c, statuses[:, k], (gaps.static[:, k], gaps.kinetic[:, k]), forces[:, row:end], slip)
-            worst, row = min(worst, _digits(off[directed], size)), end
+        for k, (c, rows) in enumerate(parts):
+            friction, own = (gaps.static[:, k], gaps.kinetic[:, k]), forces[:, r.log.of == k]
+            off = _broken(c, statuses[:, k], friction, own, terms.motion[:, rows])
+            worst = min(worst, _digits(off[directed], size))
             if c.normal is not None:
                 worst = min(worst, _digits(np.minimum(gaps.gap[:, k], 0.0), 1.0))
         active += int((statuses > 0).sum())
@@ -286,7 +281,9 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     return worst, f"active {active} times at {sum(len(r.run) for r in runs.runs)} records"
 
 
-def _broken(c: IntermittentEquations, status: Array, friction: tuple[Array, Array], force: Array, slip: Array) -> Array:
+def _broken(
+    c: IntermittentEquations, status: NDArray[np.int8], friction: tuple[Array, Array], force: Array, slip: Array
+) -> Array:
     """Return by how much the force of an intermittent constraint violates the contact laws, (states,) [N or N m]."""
     if c.constraint.bilateral:
         return np.zeros(len(status))
@@ -295,7 +292,7 @@ def _broken(c: IntermittentEquations, status: Array, friction: tuple[Array, Arra
     push = force[:, 0] if along else np.ones(len(status))
     f, v = force[:, along:], slip[:, along:]
     speed = np.linalg.norm(v, axis=1)
-    held = (status == HELD) & (c.constraint.friction is not None)
+    held = (status == STICKING) & (c.constraint.friction is not None)
     slides = (status == SLIDING) & (speed > LEAST_DIRECTED_SLIP)
     against = f + (kinetic * push / np.where(slides, speed, 1.0))[:, None] * v
     off = np.where(held, np.linalg.norm(f, axis=1) - static * push, 0.0)

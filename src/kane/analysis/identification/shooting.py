@@ -21,7 +21,7 @@ import numpy as np
 
 from kane.analysis.identification.base_parameters import BaseParameters, base_parameters_of, triangle
 from kane.analysis.identification.channels import Channels
-from kane.analysis.identification.contacting import ContactVariational
+from kane.analysis.identification.contact_variational import ContactVariational
 from kane.analysis.identification.estimate import (
     REWEIGHTING_ITERATIONS,
     Estimate,

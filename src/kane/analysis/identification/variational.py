@@ -14,21 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.sensitivities.held_laws import HeldAnswers
-from kane.analysis.sensitivities.variations import Leg, ModeSlopes, Passed, spanned
+from kane.analysis.sensitivities.variations import ForwardResults, Leg, ModeSlopes, spanned
+from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.step.variations import vary_forwards
 from kane.errors import ModelError, SimulationError
 from kane.geometry.quaternion import normalise_quaternions
-from kane.native.arrays import DONE
-from kane.native.variations import vary_forwards
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.projection import UNSETTLED
+from kane.simulation.projection import UNPROJECTED
 from kane.simulation.schedule.course import free_course
 from kane.simulation.schedule.step_ends import Stops
 
@@ -37,7 +36,7 @@ INTERVALS_AT_ONCE = 16
 # Largest mean number of steps between measured states. Measured motions need few; more indicate wrong parameters.
 MOST_STEPS = 200
 # Largest number of projections of a measured state onto the constraints; convergence is quadratic.
-SETTLINGS = 30
+PROJECTIONS = 30
 # Threshold of singular values of the projection's derivative, which are near one along free directions, else near zero.
 FREE_DIRECTION_THRESHOLD = 1e-6
 
@@ -115,10 +114,10 @@ class Variational:
         if project is None:
             return x
         stage, inputs = project.stage(parameters), np.zeros(project.n_rest)
-        for _ in range(SETTLINGS):
+        for _ in range(PROJECTIONS):
             found = project(np.concatenate([[t], x]), inputs, stage)
             x, residuals = np.array(found[: len(x)]), found[len(x) : len(x) + 2]
-            if np.abs(residuals).max() < UNSETTLED:
+            if np.abs(residuals).max() < UNPROJECTED:
                 return x
         raise SimulationError(
             f"no state that satisfies the constraints of {dyn.equations.name!r} is near the one measured at t = "
@@ -165,7 +164,7 @@ class Variational:
         joined = np.concatenate(states)
         whole = Leg(motion, joined[:, 0], joined[:, 1:])
         starts, chosen = self._starts(moves), spanned(self._chosen(motion, moves.shape[2]))
-        out = Passed(np.unique(np.concatenate(times)), [begins[0]], [], HeldAnswers.of(()))
+        out = ForwardResults(np.unique(np.concatenate(times)), [begins[0]], [], HeldAnswers.of(()))
         slopes = whole.slopes(table)
         looks, steps = whole.looks(slopes, method, out, starts.shape[2]), whole.steps(slopes, table)
         dK, moved = np.zeros((len(table.nodes), *starts.shape[1:])), np.empty(starts.shape[1:])
@@ -197,7 +196,7 @@ class Variational:
         most = MOST_STEPS * len(times)
 
         def watched(fraction: float) -> None:
-            if integration.store.counts[DONE] > most and not integration.finished:
+            if integration.counts.steps[0] > most and not integration.finished:
                 raise SimulationError(_ends(problem, integration.time, until, f"more than {most} steps"))
 
         outcome = advance_to_end(integration, monitored_advance(problem, method), watched)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kane.analysis.linear.linearization import Linearization
 from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Matrix
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, takes, text, whole
-from kane.native.arrays import Matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

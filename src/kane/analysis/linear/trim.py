@@ -12,11 +12,11 @@ from kane.analysis.assembly.non_penetration import not_active_hint, require_apar
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.views import constraint_rows_at
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, require, words
 from kane.model.checks import near
 from kane.model.named_vector import named_vector
-from kane.native.memory.views import constraint_rows_at
 from kane.simulation.state_layout import Layout
 
 MAX_TRIM_ITERATIONS = 100

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.sensitivities.changed_charts import ChartedLeg
-from kane.analysis.sensitivities.retrace import Retraced, retraced
+from kane.analysis.sensitivities.chart_changes import ChartedLeg
+from kane.analysis.sensitivities.run_replay import Replay, replayed
 from kane.analysis.sensitivities.variations import (
     Affine,
+    ForwardResults,
     ModeSlopes,
-    Passed,
-    Weights,
-    backward,
+    ReverseResults,
+    back_through_piece,
     direct_columns,
-    forward,
+    through_pieces,
 )
 from kane.array_types import Array
 from kane.errors import ModelError, shown
@@ -73,7 +73,7 @@ class Adjoint(Mapping[str, float]):
 
     inputs: Profile
     _values: Mapping[str, float]
-    _retraced: Retraced
+    _replay: Replay
 
     def samples(self, name: str) -> Array:
         """Return the derivatives by the samples of a ``kane.Held`` or ``kane.Interpolated`` input, (samples,).
@@ -81,7 +81,7 @@ class Adjoint(Mapping[str, float]):
         Raises:
             ModelError: there is no such input, or it has no samples.
         """
-        plan = self._retraced.problem.plan
+        plan = self._replay.problem.plan
         column = index_of_name(name, plan.names, "input")
         if column not in plan.samples:
             raise ModelError(f"the input {name!r} has no samples; a constant one is a name in wrt")
@@ -102,7 +102,7 @@ class Adjoint(Mapping[str, float]):
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}: {value:.6g}" for name, value in self._values.items())
-        return f"<Adjoint of {self._retraced.problem.layout.model!r}, {values}>"
+        return f"<Adjoint of {self._replay.problem.layout.model!r}, {values}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Sensitivities:
     time: Array
     names: tuple[str, ...]
     states: tuple[str, ...]
-    _retraced: Retraced
+    _replay: Replay
     _start: Affine
     _ends: Event | None = None
 
@@ -166,12 +166,12 @@ class Sensitivities:
             ModelError: as ``Dynamics.derivatives``.
         """
         weight, direct = self._cost(cost)
-        found = self._retraced
-        out = Weights(np.zeros_like(direct), [], [], [], found.answers.anew())
+        found = self._replay
+        out = ReverseResults(np.zeros_like(direct), [], [], [], found.answers.anew())
         last = found.pieces[-1].t[-1:]
         out.add(last, np.nextafter(last[0], -np.inf), direct[None, :])
         for piece, along in zip(reversed(found.pieces), (*reversed(self._jumps), None), strict=True):
-            weight = backward(piece, found.method, weight, out)
+            weight = back_through_piece(piece, found.method, weight, out)
             if along is not None:
                 share = along.by_p.T @ weight
                 out.add(piece.t[:1], np.nextafter(piece.t[0], -np.inf), share[None, :])
@@ -183,27 +183,26 @@ class Sensitivities:
     @cached_property
     def _jumps(self) -> list[Affine]:
         """Saltation matrix of each transition between modes or charts."""
-        return [jump.derived() for jump in self._retraced.jumps]
+        return [jump.derived() for jump in self._replay.jumps]
 
     @cached_property
     def _chosen(self) -> Array:
-        return direct_columns(self._retraced.pieces[0].motion, self.names)
+        return direct_columns(self._replay.pieces[0].motion, self.names)
 
     @cached_property
     def _forward(self) -> tuple[Array, Array, Array]:
         """States and S, (times, nx, ...), and the derivatives of the direct variables at the last time."""
-        found, chosen = self._retraced, self._chosen.copy()
+        found, chosen = self._replay, self._chosen.copy()
         S = self._start.by_x + self._start.by_p @ chosen
-        out = Passed(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
-        for piece, along in zip(found.pieces, (*self._jumps, None), strict=True):
-            first = len(out.x)
-            S = forward(piece, found.method, S, chosen, out)
+        out = ForwardResults(found.times[1:], [found.pieces[0].x[0]], [S], found.answers.anew())
+        first = 1
+        pieces = zip(found.pieces, (*self._jumps, None), strict=True)
+        for piece, _, _ in through_pieces(pieces, found.method, S, chosen, out):
             if isinstance(piece, ChartedLeg) and len(out.x) > first:
                 own = np.array(out.x[first:]), np.array(out.S[first:])
                 times = found.times[first : len(out.x)]
                 out.x[first:], out.S[first:] = map(list, piece.declared(times, *own, out.x[first - 1]))
-            if along is not None:
-                S = along.by_x @ S + along.by_p @ chosen
+            first = len(out.x)
         return np.array(out.x), np.array(out.S), chosen
 
     def _cost(self, cost: Expr) -> tuple[Array, Array]:
@@ -218,7 +217,7 @@ class Sensitivities:
     def _slopes(self, value: Expr) -> _Slopes:
         """Return the derivatives of an expression at the last state."""
         rates, input_rates = self._last
-        piece = self._retraced.pieces[-1]
+        piece = self._replay.pieces[-1]
         motion, (nq, _, _) = piece.motion, piece.motion.widths
         t, x = piece.t[-1:], piece.x[-1:]
         d = motion.dyn.derivatives(value, wrt=("coordinates", "u", "inputs", "t", *motion.direct))
@@ -231,7 +230,7 @@ class Sensitivities:
     @cached_property
     def _last(self) -> tuple[Array, Array]:
         """Rates of the state and of the inputs at the last time."""
-        piece = self._retraced.pieces[-1]
+        piece = self._replay.pieces[-1]
         t, motion = piece.t[-1:], piece.motion
         before = motion.inputs(t, np.nextafter(t, -np.inf))
         return motion.rates(t, piece.x[-1:], before)[0], motion.plan.slopes(float(t[0]))
@@ -244,7 +243,7 @@ class Sensitivities:
             ModelError: the expression does not vanish at the last time.
         """
         assert self._ends is not None
-        value, t = self._ends.expression, float(self._retraced.pieces[-1].t[-1])
+        value, t = self._ends.expression, float(self._replay.pieces[-1].t[-1])
         found = self._slopes(value)
         if not abs(found.value) <= NEAR_EVENT * max(1.0, abs(t)) * abs(found.rate):
             raise ModelError(
@@ -260,10 +259,10 @@ class Sensitivities:
             _ = self._event
 
     def __repr__(self) -> str:
-        return f"<Sensitivities of {self._retraced.problem.layout.model!r} by {', '.join(self.names)}>"
+        return f"<Sensitivities of {self._replay.problem.layout.model!r} by {', '.join(self.names)}>"
 
 
-def _profile(out: Weights, inputs: int) -> Profile:
+def _profile(out: ReverseResults, inputs: int) -> Profile:
     """Return the derivatives by inputs, in the order of time."""
     shares = np.concatenate([np.zeros((0, out.direct.size)), *out.inputs[::-1]])
     times, middles = (np.concatenate([np.zeros(0), *rows[::-1]]) for rows in (out.times, out.middles))
@@ -321,7 +320,7 @@ def sensitivities(
                 "kane.Gimbal in its place"
             )
     parameters = [p.name for p in e.parameters]
-    found = retraced(run, inputs, integrator, [name for name in names if name in parameters])
+    found = replayed(run, inputs, integrator, [name for name in names if name in parameters])
     layout = found.problem.layout
     start = _started(found.pieces[0].motion, found.pieces[0].t[:1], found.pieces[0].x[:1], names)
     made = Sensitivities(found.times, tuple(names), (*layout.coordinates, *layout.speeds), found, start, ends)

@@ -1,40 +1,38 @@
-"""Where a slip in space begins or ends: its direction, and steps that are short where it is slow.
+"""Slips in space at their beginning or end: slip directions, and short steps while the slip is slow.
 
-Friction has the direction of the slip v, which turns the faster the slower the slip is: its derivative by v across it
-is 1 / |v|. Both ends are regular all the same. A slip begins along the direction e in which it accelerates, and what is
-small across it vanishes with |v| where it ends. Steps grow with the time from such an end, and the direction is that of
-v + w, w along e and smaller than any v beyond the shortest step.
+Friction has the direction of the slip v, and the derivative of this direction by v across it is 1 / |v|. Both ends are
+regular nevertheless: a slip begins along the direction e in which it accelerates, and at its end the components across
+it vanish with |v|. The steps grow with the time from the end. They use the direction of v + w, with a small w along e
+that matters in the shortest steps only.
 
-What the last of a slip does to a small change of the motion is done by impulses along the tangents, whatever their
-direction, and the rows that stick say how large they are: as in an impact, of no impulse.
+The last part of a slip acts on a small change of the motion by impulses along the tangents, as in an impact. The rows
+that stick afterwards determine these impulses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.sensitivities.sliding import SlidingSlopes
-from kane.analysis.sensitivities.variations import Array, Leg
+from kane.analysis.sensitivities.contact_motions import SlidingSlopes
+from kane.analysis.sensitivities.variations import Array, Leg, integrated
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
-from kane.native.arrays import Scheme
 from kane.simulation.integrators.explicit import Explicit, scheme
 
-# Shortest step relative to the piece, which is also w relative to the largest slip. Largest step relative to its
-# distance from the end.
-SHORTEST, GROWTH = 1e-9, 1.0 / 16.0
-# Slip, relative to the largest, whose direction counts as the direction at the end of the run; slip, relative to w, for
-# the same in the short steps. Least cosine of the angle between both directions, and largest number of iterations.
-DIRECTED, FAST, ALONG, TURNS = 1e-3, 10.0, 0.5, 4
-# Newton steps for directions: largest number, difference of angles for slopes [rad], and tolerance [rad].
-STEPS, APART, FOUND = 30, 1e-6, 1e-11
+# Shortest step relative to the piece, and w relative to the largest slip. Largest step relative to its distance from
+# the end of the slip.
+SHORTEST_STEP, STEP_GROWTH = 1e-9, 1.0 / 16.0
+# Slip whose direction counts as the direction at the end: relative to the largest slip in the steps of the run, and
+# relative to w in the short steps. Least cosine of the angle between both directions, and largest number of iterations.
+DIRECTED_SLIP, FAST_SLIP, LEAST_COSINE, MOST_ITERATIONS = 1e-3, 10.0, 0.5, 4
+# Newton iterations for directions: largest number, difference of angles for slopes [rad], and tolerance [rad].
+NEWTON_STEPS, ANGLE_STEP, ANGLE_TOLERANCE = 30, 1e-6, 1e-11
 # Acceleration, relative to the effect of friction, below which a slip starts too slowly.
-SLOW = 1e-3
+SLOW_START = 1e-3
 
 
 def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], *, begins: bool) -> Leg:
@@ -45,20 +43,21 @@ def graded(leg: Leg, method: Explicit, causes: Sequence[IntermittentEquations], 
     """
     motion, h = leg.motion, leg.t[-1] - leg.t[0]
     assert isinstance(motion, SlidingSlopes)
-    slow = np.array([any(drag.tangents[0] is c.tangents[0] for c in causes) for drag in motion.drags])
+    slow = np.array([any(friction.tangents[0] is c.tangents[0] for c in causes) for friction in motion.frictions])
     sizes, end = np.linalg.norm(motion.slips(leg.t, leg.x), axis=2)[:, slow].min(axis=1), 0 if begins else -1
-    w = SHORTEST * sizes.max()
-    e = _directions(motion, leg, _next_to(end, sizes > DIRECTED * sizes.max(), leg))
+    w = SHORTEST_STEP * sizes.max()
+    e = _directions(motion, leg, _next_to(end, sizes > DIRECTED_SLIP * sizes.max(), leg))
     if begins:
         e = _accelerating(replace(motion, offsets=w * e), leg, slow, w)
-    near = h * (1.0 + GROWTH) ** -np.arange(1.0, -np.log(SHORTEST) / np.log1p(GROWTH))
+    near = h * (1.0 + STEP_GROWTH) ** -np.arange(1.0, -np.log(SHORTEST_STEP) / np.log1p(STEP_GROWTH))
     times = np.union1d(leg.t, leg.t[0] + near if begins else leg.t[-1] - near)[:: 1 if h > 0.0 else -1]
-    for _ in range(TURNS):
+    known = dict(zip(leg.t.tolist(), leg.x, strict=True))
+    for _ in range(MOST_ITERATIONS):
         motion = replace(motion, offsets=np.where(slow[:, None], w * e, 0.0))
-        found = _integrated(Leg(motion, leg.t, leg.x), times, scheme(method))
+        found = integrated(motion, times, leg.x[0], scheme(method), known)
         speeds = np.linalg.norm(motion.slips(found.t, found.x), axis=2)[:, slow].min(axis=1)
-        there = _directions(motion, found, _next_to(end, speeds > FAST * w, leg))
-        if ((there * e).sum(axis=1)[slow] > ALONG).all():
+        there = _directions(motion, found, _next_to(end, speeds > FAST_SLIP * w, leg))
+        if ((there * e).sum(axis=1)[slow] > LEAST_COSINE).all():
             return found
         e = there
     raise ModelError(
@@ -78,7 +77,7 @@ def _next_to(end: int, fast: NDArray[np.bool_], leg: Leg) -> int:
 
 
 def _directions(motion: SlidingSlopes, leg: Leg, place: int) -> Array:
-    """Return the directions of the slips at a state, (drags, 2)."""
+    """Return the directions of the slips at a state, (frictions, 2)."""
     v = motion.slips(leg.t[place][None], leg.x[place][None])[0]
     return v / np.maximum(np.linalg.norm(v, axis=1), np.finfo(float).tiny)[:, None]
 
@@ -96,16 +95,16 @@ def _accelerating(motion: SlidingSlopes, leg: Leg, slow: Array, w: float) -> Arr
         a = _slip_rates(replace(motion, offsets=w * e), t, x, inputs)
         return e, np.where(slow, e[:, 0] * a[:, 1] - e[:, 1] * a[:, 0], 0.0), (e * a).sum(axis=1)
 
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         e, across, along = turned(angles)
-        J = np.array([(turned(angles + APART * unit)[1] - across) / APART for unit in np.eye(len(angles))]).T
+        J = np.array([(turned(angles + ANGLE_STEP * unit)[1] - across) / ANGLE_STEP for unit in np.eye(len(angles))]).T
         step = np.linalg.lstsq(J, across, rcond=1e-9)[0]
         angles = angles - step
-        if np.abs(step).max() < FOUND:
+        if np.abs(step).max() < ANGLE_TOLERANCE:
             break
     e, across, along = turned(angles)
     friction = np.abs(_slip_rates(replace(motion, offsets=-w * e), t, x, inputs)).max()
-    if not (along[slow] > SLOW * friction).all():
+    if not (along[slow] > SLOW_START * friction).all():
         raise ModelError(
             f"a slip in space begins at t = {t[0]:.9g} s with no acceleration to speak of, and has no direction that "
             "can be derived; give static friction some per cent more than kinetic"
@@ -114,20 +113,8 @@ def _accelerating(motion: SlidingSlopes, leg: Leg, slow: Array, w: float) -> Arr
 
 
 def _slip_rates(motion: SlidingSlopes, t: Array, x: Array, inputs: Array) -> Array:
-    """Return the accelerations of the slips, (drags, 2)."""
+    """Return the accelerations of the slips, (frictions, 2)."""
     f = motion.rates(t, x, inputs)
-    h = APART / max(1.0, float(np.abs(f).max()))
+    h = ANGLE_STEP / max(1.0, float(np.abs(f).max()))
     ends = [motion.slips(t + sign * h, x + sign * h * f)[0] for sign in (1.0, -1.0)]
     return (ends[0] - ends[1]) / (2.0 * h)
-
-
-def _integrated(leg: Leg, times: Array, table: Scheme) -> Leg:
-    """Return the piece with more steps; states of the run do not change."""
-    known, states = dict(zip(leg.t.tolist(), leg.x, strict=True)), [leg.x[0]]
-    for t, end in pairwise(times.tolist()):
-        if end in known:
-            states.append(known[end])
-        else:
-            slopes = Leg(leg.motion, np.array([t, end]), np.array([states[-1]] * 2)).values(table)[1][0]
-            states.append(states[-1] + (end - t) * table.coefficients[table.last] @ slopes)
-    return Leg(leg.motion, times, np.array(states))

@@ -6,7 +6,7 @@ variables are the inputs and parameters that enter the slopes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,11 +16,11 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Scheme
+from kane.engine.step.variations import SpannedColumns, StepOutputs, StepSlopes, vary_backwards, vary_forwards
 from kane.expression.node import Expr
 from kane.formulation.derivatives.variables import displacements
 from kane.geometry.quaternion import normalise_quaternions
-from kane.native.arrays import Scheme
-from kane.native.variations import Looks, SpannedColumns, StepSlopes, vary_backwards, vary_forwards
 from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.integrators.explicit import Explicit, dense_weights, scheme
 
@@ -175,6 +175,11 @@ class Leg:
             value[:, i] = self.motion.rates(times[:, i], stages[:, i], inputs)
         return times, value, stages
 
+    def ends(self, table: Scheme, slopes: Array) -> Array:
+        """Return the states at the ends of the steps before projection, (steps, nx), from the slopes of all stages."""
+        weights = table.coefficients[table.last][: table.last]
+        return self.x[:-1] + np.diff(self.t)[:, None] * np.einsum("j,kjx->kx", weights, slopes[:, : table.last])
+
     def slopes(self, table: Scheme) -> Slopes:
         """Return the slopes of all stages with their derivatives."""
         t, h = self.t[:-1], np.diff(self.t)
@@ -194,12 +199,12 @@ class Leg:
         projected = [np.ascontiguousarray(a) for a in after or nothing]
         return StepSlopes(np.diff(self.t), table.coefficients, table.last, by_x, by_p, *projected)
 
-    def stretches(self, answers: Passing) -> list[tuple[int, int]]:
+    def stretches(self, answers: AnswerPasses) -> list[tuple[int, int]]:
         """Return ranges of steps between the times at which answers change, as pairs of first and end."""
         cuts = [k for k in range(1, len(self.t) - 1) if self.t[k] in answers.times]
         return list(pairwise([0, *cuts, len(self.t) - 1])) if len(self.t) > 1 else []
 
-    def looks(self, found: Slopes, method: Explicit, out: Passed, columns: int) -> Looks:
+    def looks(self, found: Slopes, method: Explicit, out: ForwardResults, columns: int) -> StepOutputs:
         """Return the weights of recorded times inside these steps; append the states there to ``out``."""
         dense = dense_weights(method.tableau)
         powers = np.arange(1, dense.shape[1] + 1)
@@ -220,10 +225,28 @@ class Leg:
                 out.x.append(self.x[k + 1])
                 count += 1
         starts, ends, at = (np.array(numbers, np.int64) for numbers in (first, end, places))
-        return Looks(starts, np.concatenate(weights), ends, at, np.empty((count, self.x.shape[1], columns)))
+        return StepOutputs(starts, np.concatenate(weights), ends, at, np.empty((count, self.x.shape[1], columns)))
 
 
-class Passing(Protocol):
+def steps_between(states: Array, begin: Array, end: Array) -> Array:
+    """Return the states [t, x] of a run from one state to another, (times, 1 + nx), both included."""
+    inside = states[(states[:, 0] - begin[0]) * (end[0] - states[:, 0]) > 0.0]
+    return np.concatenate([begin[None], inside, end[None]])
+
+
+def integrated(motion: ModeSlopes, times: Array, x: Array, table: Scheme, known: Mapping[float, Array]) -> Leg:
+    """Return the motion of a mode from the state x, one step from each time to the next, without guards.
+
+    Known states at some of the times are kept.
+    """
+    states = [x]
+    for t, end in pairwise(times.tolist()):
+        step = Leg(motion, np.array([t, end]), np.array([states[-1]] * 2))
+        states.append(known[end] if end in known else step.ends(table, step.values(table)[1])[0])
+    return Leg(motion, times, np.array(states))
+
+
+class AnswerPasses(Protocol):
     """Changes of the input derivatives at times of states; see ``HeldAnswers``."""
 
     @property
@@ -232,16 +255,32 @@ class Passing(Protocol):
     def pass_backwards(self, t: float, weight: Array, direct: Array) -> Array: ...
 
 
-class Passed(NamedTuple):
+class ForwardResults(NamedTuple):
     """Results of the forward mode at recorded times: states (nx,) and S (nx, columns)."""
 
     wanted: Array
     x: list[Array]
     S: list[Array]
-    answers: Passing
+    answers: AnswerPasses
 
 
-def forward(piece: Leg, method: Explicit, S: Array, chosen: Array, out: Passed) -> Array:
+def through_pieces(
+    pieces: Iterable[tuple[Leg, Affine | None]], method: Explicit, S: Array, chosen: Array, out: ForwardResults
+) -> Iterator[tuple[Leg, Array, Array]]:
+    """Yield each piece with S at its start and at its end, when the results of the piece are in ``out``.
+
+    Args:
+        pieces: steps of one mode, and the transition after them; None after the last piece.
+        method, S, chosen, out: as in ``through_piece``.
+    """
+    for piece, jump in pieces:
+        begin, S = S, through_piece(piece, method, S, chosen, out)
+        yield piece, begin, S
+        if jump is not None:
+            S = jump.by_x @ S + jump.by_p @ chosen
+
+
+def through_piece(piece: Leg, method: Explicit, S: Array, chosen: Array, out: ForwardResults) -> Array:
     """Return S at the end of a piece; ``out`` receives the results at recorded times.
 
     Args:
@@ -272,39 +311,39 @@ def spanned(chosen: Array) -> SpannedColumns:
     return SpannedColumns(chosen, np.stack([first, behind], axis=1).astype(np.int64))
 
 
-class Weights(NamedTuple):
+class ReverseResults(NamedTuple):
     """Results of the reverse mode: weights of the direct variables, and of inputs at the stages of steps."""
 
     direct: Array
     times: list[Array]
     middles: list[Array]
     inputs: list[Array]
-    answers: Passing
+    answers: AnswerPasses
 
-    def add(self, times: Array, middle: float, shares: Array) -> None:
-        """Take shares into account and note them."""
-        self.direct[:] += shares.sum(axis=0)
-        self.note(times, middle, shares)
+    def add(self, times: Array, middle: float, weights: Array) -> None:
+        """Add weights of the direct variables at some times of one step, (times, direct), and record them."""
+        self.direct[:] += weights.sum(axis=0)
+        self.record(times, middle, weights)
 
-    def note(self, times: Array, middle: float, shares: Array) -> None:
-        """Shares of what is varied directly at some times of one step, (times, direct); inputs come first in it."""
+    def record(self, times: Array, middle: float, weights: Array) -> None:
+        """Record weights that ``direct`` contains already; the inputs come first among the direct variables."""
         self.times.append(times)
         self.middles.append(np.full(len(times), middle))
-        self.inputs.append(shares)
+        self.inputs.append(weights)
 
 
-def backward(piece: Leg, method: Explicit, weight: Array, out: Weights) -> Array:
+def back_through_piece(piece: Leg, method: Explicit, weight: Array, out: ReverseResults) -> Array:
     """Return the weight of the state at the start of a piece from the weight at its end; ``out`` collects the rest."""
     table, weight = scheme(method), np.array(weight)
     n, m = np.empty((table.last, len(weight))), np.empty((1, len(weight)))
     for part in reversed(list(piece.chunks())):
         found = part.slopes(table)
-        given, shares = part.steps(found, table), np.empty((len(part.t) - 1, table.last, out.direct.size))
+        given, weights = part.steps(found, table), np.empty((len(part.t) - 1, table.last, out.direct.size))
         for begin, end in reversed(part.stretches(out.answers)):
-            vary_backwards(given, begin, end, weight, out.direct, shares, n, m)
+            vary_backwards(given, begin, end, weight, out.direct, weights, n, m)
             weight = out.answers.pass_backwards(part.t[begin], weight, out.direct)
-        for k in range(len(shares) - 1, -1, -1):
-            out.note(found.times[k, : table.last], 0.5 * (part.t[k] + part.t[k + 1]), shares[k])
+        for k in range(len(weights) - 1, -1, -1):
+            out.record(found.times[k, : table.last], 0.5 * (part.t[k] + part.t[k + 1]), weights[k])
     return weight
 
 

@@ -1,4 +1,4 @@
-"""Emit the loop that loads blocks of consecutive states into SIMD lanes and calls a program in lanes."""
+"""Emit the loop over consecutive states: it loads blocks of states into SIMD lanes and calls the program."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from kane.codegen.emit.lanes import Lanes
+from kane.codegen.emit.lanes import CACHE_LINE_BYTES, ONE, Lanes, align_lines
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
-
-_CACHE_LINE_BYTES = 64  # size of a cache line and of the widest register [bytes]
 
 
 @dataclass(frozen=True)
@@ -18,7 +16,7 @@ class Segment:
     """Consecutive leaves that are read from one array of the caller.
 
     Attributes:
-        array: name of the array in the program in lanes: "state", "rest" or "stage".
+        array: name of the array of the program: "state", "rest" or "stage".
         leaves: leaves of the segment, in order.
         first: index of the first leaf in that array.
     """
@@ -28,14 +26,15 @@ class Segment:
     first: int
 
 
-def segments(program: Program, *, each: bool) -> list[Segment]:
+def segments(program: Program, lanes: Lanes, *, each: bool) -> list[Segment]:
     """Return segments for time, coordinates and speeds (or one for all three), for "rest", and for "stage" if ``each``.
 
-    The state is one segment if its leaves are not in the order time, coordinates, speeds.
+    The state is one segment if its leaves are not in the order time, coordinates, speeds, or if there is one lane: the
+    program then reads the caller's rows in place.
     """
     runs = [tuple(group) for _, group in groupby(program.state, key=lambda leaf: leaf.op)]
     found, first = [], 0
-    for run in runs if len(runs) <= 3 else [program.state]:
+    for run in runs if len(runs) <= 3 and lanes != ONE else [program.state]:
         found.append(Segment("state", run, first))
         first += len(run)
     found.append(Segment("rest", program.rest, 0))
@@ -44,7 +43,12 @@ def segments(program: Program, *, each: bool) -> list[Segment]:
     return found
 
 
-def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, n_out: int, each: bool) -> tuple[str, int]:
+def state_widths(program: Program, lanes: Lanes) -> list[int]:
+    """Return the number of leaves in each segment of the state."""
+    return [len(segment.leaves) for segment in segments(program, lanes, each=False) if segment.array == "state"]
+
+
+def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, each: bool) -> tuple[str, int]:
     """Return LLVM text of the loop over states.
 
         void name(int64 n, const Source* sources, const double* stage, double* out, double* work)
@@ -56,29 +60,28 @@ def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, n_out: 
 
     Args:
         name: name of the function.
-        callee: name of the program in lanes, whose arrays are laid out value by value.
+        callee: name of the function of one block, whose arrays are laid out value by value.
         program: program whose leaves are read; unused leaves are not loaded.
-        lanes: number of states per block, 2, 4 or 8.
-        n_out: number of outputs.
+        lanes: number of states per block, 1, 2, 4 or 8.
         each: whether every state has its own constants.
 
     Returns:
         the text, and the scratch memory for this function and the arrays of its callee [doubles], without the callee's
         own scratch.
     """
-    writer = _Rows(program, lanes, n_out, each)
+    writer = _Rows(program, lanes, each)
     return writer.text(name, callee), writer.n_work
 
 
 class _Rows:
     """Writer of the loop over states."""
 
-    def __init__(self, program: Program, lanes: Lanes, n_out: int, each: bool) -> None:
+    def __init__(self, program: Program, lanes: Lanes, each: bool) -> None:
         self.lanes = lanes
         self.used = {a for node in program.instructions for a in node.args}.union(program.outputs)
         self.each = each
-        self.segments = segments(program, each=each)
-        self.n_out = n_out
+        self.segments = segments(program, lanes, each=each)
+        self.n_out = program.n_out
         sizes = {"state": len(program.state), "rest": len(program.rest), "out": self.n_out}
         sizes["stage"] = len(program.stage_outputs) if each else 0
         self.start: dict[str, int] = {}
@@ -87,24 +90,22 @@ class _Rows:
             self.start[array] = total
             total += size * lanes.width
         self.own = total  # the callee's scratch begins here
-        self.n_work = total + _CACHE_LINE_BYTES // 8
+        self.n_work = 0 if lanes == ONE else total + CACHE_LINE_BYTES // 8
         self.lines: list[str] = []
         self.temporaries = 0
 
     def text(self, name: str, callee: str) -> str:
         self._enter()
-        for k, segment in enumerate(self.segments):
-            self._fetch(k, segment)
-        operands = [self._buffer(array, 0) for array in ("state", "rest")]
-        operands.append(self._buffer("stage", 0) if self.each else "%stage")
-        operands += [self._buffer("out", 0), self._at("%aligned", 8 * self.own)]
+        if self.lanes == ONE:
+            operands, declarations = self._in_place(), []
+        else:
+            operands, declarations = self._fetched(), self._declarations()
         self.lines.append(f"  call void @{callee}({', '.join(f'ptr {x}' for x in operands)})")
-        self._deliver()
-        w, t, bits = self.lanes.width, self.lanes.type, self.lanes.bits
+        if self.lanes != ONE:
+            self._deliver()
         return "\n".join(
             [
-                f"declare {t} @llvm.masked.load.v{w}f64.p0(ptr, i32 immarg, {bits}, {t})",
-                f"declare void @llvm.masked.store.v{w}f64.p0({t}, ptr, i32 immarg, {bits})",
+                *declarations,
                 f"define void @{name}(i64 %n, ptr %sources, ptr %stage, ptr noalias %out, ptr %work) nounwind {{",
                 *self.lines,
                 "  %after = add i64 %i, %step",
@@ -117,6 +118,31 @@ class _Rows:
                 "}",
             ]
         )
+
+    def _declarations(self) -> list[str]:
+        w, t, bits = self.lanes.width, self.lanes.type, self.lanes.bits
+        return [
+            f"declare {t} @llvm.masked.load.v{w}f64.p0(ptr, i32 immarg, {bits}, {t})",
+            f"declare void @llvm.masked.store.v{w}f64.p0({t}, ptr, i32 immarg, {bits})",
+        ]
+
+    def _in_place(self) -> list[str]:
+        """Return the rows of one state as operands of the program."""
+        rows = {segment.array: self._row(k) for k, segment in enumerate(self.segments)}
+        out = self._at("%out", self._line(f"mul i64 %i, {8 * self.n_out}"))
+        return [rows["state"], rows["rest"], rows.get("stage", "%stage"), out, "%work"]
+
+    def _fetched(self) -> list[str]:
+        """Copy a block of states into the buffers, and return the buffers as operands of the program."""
+        for k, segment in enumerate(self.segments):
+            self._fetch(k, segment)
+        operands = [self._buffer(array, 0) for array in ("state", "rest")]
+        operands.append(self._buffer("stage", 0) if self.each else "%stage")
+        return [*operands, self._buffer("out", 0), self._at("%aligned", 8 * self.own)]
+
+    def _row(self, k: int) -> str:
+        """Return a pointer to the first row of a segment in this block."""
+        return self._at(f"%first{k}", self._line(f"mul i64 %i, %stride{k}"))
 
     def _line(self, text: str) -> str:
         self.temporaries += 1
@@ -133,10 +159,7 @@ class _Rows:
     def _enter(self) -> None:
         self.lines += [
             "start:",
-            "  %address = ptrtoint ptr %work to i64",
-            "  %negative = sub i64 0, %address",
-            f"  %shift = and i64 %negative, {_CACHE_LINE_BYTES - 1}",
-            "  %aligned = getelementptr inbounds i8, ptr %work, i64 %shift",
+            *align_lines("%work", "%aligned"),
             f"  %few = icmp slt i64 %n, {self.lanes.width}",
             f"  %step = select i1 %few, i64 1, i64 {self.lanes.width}",
             "  %last = sub i64 %n, %step",
@@ -175,7 +198,7 @@ class _Rows:
             wanted = [c for c in range(count) if segment.leaves[first + c] in self.used]
             if not wanted:
                 continue
-            rows = rows or self._rows(self._at(f"%first{k}", self._line(f"mul i64 %i, %stride{k}")), f"%apart{k}")
+            rows = rows or self._rows(self._row(k), f"%apart{k}")
             places = [self._at(row, 8 * first) for row in rows]
             columns = self._transposed([self._load(place, count) for place in places])
             for c in wanted:

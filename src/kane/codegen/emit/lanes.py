@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+CACHE_LINE_BYTES = 64  # size of a cache line and of the widest register [bytes]
 
 
 def hexadecimal(value: float) -> str:
     """Return a double as an exact hexadecimal LLVM literal."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def constant_array(name: str, element: str, values: Sequence[str], *, align: int | None = None) -> str:
+    """Return a global array of constants of LLVM type ``element``, aligned to ``align`` bytes if given."""
+    elements = ", ".join(f"{element} {value}" for value in values)
+    end = f", align {align}" if align else ""
+    return f"{name} = internal unnamed_addr constant [{len(values)} x {element}] [{elements}]{end}"
+
+
+def align_lines(pointer: str, name: str) -> list[str]:
+    """Return lines that move a pointer to the start of the next cache line; ``name`` is the result."""
+    return [
+        f"  {name}.address = ptrtoint ptr {pointer} to i64",
+        f"  {name}.negative = sub i64 0, {name}.address",
+        f"  {name}.shift = and i64 {name}.negative, {CACHE_LINE_BYTES - 1}",
+        f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {name}.shift",
+    ]
+
+
+def loop_lines(
+    entry: str, n: int | str, body: Iterable[str], *, carried: Iterable[Sequence[str]] = (), last: str = "again"
+) -> list[str]:
+    """Return lines that run the body n times, n > 0, with the index %k.
+
+    Args:
+        entry: label of the block before the loop.
+        n: number of rounds, an integer or an operand.
+        body: lines of one round, without jumps out of it.
+        carried: name, type, first value and next value of each value that rounds pass on.
+        last: label of the last block of the body, if it has several.
+    """
+    return [
+        "  br label %again",
+        "again:",
+        f"  %k = phi i64 [ 0, %{entry} ], [ %k1, %{last} ]",
+        *(f"  {name} = phi {kind} [ {first}, %{entry} ], [ {later}, %{last} ]" for name, kind, first, later in carried),
+        *body,
+        "  %k1 = add i64 %k, 1",
+        f"  %more = icmp ult i64 %k1, {n}",
+        "  br i1 %more, label %again, label %done",
+        "done:",
+    ]
 
 
 @dataclass(frozen=True)
@@ -78,20 +123,12 @@ def lane_by_lane(name: str, function: str, arity: int, lanes: Lanes) -> str:
     """Return LLVM text of the function ``name``, which calls a function of doubles lane by lane."""
     t = lanes.type
     signature = ", ".join(f"{t} %x{k}" for k in range(arity))
-    elements = "\n".join(f"  %e{k} = extractelement {t} %x{k}, i32 %i" for k in range(arity))
     operands = ", ".join(f"double %e{k}" for k in range(arity))
-    return f"""define internal {t} {name}({signature}) noinline nounwind {{
-start:
-  br label %next
-next:
-  %i = phi i32 [ 0, %start ], [ %j, %next ]
-  %y = phi {t} [ zeroinitializer, %start ], [ %y1, %next ]
-{elements}
-  %r = call double {function}({operands})
-  %y1 = insertelement {t} %y, double %r, i32 %i
-  %j = add i32 %i, 1
-  %done = icmp eq i32 %j, {lanes.width}
-  br i1 %done, label %finish, label %next
-finish:
-  ret {t} %y1
-}}"""
+    body = [
+        *(f"  %e{k} = extractelement {t} %x{k}, i64 %k" for k in range(arity)),
+        f"  %r = call double {function}({operands})",
+        f"  %y1 = insertelement {t} %y, double %r, i64 %k",
+    ]
+    loop = loop_lines("start", lanes.width, body, carried=[("%y", t, "zeroinitializer", "%y1")])
+    head = f"define internal {t} {name}({signature}) noinline nounwind {{"
+    return "\n".join([head, "start:", *loop, f"  ret {t} %y1", "}"])

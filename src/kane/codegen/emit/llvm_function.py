@@ -26,13 +26,21 @@ ArrayPlace = tuple[str, int | TableColumn]
 
 
 class Shared:
-    """Data shared by all functions of a module: lanes, spline tables and the widths of its sine functions."""
+    """Data shared by all functions of a module.
+
+    Attributes:
+        lanes: states per call.
+        fused: whether the machine has a fused multiply-add.
+        tables: names of the spline tables.
+        widths, vectors: numbers of lanes of the sine functions, and of the values.
+    """
 
     def __init__(self, lanes: Lanes, fused: bool) -> None:
         self.lanes = lanes
         self.fused = fused
         self.tables: dict[PiecewiseCubic, str] = {}
         self.widths: set[int] = set()
+        self.vectors = {1, lanes.width}
 
     def table(self, spline: PiecewiseCubic) -> str:
         name = self.tables.setdefault(spline, f"@spline{len(self.tables)}")
@@ -42,7 +50,7 @@ class Shared:
         """Return the declarations and functions to which the body of the module refers."""
         lanes = self.lanes
         found = [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in LIBRARY.items()]
-        for width in sorted({1, lanes.width, *self.widths}):
+        for width in sorted(self.vectors | self.widths):
             found += intrinsics(Lanes(width), fused=self.fused)
         found.append(sincos_functions(sorted(self.widths), fused=self.fused))
         found += [spline_function(name, table) for table, name in self.tables.items()]
@@ -68,6 +76,8 @@ class Function:
         plain: Sequence[str],
         reads: Mapping[Expr, ArrayPlace],
         stores: Mapping[Expr, Sequence[ArrayPlace]],
+        *,
+        lanes: Lanes | None = None,
     ) -> None:
         """Store the arguments; nothing is written yet.
 
@@ -76,8 +86,10 @@ class Function:
             plain: arrays with one number for all lanes.
             reads: places of values that other functions compute; constants without a place are immediates.
             stores: places to which computed values are stored.
+            lanes: lanes of the values; by default one lane per state.
         """
-        self.shared, self.lanes = shared, shared.lanes
+        self.shared, self.lanes = shared, lanes or shared.lanes
+        shared.vectors.add(self.lanes.width)
         self.plain, self.reads, self.stores = plain, reads, stores
         self.lines: list[str] = []
         self.names: dict[Expr, str] = {}

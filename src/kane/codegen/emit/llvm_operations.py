@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kane.codegen.emit.lanes import Lanes, hexadecimal
+from kane.codegen.emit.lanes import Lanes, constant_array, hexadecimal
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
 
@@ -129,8 +129,8 @@ def spline_function(name: str, table: PiecewiseCubic) -> str:
     padded = [*searched, *[float("nan")] * (2**depth - 1 - len(searched))]
     rows = [value for knot, piece in zip(table.knots, table.coefficients, strict=True) for value in (knot, *piece)]
     lines = [
-        _array(f"{name}.knots", padded),
-        _array(f"{name}.rows", rows),
+        constant_array(f"{name}.knots", "double", [hexadecimal(x) for x in padded]),
+        constant_array(f"{name}.rows", "double", [hexadecimal(x) for x in rows]),
         f"define internal double {name}(double %x) noinline nounwind {{",
     ]
     index = "0"
@@ -155,8 +155,3 @@ def spline_function(name: str, table: PiecewiseCubic) -> str:
     for i in (3, 2, 1):
         lines += [f"  %m{i} = fmul contract double %h, %s{i + 1}", f"  %s{i} = fadd contract double %y{i}, %m{i}"]
     return "\n".join([*lines, "  ret double %s1", "}"])
-
-
-def _array(name: str, values: Sequence[float]) -> str:
-    elements = ", ".join(f"double {hexadecimal(v)}" for v in values)
-    return f"{name} = private unnamed_addr constant [{len(values)} x double] [{elements}]"

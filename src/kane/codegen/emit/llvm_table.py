@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kane.codegen.emit.lanes import hexadecimal
+from kane.codegen.emit.lanes import constant_array, hexadecimal, loop_lines
 from kane.codegen.emit.llvm_function import ArrayPlace, TableColumn
 from kane.codegen.emit.repeats import ProgramPart
 from kane.codegen.emit.steps import EmittedStep, crossing
@@ -123,38 +123,26 @@ class PartTable:
     def data(self) -> list[str]:
         """Return LLVM text of the table: functions, their order of calls, concatenated rows, and constants."""
         number = {body: k for k, body in enumerate(self._alike)}
-        bodies = [f"ptr @{function.name}" for function in self.functions]
-        order = [f"i32 {number[part.body]}" for part in self._calls]
-        rows = [f"i32 {value}" for row in self._rows for value in row]
-        numbers = [f"double {hexadecimal(value)}" for value in self._numbers]
         arrays = {
-            "bodies": ("ptr", bodies),
-            "order": ("i32", order),
-            "rows": ("i32", rows),
-            "constants": ("double", numbers),
+            "bodies": ("ptr", [f"@{function.name}" for function in self.functions]),
+            "order": ("i32", [str(number[part.body]) for part in self._calls]),
+            "rows": ("i32", [str(value) for row in self._rows for value in row]),
+            "constants": ("double", [hexadecimal(value) for value in self._numbers]),
         }
-        return [
-            f"@{self.name}.{word} = internal unnamed_addr constant [{len(values)} x {kind}] [{', '.join(values)}]"
-            for word, (kind, values) in arrays.items()
-        ]
+        return [constant_array(f"@{self.name}.{word}", kind, values) for word, (kind, values) in arrays.items()]
 
     def loop(self, arguments: str) -> list[str]:
         """Return LLVM text of the loop that calls the parts; each part returns the address of the next part's row."""
-        return f"""  br label %again
-again:
-  %k = phi i64 [ 0, %0 ], [ %k1, %again ]
-  %row = phi ptr [ @{self.name}.rows, %0 ], [ %row1, %again ]
-  %which = getelementptr inbounds i32, ptr @{self.name}.order, i64 %k
-  %number = load i32, ptr %which, align 4
-  %body = zext i32 %number to i64
-  %where = getelementptr inbounds ptr, ptr @{self.name}.bodies, i64 %body
-  %function = load ptr, ptr %where, align 8
-  %row1 = call ptr %function({arguments}, ptr %row)
-  %k1 = add i64 %k, 1
-  %more = icmp ult i64 %k1, {len(self._calls)}
-  br i1 %more, label %again, label %done
-done:
-  ret void""".splitlines()
+        body = [
+            f"  %which = getelementptr inbounds i32, ptr @{self.name}.order, i64 %k",
+            "  %number = load i32, ptr %which, align 4",
+            "  %body = zext i32 %number to i64",
+            f"  %where = getelementptr inbounds ptr, ptr @{self.name}.bodies, i64 %body",
+            "  %function = load ptr, ptr %where, align 8",
+            f"  %row1 = call ptr %function({arguments}, ptr %row)",
+        ]
+        rows = ("%row", "ptr", f"@{self.name}.rows", "%row1")
+        return [*loop_lines("0", len(self._calls), body, carried=[rows]), "  ret void"]
 
 
 def _joined(parts: Sequence[ProgramPart], piece: int) -> list[ProgramPart]:

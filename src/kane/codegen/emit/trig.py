@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kane.codegen.emit.lanes import Lanes
+from kane.codegen.emit.lanes import Lanes, loop_lines
 
 # Largest |x| [rad] for which the products of n and the parts of pi/2 are exact enough.
 MAX_REDUCED_ANGLE = 1.0e6
@@ -203,27 +203,20 @@ class _SineWriter:
 
     def _slow_lanes(self, sine: str, cosine: str, small: str) -> None:
         t = self.type
-        self.lines += [
-            "  br label %next",
-            "next:",
-            "  %i = phi i32 [ 0, %slow ], [ %j, %after ]",
-            f"  %s = phi {t} [ {sine}, %slow ], [ %s2, %after ]",
-            f"  %c = phi {t} [ {cosine}, %slow ], [ %c2, %after ]",
-            f"  %small = extractelement {self.lanes.bits} {small}, i32 %i",
+        body = [
+            f"  %small = extractelement {self.lanes.bits} {small}, i64 %k",
             "  br i1 %small, label %after, label %large",
             "large:",
-            f"  %xi = extractelement {t} %x, i32 %i",
+            f"  %xi = extractelement {t} %x, i64 %k",
             "  %si = call double @sin(double %xi)",
             "  %ci = call double @cos(double %xi)",
-            f"  %s1 = insertelement {t} %s, double %si, i32 %i",
-            f"  %c1 = insertelement {t} %c, double %ci, i32 %i",
+            f"  %s1 = insertelement {t} %s, double %si, i64 %k",
+            f"  %c1 = insertelement {t} %c, double %ci, i64 %k",
             "  br label %after",
             "after:",
-            f"  %s2 = phi {t} [ %s, %next ], [ %s1, %large ]",
-            f"  %c2 = phi {t} [ %c, %next ], [ %c1, %large ]",
-            "  %j = add i32 %i, 1",
-            f"  %done = icmp eq i32 %j, {self.lanes.width}",
-            "  br i1 %done, label %finish, label %next",
-            "finish:",
+            f"  %s2 = phi {t} [ %s, %again ], [ %s1, %large ]",
+            f"  %c2 = phi {t} [ %c, %again ], [ %c1, %large ]",
         ]
+        carried = [("%s", t, sine, "%s2"), ("%c", t, cosine, "%c2")]
+        self.lines += loop_lines("slow", self.lanes.width, body, carried=carried, last="after")
         self._return("%s2", "%c2")

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.codegen.emit.lane_rows import segments
-from kane.codegen.programs.program import Program
+from kane.codegen.emit.lanes import ONE, Lanes
 
 C_POINTER = ctypes.c_void_p
 # Operations times states in a chunk: about 0.2 ms of work in eight lanes, 100 times the overhead of a call.
@@ -62,33 +61,41 @@ class Columns(NamedTuple):
 
 
 class LaneCode:
-    """Native code of a program for several states in SIMD lanes.
+    """Native code of a program for many states, with several states in SIMD lanes or one state after the other.
 
         void address(const double* state, rest, stage, double* out, double* work)
         void rows_address(int64 n, const Source* sources, const double* stage, double* out, double* work)
 
     The first function takes one block of ``width`` states laid out value by value: the first coordinate of all states,
     then the second, and so on. ``stage`` has the same layout if ``each``; otherwise all states share it. The second
-    function takes n consecutive states; ``kane.codegen.emit.lane_rows`` defines the sources.
+    function takes n consecutive states; ``kane.codegen.emit.lane_rows`` defines the sources. With one lane the stage is
+    always a source, so that the code is the same for common and for separate constants.
 
     Attributes:
         address, rows_address: addresses of these functions, valid as long as this object lives.
         width: number of states per block.
-        each: whether every state has its own constants.
+        each: whether the stage is a source.
         n_work: scratch memory that either function needs [doubles].
     """
 
     def __init__(
-        self, program: Program, addresses: Sequence[int], *, width: int, each: bool, n_work: int, engine: Any
+        self,
+        addresses: Sequence[int],
+        *,
+        lanes: Lanes,
+        each: bool,
+        state_widths: Sequence[int],
+        n_work: int,
+        engine: Any,
     ) -> None:
-        """Wrap the code at the two ``addresses``, whose memory ``engine`` owns."""
+        """Wrap the code at the two ``addresses``, whose memory ``engine`` owns; for ``state_widths`` see lane_rows."""
         self.address, self.rows_address = addresses
-        self.width = width
-        self.each = each
+        self.width = lanes.width
+        self.each = each or lanes == ONE
         self.n_work = n_work
         # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
-        self._widths = [len(s.leaves) for s in segments(program, each=False) if s.array == "state"]
+        self._widths = [*state_widths]
         self._rows = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 4)(self.rows_address)
 
     def ranges(
@@ -102,36 +109,32 @@ class LaneCode:
     ) -> Callable[[], Range]:
         """Return a factory of functions that compute states i to j - 1 of arrays that broadcast to a batch."""
         n = int(np.prod(batch, dtype=np.int64))
-        sources = [Columns.of(a, batch, n) for a in (*self._split(parts, batch), rest)]
+        sources = [*self._state(parts, batch, n), Columns.of(rest, batch, n)]
         common = stage.ctypes.data
         if self.each:
             sources.append(Columns.of(stage, batch, n))
-        addresses = np.array([s.address for s in sources], np.int64)
-        strides = np.array([s.stride for s in sources], np.int64)
-        step = 8 * out.shape[-1]
+        places = [(s.address, s.stride) for s in sources]
+        step, out_at = 8 * out.shape[-1], out.ctypes.data
 
         def start() -> Range:
             work = np.empty(self.n_work)
-            table = np.empty((len(sources), 2), np.int64)
-            table[:, 1] = strides
-            table_at, out_at, work_at = table.ctypes.data, out.ctypes.data, work.ctypes.data
+            table, work_at = (ctypes.c_int64 * (2 * len(places)))(), work.ctypes.data
 
             def run(i: int, j: int, _kept: object = (sources, stage, out, work)) -> None:
-                table[:, 0] = addresses + i * strides
-                self._rows(j - i, table_at, common, out_at + i * step, work_at)
+                table[:] = [x for address, stride in places for x in (address + i * stride, stride)]
+                self._rows(j - i, table, common, out_at + i * step, work_at)
 
             return run
 
         return start
 
-    def _split(self, parts: Sequence[np.ndarray], batch: tuple[int, ...]) -> list[np.ndarray]:
+    def _state(self, parts: Sequence[np.ndarray], batch: tuple[int, ...], n: int) -> list[Columns]:
         """Return the state in the segments that the native code loads."""
         if [part.shape[-1] for part in parts] == self._widths:
-            return list(parts)
-        state = parts[0] if len(parts) == 1 else Columns.dense(parts, batch).array
-        state = state if len(parts) == 1 else state.reshape(*batch, -1)
-        ends = list(itertools.accumulate(self._widths))
-        return [state[..., end - width : end] for end, width in zip(ends, self._widths, strict=True)]
+            return [Columns.of(part, batch, n) for part in parts]
+        rows = Columns.of(parts[0], batch, n) if len(parts) == 1 else Columns.dense(parts, batch)
+        ends = itertools.accumulate(self._widths)
+        return [Columns(rows.array[:, end - k : end], rows.stride) for end, k in zip(ends, self._widths, strict=True)]
 
 
 def processors() -> int:

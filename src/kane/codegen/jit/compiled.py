@@ -5,17 +5,18 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
-from kane.codegen.jit.batches import C_POINTER, Columns, LaneCode, Range, chunk_for, in_chunks, processors
+from kane.codegen.emit.lanes import ONE
+from kane.codegen.jit.batches import C_POINTER, LaneCode, chunk_for, in_chunks, processors
 from kane.codegen.jit.description import CodeDescription
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.programs.named import NamedProgram, derived
+from kane.codegen.programs.parts import ProgramInParts
 from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
@@ -36,16 +37,11 @@ class CompiledFunction(ArrayFunction):
     threads, and in SIMD lanes (``lanes``) once their compilation pays. The results are equal to the last bit.
 
         void address(const double* state, const double* rest, const double* stage, double* out, double* work)
-        void stage_address(const double* parameters, double* stage, double* work)
-        void batch_address(int64 n, state, rest, stage, out, work)     n consecutive states, the same constants for all
-        void batch_each_address(int64 n, state, rest, stage, out, work)     n states, each with its own constants
-        void stages_address(int64 n, parameters, stage, work)
 
     ``out`` and ``work`` must not overlap any other array.
 
     Attributes:
-        address, stage_address, batch_address, batch_each_address, stages_address: addresses of these functions, valid
-            as long as this object lives.
+        address: address of this function, valid as long as this object lives.
     """
 
     def __init__(
@@ -64,7 +60,7 @@ class CompiledFunction(ArrayFunction):
         Args:
             program: program that was compiled.
             description: lengths of the arrays.
-            addresses: addresses of the five functions, in the order of the class docstring.
+            addresses: addresses of MAIN, ROWS_LOOP and STAGES; see ``emit_llvm``.
             engine: owner of their memory.
             lanes: compiles the program for several states in SIMD lanes, with common constants (False) or constants
                 for each state (True). None if the machine has no suitable registers.
@@ -72,15 +68,14 @@ class CompiledFunction(ArrayFunction):
             threads: largest number of threads for one batch; default is the number of processors.
         """
         self._source, self.name, self._read = program, program.name, description.reads
-        self.address, self.stage_address, self.batch_address, self.batch_each_address, self.stages_address = addresses
+        self.address, _, stages = addresses
         self.n_state, self.n_rest, self.n_parameters = description.n_state, description.n_rest, description.n_parameters
         self.n_stage, self.n_out, self.n_work = description.n_stage, description.n_out, description.n_work
         self.threads = threads or processors()
-        # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
-        weakref.finalize(self, engine.close).atexit = False
-        self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 3)(self.stages_address)
-        batch = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 5)
-        self._batches = batch(self.batch_address), batch(self.batch_each_address)
+        self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 3)(stages)
+        self._one_lane = LaneCode(
+            addresses[:2], lanes=ONE, each=True, state_widths=[self.n_state], n_work=self.n_work, engine=engine
+        )
         self._compile_lanes = lanes
         self._lanes: dict[bool, LaneCode] = {}
         self._lock = threading.Lock()
@@ -89,19 +84,28 @@ class CompiledFunction(ArrayFunction):
         self._before_lanes = [0 if eager else _LANES_AFTER + _LANES_AFTER_EACH * self._operations] * 2
 
     @property
-    def program(self) -> Program:  # type: ignore[override]
+    def program(self) -> Program | None:  # type: ignore[override]
+        return None if isinstance(self._derived, ProgramInParts) else self._derived
+
+    @property
+    def operations(self) -> tuple[int, int]:
+        """Numbers of operations per state, on single numbers and on several items in SIMD lanes."""
+        return self._derived.operations
+
+    @property
+    def _derived(self) -> Program:
         """The program; derived when it is first asked for, if its code came from the cache under a key."""
-        return self._source.program if isinstance(self._source, NamedProgram) else self._source
+        return derived(self._source)
 
     @property
     def roots(self) -> tuple[Expr, ...]:
-        return self.program.outputs
+        return self._derived.outputs
 
     @cached_property
     def reads(self) -> frozenset[Expr]:
         if isinstance(self._source, NamedProgram) and not self._source.is_derived:
             return self._source.reads(self._read)
-        return frozenset(leaves(self.program.outputs))
+        return frozenset(leaves(self.roots))
 
     def stage(self, parameters: Any) -> np.ndarray:
         values = self._array(parameters, "parameters", self.n_parameters)
@@ -126,9 +130,8 @@ class CompiledFunction(ArrayFunction):
         stage = stage if each else stage.reshape(self.n_stage)
         batch = out.shape[:-1]
         n = int(np.prod(batch, dtype=np.int64))
-        code = self._lanes_when_due(n, each)
-        start = code.ranges(parts, rest, stage, batch=batch, out=out) if code else None
-        start = start or ranges_of(self, parts, rest, stage, out)
+        code = self._lanes_when_due(n, each) or self._one_lane
+        start = code.ranges(parts, rest, stage, batch=batch, out=out)
         in_chunks(n, chunk_for(self._operations), self.threads, start)
         return out
 
@@ -141,25 +144,3 @@ class CompiledFunction(ArrayFunction):
             if self._before_lanes[each] <= 0:
                 code = self.lanes(each=each)
         return code
-
-
-def ranges_of(
-    code: CompiledFunction, parts: Sequence[np.ndarray], rest: np.ndarray, stage: np.ndarray, out: np.ndarray
-) -> Callable[[], Range]:
-    """Return a factory of functions that compute states i to j - 1, one after the other."""
-    each, batch = stage.ndim > 1, out.shape[:-1]
-    arrays = [Columns.dense(parts, batch), Columns.dense([rest], batch)]
-    arrays.append(Columns.dense([stage], batch) if each else Columns(stage, 0))
-    arrays.append(Columns(out, 8 * out.shape[-1]))
-    places = [(a.address, a.stride) for a in arrays]
-    native = code._batches[each]
-
-    def start() -> Range:
-        work = np.empty(code.n_work)
-
-        def run(i: int, j: int, _kept: object = arrays) -> None:
-            native(j - i, *(address + i * stride for address, stride in places), work.ctypes.data)
-
-        return run
-
-    return start

@@ -9,26 +9,13 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from kane.codegen.emit.lane_rows import state_widths
 from kane.codegen.emit.lanes import Lanes
-from kane.codegen.emit.llvm import (
-    BATCH,
-    BATCH_EACH,
-    LANES,
-    MAIN,
-    ROWS_LOOP,
-    STAGE,
-    STAGES,
-    Module,
-    emit_lanes,
-    emit_llvm,
-)
-from kane.codegen.emit.llvm_composed import emit_composed
-from kane.codegen.emit.llvm_composed_lanes import emit_composed_lanes
+from kane.codegen.emit.llvm import MAIN, ROWS_LOOP, STAGES, Module, emit_llvm
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.description import CodeDescription, text_hash
-from kane.codegen.programs.composed import Composed
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.programs.named import NamedProgram, derived
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
@@ -46,13 +33,13 @@ OPTIMIZATION_LEVEL = 1
 # character, the most for a single function with 80,000 operations.
 ROOM, ROOM_EACH = 32_000_000, 27
 # Functions of the code that computes one state after the other.
-SCALAR = (MAIN, STAGE, BATCH, BATCH_EACH, STAGES)
+SCALAR = (MAIN, ROWS_LOOP, STAGES)
 # Version of the code cache. Increase it if the compilation changes in a way that ``_origin`` does not record.
 LAYOUT = 1
 
 
 def compile_program(
-    program: Program,
+    program: Program | NamedProgram,
     *,
     piece: int | None = None,
     cached: bool = True,
@@ -60,6 +47,8 @@ def compile_program(
     threads: int | None = None,
 ) -> CompiledFunction:
     """Compile a program for this machine, or load its code from the cache on disk.
+
+    A named program is derived only if the cache has no code with its key.
 
     Args:
         program: program to compile.
@@ -71,42 +60,27 @@ def compile_program(
     Raises:
         CompileError: LLVM rejects the program, memory may not suffice, or a C library function is missing.
     """
-    cache = environment_cache() if cached else None
-    options = _options(program, cache, piece=piece, lanes=lanes, threads=threads)
-    return _compiled(program, cache, options, piece=piece)[0]
-
-
-def compile_named(
-    named: NamedProgram, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
-) -> CompiledFunction:
-    """Compile a named program, or take its code from the cache on disk without deriving it.
-
-    Args:
-        named: what to compute.
-        cached, lanes, threads: see ``compile_program``.
-
-    Raises:
-        CompileError: as ``compile_program``.
-    """
-    cache = environment_cache() if cached else None
-    options = _options(named, cache, lanes=lanes, threads=threads)
-    if cache is None or named.key is None:
-        return _compiled(named, cache, options)[0]
-    machine = _target_machine()
-    target = _target(machine)
-    found = _found(named, cache, target, machine, options)
-    if found is not None:
+    cache, machine = environment_cache() if cached else None, _target_machine()
+    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
+    able = compile_lanes if lane_width() > 1 and lanes is not False else None
+    options = {"lanes": able, "eager": bool(lanes), "threads": threads}
+    named = program if isinstance(program, NamedProgram) and program.key is not None else None
+    if cache is not None and named is not None and (found := _found(named, cache, machine, options)):
         return found
-    function, module = _compiled(named, cache, options)
-    if unchanged():
-        cache.keep({**target, "named": named.key}, CodeDescription.whole(named.program, module, named.notes).written())
+    given = derived(program)
+    with stage(f"compiling {program.name}"):
+        with collector_paused():
+            module = emit_llvm(given, fused=_fuses(machine), piece=piece)
+        function = _load(program, module, machine, cache, **options)
+    if cache is not None and named is not None and unchanged():
+        description = CodeDescription.whole(named.program, module, named.notes)
+        cache.keep({**_target(machine), "named": named.key}, description.written())
     return function
 
 
-def _found(
-    named: NamedProgram, cache: ObjectCache, target: dict[str, object], machine: Any, options: dict[str, Any]
-) -> CompiledFunction | None:
+def _found(named: NamedProgram, cache: ObjectCache, machine: Any, options: dict[str, Any]) -> CompiledFunction | None:
     """Return the code of a named program from the cache; None if the description or the code is missing."""
+    target = _target(machine)
     content = cache.find({**target, "named": named.key})
     if content is None:
         return None
@@ -117,51 +91,6 @@ def _found(
     engine, addresses = link(named.name, code, SCALAR, description.symbols, machine)
     named.know(description.notes)
     return CompiledFunction(named, description, addresses, engine=engine, **options)
-
-
-def _options(
-    program: Program | NamedProgram,
-    cache: ObjectCache | None,
-    *,
-    lanes: bool | None,
-    threads: int | None,
-    piece: int | None = None,
-) -> dict[str, Any]:
-    """Return what a function needs to compute batches."""
-    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
-    able = compile_lanes if lane_width() > 1 and lanes is not False else None
-    return {"lanes": able, "eager": bool(lanes), "threads": threads}
-
-
-def _compiled(
-    source: Program | NamedProgram, cache: ObjectCache | None, options: dict[str, Any], *, piece: int | None = None
-) -> tuple[CompiledFunction, Module]:
-    """Return the code of a program and its LLVM text."""
-    machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
-    with stage(f"compiling {program.name}"):
-        with collector_paused():
-            module = emit_llvm(program, fused=_fuses(machine), piece=piece)
-        return _load(source, module, machine, cache, **options), module
-
-
-def compile_composed(
-    composed: Composed, *, cached: bool = True, lanes: bool | None = None, threads: int | None = None
-) -> CompiledFunction:
-    """Compile a composed program, which has the leaves and constants of its first program; see ``compile_program``.
-
-    Raises:
-        CompileError: see ``compile_program``.
-    """
-    cache = environment_cache() if cached else None
-    machine = _target_machine()
-    program = composed.first
-    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), cache=cache, composed=composed)
-    able = compile_lanes if lanes is not False else None
-    options: dict[str, Any] = {"lanes": able, "eager": bool(lanes), "threads": threads}
-    with stage(f"compiling {program.name}"):
-        with collector_paused():
-            module = emit_composed(composed, fused=_fuses(machine))
-        return _load(program, module, machine, cache, operations=sum(composed.operations), **options)
 
 
 def lane_width() -> int:
@@ -177,12 +106,9 @@ def _load(
     module: Module,
     machine: Any,
     cache: ObjectCache | None = None,
-    *,
-    operations: int | None = None,
     **options: Any,
 ) -> CompiledFunction:
-    derived = program.program if isinstance(program, NamedProgram) else program
-    description = CodeDescription.of(derived, module.n_work, operations)
+    description = CodeDescription.of(derived(program), module.n_work)
     engine, addresses = _linked(program.name, module, SCALAR, machine, cache)
     return CompiledFunction(program, description, addresses, engine=engine, **options)
 
@@ -194,18 +120,15 @@ def _load_lanes(
     *,
     piece: int | None = None,
     cache: ObjectCache | None = None,
-    composed: Composed | None = None,
 ) -> LaneCode:
-    """Return code of a program for several states in SIMD lanes, or of ``composed``, which begins with this program."""
-    machine, program = _target_machine(), source.program if isinstance(source, NamedProgram) else source
+    """Return code of a program for several states in SIMD lanes."""
+    machine, program = _target_machine(), derived(source)
     with stage(f"compiling {program.name} in lanes"):
         with collector_paused():
-            if composed is None:
-                module = emit_lanes(program, lanes, each=each, fused=_fuses(machine), piece=piece)
-            else:
-                module = emit_composed_lanes(composed, lanes, each=each, fused=_fuses(machine))
-        engine, addresses = _linked(program.name, module, (LANES, ROWS_LOOP), machine, cache)
-    return LaneCode(program, addresses, width=lanes.width, each=each, n_work=module.n_work, engine=engine)
+            module = emit_llvm(program, lanes, each=each, fused=_fuses(machine), piece=piece)
+        engine, addresses = _linked(program.name, module, (MAIN, ROWS_LOOP), machine, cache)
+    widths = state_widths(program, lanes)
+    return LaneCode(addresses, lanes=lanes, each=each, state_widths=widths, n_work=module.n_work, engine=engine)
 
 
 def _linked(

@@ -37,16 +37,16 @@ class CodeDescription(NamedTuple):
     notes: Any = None
 
     @classmethod
-    def of(cls, program: Program, n_work: int, operations: int | None = None) -> CodeDescription:
+    def of(cls, program: Program, n_work: int) -> CodeDescription:
         """Return the lengths of a program."""
         return cls(
             n_state=len(program.state),
             n_rest=len(program.rest),
             n_parameters=len(program.parameters),
             n_stage=len(program.stage_outputs),
-            n_out=len(program.outputs),
+            n_out=program.n_out,
             n_work=n_work,
-            operations=len(program.instructions) if operations is None else operations,
+            operations=sum(program.operations),
         )
 
     @classmethod

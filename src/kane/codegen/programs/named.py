@@ -68,3 +68,8 @@ class NamedProgram:
     def reads(self, leaves: Any) -> frozenset[Expr]:
         """Return leaves by operation and name, without those that only a derivation would make."""
         return frozenset(self.arena.leaf(op, name) for op, name in leaves if self.arena.has_leaf(op, name))
+
+
+def derived(source: Program | NamedProgram) -> Program:
+    """Return a program, derived if it is a named one."""
+    return source.program if isinstance(source, NamedProgram) else source

@@ -112,6 +112,16 @@ class Program:
         used.update(dict.fromkeys(o for o in self.outputs if stages[o] == PARAMETER_STAGE and o.op != CONSTANT))
         return tuple(used)
 
+    @property
+    def n_out(self) -> int:
+        """Number of results."""
+        return len(self.outputs)
+
+    @property
+    def operations(self) -> tuple[int, int]:
+        """Numbers of operations per state, on single numbers and on several items in SIMD lanes."""
+        return len(self.instructions), 0
+
     def count(self) -> dict[str, int]:
         """Return the numbers of operations in the main part by cost class: mul, add, div, trig, other."""
         totals = dict.fromkeys(COST_CLASSES, 0)

@@ -1,1 +1,1 @@
-"""Constraints that come and go: native functions of a model, its candidates, compiled modes, refusals."""
+"""Intermittent constraints: native functions of a model, table of constraints, compiled modes, refusals."""

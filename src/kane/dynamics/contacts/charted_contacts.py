@@ -1,4 +1,4 @@
-"""Programs that native code of intermittent constraints needs besides, if gimbals change their angles."""
+"""Further programs for intermittent constraints in models whose gimbals change charts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.native.contacts import ahead, excursion, programs
-from kane.native.memory.constants import CHART_BLOCK
-from kane.native.memory.fill import filled
+from kane.engine.hybrid import compiled_mode_programs, mode_programs
+from kane.engine.hybrid.transition import transition
+from kane.engine.memory.constants import CHART_BLOCK
+from kane.engine.memory.fill import filled
 
 
 @dataclass(frozen=True)
@@ -29,20 +30,20 @@ class ChartPrograms:
 
     @property
     def called(self) -> tuple[CompiledFunction, ...]:
-        """In the order in which their stages lie."""
+        """The programs in the order of their constants."""
         return self.near, self.carry
 
     def block(self, starts: Sequence[int], compiled: bool) -> np.ndarray:
         """Return the ChartBlock, int64.
 
         Args:
-            starts: the places of the stages.
-            compiled: whether candidates may have modes with equations of their own.
+            starts: places of their constants.
+            compiled: whether contact modes may be compiled.
         """
         return filled(
             CHART_BLOCK,
-            guards=(ahead if compiled else programs).guards(),
-            change=excursion.change(),
+            guards=(compiled_mode_programs if compiled else mode_programs).guards(),
+            transition=transition(),
             addresses=[function.address for function in self.called],
             places=starts,
             charts=self.near.n_out,

@@ -1,4 +1,4 @@
-"""Modes of constraints that come and go with equations of their own, as native code finds them in a stage."""
+"""Compiled contact modes, in the form in which native code reads them from the constants."""
 
 from __future__ import annotations
 
@@ -11,17 +11,12 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import CompiledModes
 from kane.dynamics.lane_modes import LaneModes
-from kane.formulation.contact_mode import ContactMode
-from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import scheduled
-from kane.native.constants import ContactConstants
-from kane.native.contacts import programs
-from kane.native.contacts.ahead import NONE
-from kane.native.contacts.header import SLIDING
-from kane.native.contacts.quick import response_scratch_of
-from kane.native.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW
-from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.views import (
+from kane.engine.hybrid import mode_programs as programs
+from kane.engine.memory.constants import COMPILED_MODE_BLOCK, COMPILED_MODE_ROW
+from kane.engine.memory.constraint_memory import ContactConstants
+from kane.engine.memory.contact_codes import NONE, SLIDING
+from kane.engine.memory.fill import NO_MEMORY, filled
+from kane.engine.memory.views import (
     ContactState,
     compiled_mode_block_at,
     compiled_mode_block_size,
@@ -29,16 +24,20 @@ from kane.native.memory.views import (
     compiled_mode_row_size,
     mode_scratch_at,
 )
+from kane.engine.rows.row_problem import response_scratch_of
+from kane.formulation.contact_mode import ContactMode
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.programs import scheduled
 
 
 @dataclass(frozen=True)
 class CompiledMode:
-    """What native code calls in one mode.
+    """Programs of one contact mode.
 
     Attributes:
-        statuses: of the candidates.
-        programs: the right-hand side and guards; where settling is compiled, what a state misses, a step of Newton's
-            method, and what is settled.
+        statuses: status of each intermittent constraint.
+        programs: right-hand side and guards; if projections are compiled, also residuals, a Newton step, and projection
+            of the speeds.
     """
 
     statuses: tuple[int, ...]
@@ -46,14 +45,14 @@ class CompiledMode:
 
     @classmethod
     def of(cls, mode: ContactMode, code_of: Callable[[Program], CompiledFunction]) -> CompiledMode:
-        """The code of a mode."""
+        """Compile a mode."""
         found = {"slopes": mode.accelerations(), "guards": mode.guards()}
         if mode.projections:
             found |= {"missed": mode.missed(), "step": mode.step(), "settled": mode.projected()}
         return cls(mode.statuses, tuple(code_of(scheduled(mode.open, name, x)) for name, x in found.items()))
 
     def row(self, starts: Iterator[int]) -> np.ndarray:
-        """Return the CompiledModeRow, int64, the stages of the programs at these places."""
+        """Return the CompiledModeRow, int64; ``starts`` yields the places of the programs' constants."""
         addresses, places = np.zeros((2, 5), np.int64)
         for k, compiled in enumerate(self.programs):
             addresses[k], places[k] = compiled.address, next(starts)
@@ -62,12 +61,12 @@ class CompiledMode:
 
 @dataclass(frozen=True)
 class ContactModes:
-    """The modes of one model that are compiled.
+    """Compiled contact modes of one model.
 
     Attributes:
-        modes: by now.
-        inputs, intermittents: how many the model has.
-        expected: whether there are any, or may be some later in a run.
+        modes: the modes that are compiled so far.
+        inputs, intermittents: numbers of inputs and of intermittent constraints of the model.
+        expected: whether there are compiled modes, or may be some later in a run.
     """
 
     modes: tuple[CompiledMode, ...] = ()
@@ -77,37 +76,41 @@ class ContactModes:
 
     @classmethod
     def of(cls, equations: Equations, given: CompiledModes) -> ContactModes:
-        """None as yet, of equations with the rows of all candidates."""
+        """Return the compiled modes before any mode is compiled; ``equations`` have all intermittent rows."""
         sizes = len(equations.inputs), len(equations.intermittents)
         return cls((), *sizes, expected=bool(given.statuses) or given.met)
 
     @property
     def statuses(self) -> tuple[tuple[int, ...], ...]:
-        """Of the candidates in each mode."""
+        """Statuses of the intermittent constraints in each mode."""
         return tuple(mode.statuses for mode in self.modes)
 
     @property
     def programs(self) -> tuple[CompiledFunction, ...]:
-        """Of all modes, in the order in which their stages lie."""
+        """Programs of all modes, in the order of their constants."""
         return tuple(p for mode in self.modes for p in mode.programs)
 
     @property
     def length(self) -> int:
-        """Of the block that native code reads."""
+        """Length of the block that native code reads."""
         rows = len(self.modes) * compiled_mode_row_size(self.intermittents)
         return int(compiled_mode_block_size() + rows) if self.expected else 0
 
     def block(self, starts: Iterable[int]) -> np.ndarray:
-        """What native code reads, int64, none of the modes in force; the stages of the programs at these places."""
+        """Return the block that native code reads, int64, without an active mode.
+
+        Args:
+            starts: places of the programs' constants.
+        """
         if not self.expected:
             return np.zeros(0, np.int64)
-        places, numeric = iter(starts), (programs.rhs, programs.settle, programs.guards, programs.reactions)
+        places, numeric = iter(starts), (programs.rhs, programs.project, programs.guards, programs.reactions)
         addresses = [program() for program in numeric]
         own = filled(COMPILED_MODE_BLOCK, numeric=addresses, modes=len(self.modes), chosen=NONE, inputs=self.inputs)
         return np.concatenate([own, *(mode.row(places) for mode in self.modes)])
 
     def in_lanes(self, header: np.ndarray, state: ContactState) -> LaneModes:
-        """What trajectories side by side call, from the header of a stage and the indices of the ContactState."""
+        """Return the programs of SIMD lanes, from the header of the constants and the indices of the ContactState."""
         first, nc = len(header) - self.length, self.intermittents
         chosen = compiled_mode_block_at(np.arange(first + compiled_mode_block_size()), first).chosen[0]
         rows = header[first + compiled_mode_block_size() :].reshape(-1, compiled_mode_row_size(nc))
@@ -122,11 +125,11 @@ class ContactModes:
         )
 
     def knows(self, chosen: int) -> bool:
-        """Whether a block may name this mode as the one in force."""
+        """Check whether a block may have this number of the active mode."""
         return NONE <= chosen < len(self.modes)
 
     def scratch(self, c: ContactConstants) -> int:
-        """How many doubles native code needs in all, with these constants."""
+        """Return the number of doubles of scratch memory that native code needs with these constants."""
         end, head = response_scratch_of(c, NO_MEMORY).end, c.head
         if self.expected:
             sizes = head.rows, head.speeds, head.coordinates, c.block.constraints, self.inputs

@@ -1,4 +1,4 @@
-"""The native functions of systems whose constraints come and go, over the programs of one model."""
+"""Native functions of models with intermittent constraints, which call the programs of one model."""
 
 from __future__ import annotations
 
@@ -22,34 +22,28 @@ from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Par
 from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.dynamics.lane_modes import LaneModes
 from kane.dynamics.named_programs import NamedPrograms
-from kane.errors import ModelError
-from kane.formulation.constraints.rows import Equation
-from kane.formulation.contact_mode import ContactMode
-from kane.formulation.equations import Equations
-from kane.formulation.quantities.responses import Responses
-from kane.native.constants import constants_of, contact_scratch_of
-from kane.native.contacts import ahead, charted, passing
-from kane.native.contacts import programs as native
-from kane.native.contacts.excursion import change
-from kane.native.contacts.header import (
+from kane.engine.hybrid import chart_programs, compiled_mode_programs, mode_programs
+from kane.engine.hybrid.moreau_jean import moreau_jean_step
+from kane.engine.hybrid.transition import transition
+from kane.engine.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
+from kane.engine.memory.constraint_codes import KEPT
+from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
+from kane.engine.memory.contact_codes import (
     ALWAYS,
     CAPACITIES,
     FACTOR,
     FREE,
     GAPS,
-    HELD,
     MANY_SPEEDS,
     MOST,
     MOVING,
     OPEN,
     SOLUTIONS,
+    STICKING,
     SUBSTITUTION,
 )
-from kane.native.contacts.quick import LEAST_BEGUN
-from kane.native.header import KEPT
-from kane.native.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
-from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.views import (
+from kane.engine.memory.fill import NO_MEMORY, filled
+from kane.engine.memory.views import (
     ContactState,
     compiled_mode_block_at,
     contact_state_at,
@@ -57,22 +51,26 @@ from kane.native.memory.views import (
     row_record_size,
     transition_size,
 )
+from kane.engine.rows.tree_response import LEAST_BEGUN
+from kane.errors import ModelError
+from kane.formulation.contact_mode import ContactMode
+from kane.formulation.equations import Equations
+from kane.formulation.quantities.responses import Responses
 
 
 @dataclass(frozen=True)
 class ContactParts(Parts):
-    """The same programs with the rows of all candidates, and what native code knows of these.
+    """Programs of the equations with the rows of all intermittent constraints, and the sizes that native code reads.
 
     Attributes:
         gaps: the program "gaps".
-        quick: what ``kane.native.contacts.quick`` calls besides, by the numbers of programs in the block; none where
-            coordinates alone are settled.
-        own_programs: the programs of each candidate, by the name of the array of their addresses and its number.
-        shared: how many numbers rows share with the factor of M.
-        entries: how many entries L of that factor has below its diagonal.
-        widths: how many columns the records of the rows of each candidate have, and last those of the permanent rows.
-        modes: those with equations of their own.
-        charts: what changes charts; None where nothing does.
+        quick: programs of the tree response, by their numbers in the block; empty if only coordinates are projected.
+        own_programs: programs of each intermittent constraint, by the array of their addresses and its number.
+        shared: number of values that rows share with the factor of M.
+        entries: number of entries of the factor L below its diagonal.
+        widths: number of columns in the records of the rows of each constraint, and last of the permanent rows.
+        modes: compiled modes.
+        charts: programs that change charts; None without charts.
     """
 
     gaps: CompiledFunction
@@ -97,7 +95,7 @@ class ContactParts(Parts):
         head = super().header(mode)
         starts = len(head) + np.cumsum([0, *(p.n_stage for p in self.called)])
         nc = len(self.equations.intermittents)
-        scratch = contact_scratch_of(constants_of(head).head, nc, NO_MEMORY).end
+        scratch = contact_scratch_of(contact_constants_of(head).head, nc, NO_MEMORY).end
         block = self._block(starts.tolist(), scratch)
         head[len(head) - len(block) :] = block
         return head
@@ -106,11 +104,11 @@ class ContactParts(Parts):
         """Return the regions that follow the lists of the header, int64.
 
         Args:
-            starts: where the constants of the programs called begin.
-            scratch: where in the scratch memory ResponseScratch begins.
+            starts: places at which the constants of the called programs begin.
+            scratch: place of ResponseScratch in the scratch memory.
         """
         eqs, places = self.equations, iter(starts[len(self.listed) :])
-        intermittents, nc = eqs.intermittents, len(eqs.intermittents)
+        nc = len(eqs.intermittents)
         addresses, found = np.zeros(SOLUTIONS + 2 * len(CAPACITIES), np.int64), np.zeros((2, nc), np.int64)
         stages = addresses.copy()
         for which, program in {GAPS: self.gaps, **self.quick}.items():
@@ -124,7 +122,7 @@ class ContactParts(Parts):
             addresses=addresses,
             places=stages,
             constraints=nc,
-            permanent=len(eqs.constraints) - sum(len(c.rows) for c in intermittents),
+            permanent=len(eqs.permanent),
             closings=len(eqs.closing) + len(eqs.held),
             in_turn=eqs.model.impacts == "in turn",
             shared=self.shared,
@@ -145,7 +143,7 @@ class ContactParts(Parts):
         nc = len(intermittents)
         state = filled(
             CONTACT_STATE,
-            status=[HELD if sticks(c) else OPEN for c in intermittents],
+            status=[STICKING if sticks(c) else OPEN for c in intermittents],
             armed=np.ones(nc, np.int64),
             along=np.zeros((nc, 2)),
             begun=np.full(nc, LEAST_BEGUN),
@@ -155,18 +153,17 @@ class ContactParts(Parts):
 
     @property
     def room(self) -> int:
-        """How many numbers the records of all rows take, and those of the largest solution."""
-        n, intermittents = len(self.equations.u), self.equations.intermittents
+        """Number of doubles in the records of all rows, or of the rows of the largest solution program."""
+        n = len(self.equations.u)
         if n <= MANY_SPEEDS:
             return int(max(MOST, len(self.equations.constraints)) * row_record_size(n))
-        rows = [len(c.rows) for c in intermittents]
-        rows.append(len(self.equations.constraints) - sum(rows))
+        rows = [*(len(c.rows) for c in self.equations.intermittents), len(self.equations.permanent)]
         return int(sum(width + count * row_record_size(width) for width, count in zip(self.widths, rows, strict=True)))
 
     @cached_property
     def state_places(self) -> ContactState:
         """The indices of the ContactState in a stage."""
-        c = constants_of(self.expected)
+        c = contact_constants_of(self.expected)
         return contact_state_at(np.arange(len(self.expected)), c.table.end, c.block.constraints)
 
     def owns(self, stage: np.ndarray) -> bool:
@@ -181,17 +178,17 @@ class ContactParts(Parts):
 
     @property
     def in_lanes(self) -> LaneModes:
-        """What trajectories side by side call of the compiled modes."""
+        """Programs of the compiled modes for SIMD lanes."""
         return self.modes.in_lanes(self.expected, self.state_places)
 
     @property
     def moving(self) -> slice:
-        """The places in a stage of all that belongs to a mode of the candidates."""
-        c = constants_of(self.expected)
+        """Slice of the constants that depends on the contact mode: ContactState and HeldResiduals."""
+        c = contact_constants_of(self.expected)
         return slice(c.table.end, c.held.end)
 
     def _lists(self) -> tuple[list[int], list[int], list[int]]:
-        """See ``Parts``: what is held as it was found is a residual too, behind those of the configuration."""
+        """See ``Parts``; rows that keep a configuration residual follow the rows of the configuration."""
         order, rows, quaternions = super()._lists()
         held = [] if self.own else [i for i, row in enumerate(self.equations.constraints) if row.integral is not None]
         return order, [*rows, *held], quaternions
@@ -199,22 +196,22 @@ class ContactParts(Parts):
 
 @dataclass(frozen=True)
 class ContactFunctions:
-    """Native functions of one model whose constraints come and go, over one stage.
+    """Native functions of one model with intermittent constraints.
 
-    The stage that any of them makes serves all: the mode is in it, where ``change`` writes it.
+    All functions share the same constants. These contain the contact mode, which ``transition`` writes.
 
     Attributes:
-        equations: with the rows of all candidates.
-        parts: the programs called.
-        rhs: [qdot, udot] in the mode of the stage.
-        project: the state on the rows in force, as ``Dynamics.project``.
-        project_step_end: the same for the end of a step of a run, whose last slope it may make use of.
-        guards: those of charts, then two numbers for each candidate, negative where the mode ends; behind them what rhs
-            gives.
-        change: an excursion, see the region Transition.
-        tree: how the equations respond to forces.
-        modes: which are to be compiled.
-        code_of: makes code.
+        equations: equations with the rows of all intermittent constraints.
+        parts: the programs that the functions call.
+        rhs: [qdot, udot] in the active mode.
+        project: projection of a state onto the active rows, as ``Dynamics.project``.
+        project_step_end: projection at the end of a step of a run; it may read the last slope of the step.
+        guards: guards of the charts, then two for each constraint, negative where the mode ends; then the outputs of
+            ``rhs``.
+        transition: transition to the next mode, with the outputs of the region Transition.
+        tree: tree response of the equations.
+        modes: modes to be compiled.
+        code_of: compiles a program.
     """
 
     equations: Equations
@@ -223,14 +220,14 @@ class ContactFunctions:
     project: ConstrainedFunction
     project_step_end: ConstrainedFunction
     guards: ConstrainedFunction
-    change: ConstrainedFunction
+    transition: ConstrainedFunction
     tree: Responses
     modes: CompiledModes
     code_of: Callable[[Program], CompiledFunction]
 
     @classmethod
     def of(cls, programs: NamedPrograms, modes: CompiledModes = NO_COMPILED_MODES) -> ContactFunctions:
-        """The functions of equations that have candidates; of the modes those are compiled that have expressions."""
+        """Return the functions of equations with intermittent constraints; modes with expressions are compiled."""
         touching = programs.of("with_intermittent_rows")
         eqs = touching.equations
         made = cls._over(_parts(touching, ContactModes.of(eqs, modes)), Responses(eqs), modes, programs.compile)
@@ -245,28 +242,29 @@ class ContactFunctions:
     ) -> ContactFunctions:
         eqs, charts = parts.equations, parts.charts
         n, nq, m, nc = len(eqs.u), len(eqs.q), len(eqs.constraints), len(eqs.intermittents)
-        programs = ahead if parts.modes.expected else native
-        ends = ahead.settle if parts.modes.expected else native.settle_end
-        guards, changes = (charted.guards, charted.change) if charts else (programs.guards, change)
+        programs = compiled_mode_programs if parts.modes.expected else mode_programs
+        ends = compiled_mode_programs.project if parts.modes.expected else mode_programs.project_step_end
+        in_charts = (chart_programs.guards, chart_programs.transition)
+        guards, transitions = in_charts if charts else (programs.guards, transition)
         numbers = 2 * nc + (charts.near.n_out if charts else 0)
         return cls(
             eqs,
             parts,
             _function("rhs", programs.rhs, parts, nq + n),
-            _function("settle", programs.settle, parts, projected_state_size(n, nq)),
-            _function("settle", ends, parts, projected_state_size(n, nq)),
+            _function("project", programs.project, parts, projected_state_size(n, nq)),
+            _function("project", ends, parts, projected_state_size(n, nq)),
             _function("guards", guards, parts, numbers + nq + n),
-            _function("change", changes, parts, transition_size(nc, m, n, nq)),
+            _function("transition", transitions, parts, transition_size(nc, m, n, nq)),
             tree,
             modes,
             code_of,
         )
 
     def with_mode(self, statuses: tuple[int, ...]) -> ContactFunctions:
-        """The same with one more mode compiled, which has these statuses of the candidates.
+        """Return the functions with one more compiled mode, given by the statuses of the constraints.
 
         Raises:
-            ModelError: it has no expressions.
+            ModelError: the mode has no expressions.
         """
         mode = ContactMode(self.equations, self.tree, statuses)
         mode.require_independent()
@@ -275,44 +273,44 @@ class ContactFunctions:
         return self._over(replace(self.parts, modes=modes), self.tree, self.modes, self.code_of)
 
     def in_charts(self, charts: ChartPrograms) -> ContactFunctions:
-        """The same where charts change besides."""
+        """Return the functions for runs that change charts."""
         return self._over(replace(self.parts, charts=charts), self.tree, self.modes, self.code_of)
 
     @property
     def known(self) -> tuple[tuple[int, ...], ...]:
-        """The modes that are compiled, by the statuses of the candidates."""
+        """Statuses of the constraints in each compiled mode."""
         return self.parts.modes.statuses
 
     def words(self, statuses: tuple[int, ...]) -> str:
-        """A mode as users read it."""
+        """Return the name of a mode, as in ``Trajectory.modes``."""
         return statuses_in_words(statuses, [c.name for c in self.equations.intermittents])
 
     @cached_property
     def reactions(self) -> ConstrainedFunction:
-        """The force of each row in the mode of the stage, in the order of ``equations.constraints``."""
-        programs = ahead if self.parts.modes.expected else native
+        """Force of each row in the active mode, in the order of ``equations.constraints``."""
+        programs = compiled_mode_programs if self.parts.modes.expected else mode_programs
         return _function("reactions", programs.reactions, self.parts, len(self.equations.constraints))
 
     @cached_property
-    def step_over(self) -> ConstrainedFunction:
-        """One step of Moreau and Jean from [t, q, u, its length], see ``kane.native.contacts.passing``."""
-        eqs = self.equations
-        return StepOver(
-            "step over", passing.step_over, self.parts, self.change.n_out, mode=KEPT, rest=eqs.inputs, threads=1
+    def moreau_jean_step(self) -> ConstrainedFunction:
+        """One Moreau-Jean time step from [t, q, u, h], see ``kane.engine.hybrid.moreau_jean``."""
+        code, length = moreau_jean_step, self.transition.n_out
+        return MoreauJeanFunction(
+            "Moreau-Jean step", code, self.parts, length, mode=KEPT, rest=self.equations.inputs, threads=1
         )
 
 
 class ContactFunction(ConstrainedFunction):
-    """A function over the stage of candidates."""
+    """Native function that reads the constants of intermittent constraints."""
 
     parts: ContactParts
 
     def scratch(self, head: np.ndarray) -> int:
-        return self.parts.modes.scratch(constants_of(head))
+        return self.parts.modes.scratch(contact_constants_of(head))
 
 
-class StepOver(ContactFunction):
-    """A step from a state, with its length behind it."""
+class MoreauJeanFunction(ContactFunction):
+    """A Moreau-Jean time step, whose argument is a state followed by the length of the step [s]."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
@@ -324,13 +322,13 @@ def _function(name: str, code: Callable[[], int], parts: ContactParts, length: i
 
 
 def contact_functions(dyn: Dynamics) -> ContactFunctions | None:
-    """The functions of Dynamics whose model has constraints that come and go, made once; None without any."""
+    """Return the native functions of intermittent constraints, made once; None without such constraints."""
     if not dyn.equations.intermittents:
         return None
     return dyn.derived("contacts", lambda: ContactFunctions.of(dyn.named, dyn.compiled_modes))
 
 
-def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool = False) -> ContactParts:
+def _parts(programs: NamedPrograms, modes: ContactModes, *, projected_only: bool = False) -> ContactParts:
     eqs = programs.equations
     listed = [programs.code("constraints"), programs.code("configuration found")]
     listed += [programs.of("unconstrained").code("kinematics"), programs.code("unconstrained")]
@@ -338,9 +336,9 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool =
     if eqs.system.own is not None:
         inner = programs.of("own")
         length = projected_state_size(len(inner.equations.u), len(inner.equations.q))
-        own = _function("settle", native.settle, _parts(inner, ContactModes(), settled_only=True), length)
+        own = _function("project", mode_programs.project, _parts(inner, ContactModes(), projected_only=True), length)
     first = eqs, tuple(listed), own, FrontPlan(0, []), programs.code("gaps")
-    if settled_only:
+    if projected_only:
         return ContactParts(*first, {}, {}, 0, 0, [0] * (len(eqs.intermittents) + 1), modes)
     responses = Responses(eqs)
     factor, sizes = programs.code_with_notes("factor", responses.factor, lambda: _sizes(eqs, responses))
@@ -353,18 +351,13 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, settled_only: bool =
 
 def _sizes(eqs: Equations, responses: Responses) -> tuple[int, int, list[int]]:
     """``ContactParts.shared``, ``entries`` and ``widths``."""
-    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.intermittents), _permanent(eqs))]
+    widths = [len(responses.columns(rows)) for rows in (*(c.rows for c in eqs.intermittents), eqs.permanent)]
     return len(responses.shared), len(responses.entries), widths
-
-
-def _permanent(eqs: Equations) -> Sequence[Equation]:
-    """The rows that are always in force."""
-    return eqs.constraints[: len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)]
 
 
 def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str, Callable[[], Program]]]:
     """Return the programs of ``ContactParts.quick`` besides the factor: their names, and functions that derive them."""
-    m, permanent = len(eqs.constraints), _permanent(eqs)
+    m, permanent = len(eqs.constraints), eqs.permanent
     found: dict[int, tuple[str, Callable[[], Program]]] = {SUBSTITUTION: ("substitution", responses.substitution)}
     if permanent:
         found[ALWAYS] = _derived(responses.held, "permanent rows", permanent)

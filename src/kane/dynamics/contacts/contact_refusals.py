@@ -1,4 +1,4 @@
-"""Why a change found no mode to go on in, in words."""
+"""Messages for transitions that find no consistent mode."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kane.errors import list_names
-from kane.formulation.equations import Equations
-from kane.native.contacts.header import (
+from kane.engine.memory.contact_codes import (
     CONTRADICTED,
-    ENDLESS,
+    ENDLESS_IMPACTS,
     ENERGY_GAINED,
     NO_MODE,
     NO_ROWS,
-    NOT_FINITE,
+    NOT_FINITE_AFTER,
     OPEN,
     OPPOSED,
 )
-from kane.native.memory.views import transition_at
+from kane.engine.memory.views import transition_at
+from kane.errors import list_names
+from kane.formulation.equations import Equations
 
 
 def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str:
-    """Why a change found no mode to go on in.
+    """Describe why a transition found no consistent mode.
 
     Args:
-        equations: with the rows of all candidates.
-        out: what "change" gave.
-        active: names of the candidates that touch or are in force.
+        equations: equations with the rows of all intermittent constraints.
+        out: outputs of the program "transition".
+        active: names of the constraints that touch or are active.
     """
     rows = equations.constraints
     found = transition_at(out, 0, len(equations.intermittents), len(rows), len(equations.u), len(equations.q))
@@ -46,7 +46,7 @@ def refusal(equations: Equations, out: np.ndarray, active: Sequence[str]) -> str
     return REFUSALS[status].format(who=who, touching=touching, holding=f", {holding}" if holding else "")
 
 
-# Rows that are off by less than this share of the worst are not named beside it.
+# Rows with residuals below this fraction of the largest residual are not named.
 OPPOSING = 0.1
 REFUSALS = {
     NO_MODE: (
@@ -58,7 +58,7 @@ REFUSALS = {
         "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
         "restitution as a number or kane.Poisson, which does not"
     ),
-    ENDLESS: (
+    ENDLESS_IMPACTS: (
         "impacts that meet in one instant do not come to an end, the last one was of {who}; give some of the contacts "
         "less restitution"
     ),
@@ -67,7 +67,7 @@ REFUSALS = {
         "them out"
     ),
     OPPOSED: (
-        "constraints that are in force at once there contradict each other: no speeds keep all of {who}; delete one "
+        "constraints that are active together there contradict each other: no speeds keep all of {who}; delete one "
         "before the other is imposed"
     ),
     NO_ROWS: (
@@ -75,7 +75,7 @@ REFUSALS = {
         "expression and the time derivative of that are numbers there, as those of the root of zero and of x / 0 are "
         "not"
     ),
-    NOT_FINITE: (
+    NOT_FINITE_AFTER: (
         "the change that {who} causes ends in a state that is not finite; correct masses, coefficients or expressions, "
         "or end the run before"
     ),

@@ -6,31 +6,31 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kane.engine.memory.constants import CONTACT_TABLE
+from kane.engine.memory.contact_codes import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
+from kane.engine.memory.fill import filled
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.model.contacts import Coulomb, Newton
-from kane.native.contacts.header import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
-from kane.native.memory.constants import CONTACT_TABLE
-from kane.native.memory.fill import filled
 
 
 def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping[str, Sequence[int]]) -> np.ndarray:
     """Return the ContactTable of equations, int64.
 
     Args:
-        equations: with the rows of all candidates.
-        widths: columns in the records of each candidate.
-        programs: addresses and places of the programs of each candidate, by the names of their arrays.
+        equations: equations with the rows of all intermittent constraints.
+        widths: number of columns in the records of each constraint.
+        programs: addresses and places of the programs of each constraint, by the names of their arrays.
     """
     rows, place, intermittents = [], len(equations.closing), equations.intermittents
-    first = len(equations.constraints) - sum(len(c.rows) for c in intermittents)
-    for c, own, width in zip(intermittents, equations.own.intermittents, widths[: len(intermittents)], strict=True):
+    given = intermittents, equations.own.intermittents, widths[: len(intermittents)], equations.intermittent_places
+    for c, own, width, at in zip(*given, strict=True):
         of, columns = c.constraint, [j for row in c.rows for j in row.coefficients]
         holding = sum(row.integral is not None for row in own.rows)
         rows.append(
             {
-                "normal": NONE if c.normal is None else first,
-                "tangent": first + (c.normal is not None),
+                "normal": NONE if c.normal is None else at.start,
+                "tangent": at.start + (c.normal is not None),
                 "tangents": len(c.tangents),
                 "friction": bounds_of(c),
                 "law": NEWTON if isinstance(of.restitution, Newton) else POISSON,
@@ -44,19 +44,18 @@ def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping
                 "last_column": max(columns, default=-1) + 1,
             }
         )
-        first += len(c.rows)
         place += holding
     names = [array.name for array in CONTACT_TABLE.arrays if array.name not in programs]
     return filled(CONTACT_TABLE, **{name: [row[name] for row in rows] for name in names}, **programs)
 
 
 def sticks(c: IntermittentEquations) -> bool:
-    """Whether a candidate is closed unless friction slips."""
+    """Check whether a constraint is active unless its friction slips, as in a sticking joint."""
     return bounds_of(c) == THRESHOLDS
 
 
 def bounds_of(c: IntermittentEquations) -> int:
-    """What bounds the tangents, as the table numbers it."""
+    """Return the kind of bound on the tangential forces, as in the ContactTable."""
     friction = c.constraint.friction
     if friction is None:
         return UNBOUNDED

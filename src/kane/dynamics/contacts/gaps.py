@@ -1,4 +1,4 @@
-"""The gaps of contacts, stops and latches alone, in a program that compiles at once."""
+"""Gaps of contacts, stops and latches in a small program that compiles fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kane.dynamics.dynamics import Dynamics
 
 
 def gap_function(dyn: Dynamics) -> tuple[list[str], ArrayFunction]:
-    """The names of contacts, stops and latches, and the function of their gaps at states [t, q, u] [m or rad]."""
+    """Return names of contacts, stops and latches, and the function of their gaps [m or rad] at states [t, q, u]."""
     e = dyn.equations
     closing = [c for c in e.intermittents if c.normal is not None]
 

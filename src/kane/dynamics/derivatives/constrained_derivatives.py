@@ -18,10 +18,10 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import solve_minimum_norm
+from kane.engine.memory.views import constraint_rows_at, unconstrained_terms_at
 from kane.errors import ModelError
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, DRIVEN, ConstrainedTerms
 from kane.formulation.derivatives.program_derivative import REACTIONS, derivative_program
-from kane.native.memory.views import constraint_rows_at, unconstrained_terms_at
 
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics

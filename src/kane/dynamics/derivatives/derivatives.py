@@ -15,7 +15,6 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import lane_width
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
-from kane.dynamics.derivatives.acceleration_derivatives import AccelerationDerivatives
 from kane.dynamics.derivatives.constrained_derivatives import ConstrainedColumns
 from kane.dynamics.derivatives.constrained_second import ConstrainedHessian
 from kane.dynamics.state_function import StateFunction, checked_array
@@ -24,12 +23,12 @@ from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import words
 from kane.formulation.constraints.embedding import NumericalEmbedding
-from kane.formulation.derivatives.composed import ComposedTerms
-from kane.formulation.derivatives.composed_solution import composed_derivatives
 from kane.formulation.derivatives.constrained import ALL_SPEED_PROGRAMS, FORCE_PROGRAMS, constrained_terms
+from kane.formulation.derivatives.forward_in_parts import derivative_parts
+from kane.formulation.derivatives.inverse_in_parts import DerivativeParts
 from kane.formulation.derivatives.program_derivative import Derivable, Derivative, derivative, derivative_program
 from kane.formulation.derivatives.second import hessian, hessian_program
-from kane.formulation.derivatives.solved import is_long, solved_terms
+from kane.formulation.derivatives.solved_in_parts import is_long, solved_parts
 from kane.formulation.derivatives.variables import Variable, variables
 from kane.formulation.quantities.programs import quantity
 from kane.formulation.reactions.reactions import Reactions
@@ -92,16 +91,18 @@ def _unasked(word: object, there: Iterable[str]) -> KeyError:
     return KeyError(f"no derivative with respect to {word!r} was requested; there are {', '.join(there)}")
 
 
-class _Placed:
-    """Positions of values and derivative entries in the output of native code.
-
-    Args:
-        values: positions of the values.
-        entries: rows, columns and positions of the entries that may be nonzero.
-        width: number of columns.
-    """
+@final
+class ResultPlaces:
+    """Values and derivative columns in the results of native code."""
 
     def __init__(self, values: Sequence[int], entries: Sequence[Sequence[int]], width: int) -> None:
+        """Take the positions in the results.
+
+        Args:
+            values: positions of the values.
+            entries: rows, columns and positions of the entries that may be nonzero.
+            width: number of columns.
+        """
         self._values, self._shape = np.array(values, np.intp), (len(values), width)
         rows, columns, places = np.array(entries, np.intp).reshape(3, -1)
         at = rows * width + columns
@@ -120,47 +121,6 @@ class _Placed:
             for run in self._runs:
                 columns[..., run] = 0.0
         return found[..., self._values], columns.reshape(*found.shape[:-1], *self._shape)
-
-
-@final
-class SymbolicColumns(_Placed):
-    """Derivatives from one symbolic program of values and nonzero entries.
-
-    Args:
-        dyn: dynamics of the equations.
-        found: the entries.
-        program: program of values and entries.
-    """
-
-    def __init__(self, dyn: Dynamics, found: Derivative, program: Program) -> None:
-        self.function = dyn.compile(program)
-        count = len(found.values)
-        entries = [(i, j, count + k) for k, (i, j) in enumerate(found.entries)]
-        super().__init__(range(count), [*zip(*entries, strict=True)], len(found.labels))
-
-
-@final
-class ComposedColumns(_Placed):
-    """Derivatives from native code that computes several links in SIMD lanes."""
-
-    def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str], terms: ComposedTerms) -> None:
-        """Compile the code; arguments as for ``Derivatives``."""
-        asked = quantity(dyn.equations, of)
-        self.names, self.rest = tuple(asked.names), tuple(asked.rest)
-        self.variables = variables(dyn.equations, wrt, asked.rest)
-        self.function = dyn.compile(terms.program)
-        super().__init__(terms.values, terms.places(self.variables), sum(len(x.labels) for x in self.variables))
-
-
-@final
-class SolvedColumns:
-    """Derivatives from native code that solves for accelerations numerically."""
-
-    def __init__(self, dyn: Dynamics, of: str, wrt: Sequence[str]) -> None:
-        """Compile the code; arguments as for ``Derivatives``."""
-        self.terms = solved_terms(dyn.equations, of, wrt)
-        self.function = AccelerationDerivatives(dyn, self.terms)
-        self.read = self.function.read
 
 
 def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivatives:
@@ -226,45 +186,42 @@ class Derivatives:
             self._variables, self.outputs, self._single = terms.varied, terms.names, terms.single
             self._name = terms.derivative.name
             self._rest = equations.udot if self._name == "inverse" else equations.inputs
-        elif isinstance(of, str) and (shorter := self._composed(of)):
-            composed = ComposedColumns(dyn, of, wrt, shorter)
-            self._variables, self.outputs, self._single = composed.variables, composed.names, False
-            self._name, self._rest = of, composed.rest
-            self._at = self._called(composed)
-        elif isinstance(of, str) and is_long(equations, of, wrt):
-            solved = SolvedColumns(dyn, of, wrt)
-            self._variables, self.outputs, self._single = solved.terms.varied, solved.terms.names, False
-            self._name, self._rest = of, equations.inputs
-            self._at = self._called(solved)
+        elif isinstance(of, str) and (parts := self._in_parts(of)):
+            asked = quantity(equations, of)
+            self._variables, self.outputs = variables(equations, wrt, asked.rest), tuple(asked.names)
+            self._name, self._rest, self._single = of, tuple(asked.rest), False
+            self._at = self._called(parts.program, parts.values, parts.places(self._variables))
         else:
             found = self._found
             self._variables, self.outputs, self._single = found.variables, tuple(found.names), found.single
             self._name, self._rest = found.name, found.rest
-            self._at = self._called(SymbolicColumns(dyn, found, derivative_program(equations, found)))
+            count = len(found.values)
+            entries = [*zip(*((i, j, count + k) for k, (i, j) in enumerate(found.entries)), strict=True)]
+            self._at = self._called(derivative_program(equations, found), range(count), entries)
         self.columns: Mapping[str, tuple[str, ...]] = {x.word: x.labels for x in self._variables}
 
-    def _composed(self, of: str) -> ComposedTerms | None:
-        """Return code with links in SIMD lanes, if it is shorter than the symbolic program."""
-        equations = self._dyn.equations
-        return composed_derivatives(
-            equations,
-            of,
-            self._wrt,
-            lane_width(),
-            lambda: len(derivative_program(equations, self._found).instructions),
+    def _in_parts(self, of: str) -> DerivativeParts | None:
+        """Return the derivatives as a program in parts, if it is shorter than the symbolic program."""
+        equations, wrt, width = self._dyn.equations, self._wrt, lane_width()
+        found = derivative_parts(
+            equations, of, wrt, width, lambda: len(derivative_program(equations, self._found).instructions)
         )
+        if found is None and is_long(equations, of, wrt):
+            return solved_parts(equations, of, wrt, width)
+        return found
 
-    def _called(self, way: SymbolicColumns | SolvedColumns | ComposedColumns) -> DerivativeColumns:
-        """Return a function that calls native code for values and columns at states."""
-        dyn, function = self._dyn, way.function
-        self.function = function
+    def _called(self, program: Program, values: Sequence[int], entries: Sequence[Sequence[int]]) -> DerivativeColumns:
+        """Compile a program, and return a function that calls it for values and columns at states."""
+        dyn, width = self._dyn, sum(len(x.labels) for x in self._variables)
+        function = self.function = dyn.compile(program)
+        read = ResultPlaces(values, entries, width).read
         within = OF_A_STAGE if self._name == "rhs" else UNIT
         word = "udot" if self._name == "inverse" else "inputs"
         call = StateFunction(dyn.equations, function, word, dyn.parameters, within)
 
         def at(q: Any, u: Any, rest: Any, t: Any, parameters: Any) -> tuple[Array, Array]:
             stage = call.stage if parameters is None else function.stage(dyn.parameter_values(parameters))
-            return way.read(call((q, u), rest, t, stage))
+            return read(call((q, u), rest, t, stage))
 
         return at
 

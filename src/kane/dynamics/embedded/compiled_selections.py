@@ -14,22 +14,22 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import in_words
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, selection_places
 from kane.dynamics.lane_modes import LaneModes
-from kane.formulation.equations import Equations
-from kane.formulation.projection_step import ProjectedSelection
-from kane.formulation.quantities.programs import program, scheduled
-from kane.model.speed_choice import Near
-from kane.native import choices as native
-from kane.native.choices import NONE
-from kane.native.header import UNCHOSEN
-from kane.native.memory.constants import SELECTION_HEADER, SELECTION_ROW
-from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.views import (
+from kane.engine.memory.constants import SELECTION_HEADER, SELECTION_ROW
+from kane.engine.memory.constraint_codes import UNCHOSEN
+from kane.engine.memory.fill import NO_MEMORY, filled
+from kane.engine.memory.views import (
     selection_header_at,
     selection_header_size,
     selection_row_at,
     selection_row_size,
     selection_scratch_at,
 )
+from kane.engine.project import speed_selections as native
+from kane.engine.project.speed_selections import NONE
+from kane.formulation.equations import Equations
+from kane.formulation.projection_step import ProjectedSelection
+from kane.formulation.quantities.programs import program, scheduled
+from kane.model.speed_choice import Near
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CompiledSelection:
 
 @dataclass(frozen=True)
 class SelectionParts:
-    """Data that bind ``kane.native.choices`` to a model.
+    """Data that bind ``kane.engine.project.speed_selections`` to a model.
 
     Attributes:
         equations: equations of the model.
@@ -96,7 +96,7 @@ class SelectionParts:
         head = filled(
             SELECTION_HEADER,
             rhs=rhs.address,
-            settle=project.address,
+            project=project.address,
             numeric=start,
             selections=len(self.choices),
             chosen=NONE,
@@ -231,5 +231,5 @@ def with_selections(
     inputs = parts.equations.inputs
     return (
         SelectionFunction("rhs", native.rhs, parts, rhs.n_out, mode=rhs.mode, rest=inputs),
-        SelectionFunction("settle", native.settle, parts, project.n_out, mode=project.mode, rest=inputs, threads=1),
+        SelectionFunction("project", native.project, parts, project.n_out, mode=project.mode, rest=inputs, threads=1),
     )

@@ -13,15 +13,15 @@ from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.embedded.front_plan import FrontPlan
+from kane.engine.memory.constants import CONSTRAINT_HEADER
+from kane.engine.memory.constraint_codes import OWN, UNCHOSEN
+from kane.engine.memory.constraint_memory import scratch_of
+from kane.engine.memory.fill import NO_MEMORY, filled
+from kane.engine.memory.views import constraint_header_at, constraint_header_size
+from kane.engine.step.batches import each_state
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
-from kane.native.batches import each_state
-from kane.native.constants import scratch_of
-from kane.native.header import OWN, UNCHOSEN
-from kane.native.memory.constants import CONSTRAINT_HEADER
-from kane.native.memory.fill import NO_MEMORY, filled
-from kane.native.memory.views import constraint_header_at, constraint_header_size
 
 # States in a chunk, about 0.2 ms of work.
 _CONSTRAINED_CHUNK_STATES = 64
@@ -172,7 +172,7 @@ class ConstrainedFunction(ArrayFunction):
 
     Attributes:
         parts: programs that the code calls.
-        mode: method of speed selection, a mode of ``kane.native.header``.
+        mode: method of speed selection, a mode of ``kane.engine.memory.constraint_codes``.
         first: number of leading outputs that calls from Python omit; the code at the address returns them too.
     """
 

@@ -13,9 +13,10 @@ from kane.dynamics.embedded.constrained_function import ConstrainedFunction, Par
 from kane.dynamics.embedded.embedded_quantity import RULES, EmbeddedQuantity
 from kane.dynamics.embedded.front_plan import FrontPlan, front_plan
 from kane.dynamics.named_programs import NamedPrograms
-from kane.native import embedding, loops
-from kane.native.memory.views import embedding_terms_size, projected_state_size
-from kane.native.settle import settle as native_projection
+from kane.engine.memory.views import embedding_terms_size, projected_state_size
+from kane.engine.project.projection import project as native_projection
+from kane.engine.rows import embedding
+from kane.engine.rows import front_embedding as loops
 
 
 class EmbeddedFunctions:
@@ -54,7 +55,7 @@ class EmbeddedFunctions:
         nq, n, mode = len(eqs.q), len(eqs.u), eqs.embedding.choice.in_runs
         length = projected_state_size(n, nq)
         projections = ConstrainedFunction(
-            "settle", native_projection, self._parts, length, mode=mode, rest=eqs.inputs, threads=1
+            "project", native_projection, self._parts, length, mode=mode, rest=eqs.inputs, threads=1
         )
         numeric = self._constrained("rhs", self._native.rhs, nq + n), projections
         chosen = [CompiledSelection.of(choice, self._programs.compile) for choice in self._modes.chosen(eqs)]

@@ -10,9 +10,9 @@ import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_call import Single
+from kane.engine.memory.views import embedding_terms_at
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle
-from kane.native.memory.views import embedding_terms_at
 
 
 class Embedded(NamedTuple):

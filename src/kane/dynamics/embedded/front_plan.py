@@ -1,4 +1,4 @@
-"""Plan of the elimination fronts of a model, as integers for ``kane.native.fronts``.
+"""Plan of the elimination fronts of a model, as integers for ``kane.engine.linear.fronts``.
 
 Elimination front by front costs about c^2 + 16 units of 12 ns for each front of c columns; dense elimination costs n^2
 units for n speeds. The cheaper one is used. The numbers were measured on chains of 2 to 48 closed loops ("windows" of

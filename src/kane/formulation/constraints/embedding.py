@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 from kane.codegen.programs.common_factors import factor
+from kane.engine.memory.constraint_codes import AFRESH, FIXED, KEPT, UNCHOSEN
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
@@ -18,7 +19,6 @@ from kane.formulation.route import Route
 from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import is_zero
-from kane.native.header import AFRESH, FIXED, KEPT, UNCHOSEN
 
 # Embeddings with expressions: programs that give udot and qdot, and programs in tables of operation counts.
 EVALUATED = ("forward", "kinematics")
@@ -26,7 +26,7 @@ COUNTED = ("inverse", "forward", "mass_matrix", "bias", "kinematics")
 
 
 class Choice(NamedTuple):
-    """Mode of the speed selection for native code; ``kane.native.header`` defines the constants.
+    """Mode of the speed selection for native code; ``kane.engine.memory.constraint_codes`` defines the constants.
 
     Attributes:
         alone: mode of single calls outside of runs.

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.array_types import Array
+from kane.engine.linear.factorizations import factor
+from kane.engine.memory.constraint_codes import UNCHOSEN
+from kane.engine.memory.views import FactorScratch
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr
@@ -19,9 +22,6 @@ from kane.formulation.tree.speeds import Speeds
 from kane.model.model import Model
 from kane.model.named_vector import named_vector
 from kane.model.speed_choice import Near, SpeedChoice
-from kane.native.algebra import factor
-from kane.native.header import UNCHOSEN
-from kane.native.memory.views import FactorScratch
 
 # Residual [m or rad] below which a state satisfies the constraints. At this residual, pivots of redundant rows are far
 # smaller than pivots of independent rows.

@@ -62,10 +62,10 @@ ZERO_VELOCITY_FORM = VelocityForm(ZERO_VECTOR, {}, ZERO_VECTOR)
 
 
 def _form(whole: Triple, u: dict[int, Triple], t: Triple) -> VelocityForm:
-    return VelocityForm(_settled(whole), {r: v for r, v in u.items() if not all(map(is_zero, v))}, _settled(t))
+    return VelocityForm(_projected(whole), {r: v for r, v in u.items() if not all(map(is_zero, v))}, _projected(t))
 
 
-def _settled(v: Triple) -> Triple:
+def _projected(v: Triple) -> Triple:
     return ZERO_VECTOR if all(is_zero(x) for x in v) else v
 
 
@@ -143,7 +143,7 @@ class Velocities:
         alpha, a = turned(R, motion.alpha_t), turned(R, motion.a_t)
         for w_u, v_u, x in zip(motion.w_FM_u, motion.v_FM_u, natural[self.tree.members[k].first :], strict=False):
             alpha, a = plus(alpha, times(x, turned(R, w_u))), plus(a, times(x, turned(R, v_u)))
-        return _settled(alpha), _settled(a)
+        return _projected(alpha), _projected(a)
 
     @cached_property
     def _free(self) -> list[Any]:
@@ -173,13 +173,13 @@ class Velocities:
         p = plus(c.p_PF, turned(c.R_PF, joint.motion.p_FM))
         if above.connection is not None:
             p = minus(p, above.connection.p_CM)
-        return turned(self.rotation(basis, self.tree.members[k].parent), _settled(p))
+        return turned(self.rotation(basis, self.tree.members[k].parent), _projected(p))
 
     def arm(self, k: int, point: Triple) -> Triple:
         """Return the displacement from a member's joint point Mo to a point in its frame, along its points' basis."""
         c = self.tree.members[k].connection
         r = point if c is None else minus(point, c.p_CM)
-        return turned(self.rotation(self.bases[k][1], k), _settled(r))
+        return turned(self.rotation(self.bases[k][1], k), _projected(r))
 
     def origin(self, k: int) -> VelocityForm:
         """Return v of a member's joint point Mo, along the axes of its points' basis."""

@@ -19,6 +19,9 @@ from functools import cached_property
 from typing import Any
 
 from kane.codegen.programs.program import Program
+from kane.engine.memory.contact_codes import MANY_SPEEDS
+from kane.engine.memory.views import row_record_size
+from kane.engine.rows.tree_response import AMPLIFIED, BLURRED, INDEPENDENT, REDUNDANT, SLOW, slip_left
 from kane.expression.collector import collector_paused
 from kane.expression.construct import (
     build_absolute,
@@ -37,9 +40,6 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import Derived, Quantity, scheduled
 from kane.formulation.tree.sparse import TriangularFactor, eliminated, triangular_factor
 from kane.geometry.scalars import is_zero
-from kane.native.contacts.header import MANY_SPEEDS
-from kane.native.contacts.quick import AMPLIFIED, BLURRED, INDEPENDENT, REPEATED, SLOW, slip_left
-from kane.native.memory.views import row_record_size
 
 
 class Responses:
@@ -85,8 +85,7 @@ class Responses:
             [x for row in c.rows for x in _entries(row)] + [c.numbers.kinetic, *(row.motion for row in c.tangents)]
             for c in eqs.intermittents
         ]
-        first = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
-        own.append([x for row in eqs.constraints[:first] for x in _entries(row)])
+        own.append([x for row in eqs.permanent for x in _entries(row)])
         with collector_paused():
             read = [self._free.baked_in(group) for group in own if group]
             common = set.intersection(*(set(reachable(group)) for group in read))
@@ -147,7 +146,7 @@ class Responses:
         """Return the program that solves for udot and the forces of at most ``capacity`` rows.
 
         It reads the outputs of ``factor`` and one record per row. Outputs: udot, forces, the number of independent
-        rows, pivots, and b after the elimination. A row whose pivot is below REPEATED y^T D^-1 y is left out. The
+        rows, pivots, and b after the elimination. A row whose pivot is below REDUNDANT y^T D^-1 y is left out. The
         number is -1 if the forces may be so large that digits are lost.
         """
         n = len(self.order)
@@ -298,7 +297,7 @@ def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
 
 
 def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> list[Expr]:
-    """Return the slip direction by the rule of ``kane.native.contacts.quick.slip_direction``."""
+    """Return the slip direction by the rule of ``kane.engine.rows.tree_response.slip_direction``."""
     arena, kept, follows = before[0].arena, before[: len(slip)], before[0].arena.one
     if len(slip) == 2:
         along = _dot(slip, kept)
@@ -349,7 +348,7 @@ def _solved(
                 row[j] = row[j] - ratio * S[i][j]
             left[k] = left[k] - ratio * left[i]
         S.append(row)
-        inverses.append(build_select(build_less(REPEATED * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
+        inverses.append(build_select(build_less(REDUNDANT * squares[k], row[k]), 1 / row[k], row[k].arena.zero))
     for k in range(m - 1, -1, -1):
         total, above = (left[k] * inverses[k], shares[k]) if symmetric else (left[k], S[k][k + 1 :])
         for entry, found in zip(reversed(above), reversed(x[k + 1 :]), strict=True):  # use the latest result last

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.views import CouplerInputs, HandleMotion, coupler_inputs_at, handle_motion_at
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
@@ -21,20 +24,18 @@ from kane.model.loads import Force, Torque
 from kane.model.loads.load import Load
 from kane.simulation.inputs.known_in_state import known_in_state
 
-# Inputs that the coupler adds, in the order of the loop: position, unit quaternion, velocity and angular velocity of
-# the proxy. Then stiffness of force and torque, and damping of force and torque.
-IMAGE = tuple(
+# Names of the inputs that the coupler adds, in the order of ``CouplerInputs``.
+COUPLER_INPUT_NAMES = tuple(
     f"coupler_{word}"
     for word in ("x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz", "K", "Kt", "B", "Bt")
 )
-IMAGE_ROTATION, IMAGE_RATES, IMAGE_SETTINGS = 3, 7, 13
 
 
 class Coupled(NamedTuple):
     """Mechanism with a coupler.
 
     Attributes:
-        dyn: Dynamics whose inputs are the user's inputs, followed by IMAGE.
+        dyn: Dynamics whose inputs are the user's inputs, followed by COUPLER_INPUT_NAMES.
         handle: program of the handle in the ground: position, velocity, angular velocity, and rotation matrix of its
             body by rows, (18,).
         energy: program of kinetic and potential energy as functions of all speeds, including dependent ones, (2,).
@@ -47,6 +48,11 @@ class Coupled(NamedTuple):
     energy: CompiledFunction
     where: tuple[Expr, ...]
     inputs: tuple[Expr, ...]
+
+    @property
+    def motion(self) -> HandleMotion:
+        """Expressions of ``where`` by name."""
+        return handle_motion_at(np.array(self.where, dtype=object), 0)
 
 
 def coupled(dyn: Dynamics, coupler: AnyCoupler) -> Coupled:
@@ -82,45 +88,45 @@ def _measured(handle: Point) -> dict[str, Expr]:
 
 def _with_coupler(e: Equations, coupler: AnyCoupler) -> Equations:
     model = snapshot(e.model)
-    proxy = [model.input(name) for name in IMAGE]
-    for load in _loads(coupler, proxy):
+    given = [model.input(name) for name in COUPLER_INPUT_NAMES]
+    for load in _loads(coupler, coupler_inputs_at(np.array(given, dtype=object), 0)):
         load.effect()
         model.loads.append(load)
     found = formulate(model)
-    added = tuple(leaf for leaf in found.inputs if leaf.name in IMAGE)
+    added = tuple(leaf for leaf in found.inputs if leaf.name in COUPLER_INPUT_NAMES)
     return resubstituted(
         found, parameters=e.parameters, inputs=(*e.inputs, *added), baked=e.baked, controllers=e.controllers
     )
 
 
-def _loads(coupler: AnyCoupler, proxy: list[Expr]) -> list[Load]:
+def _loads(coupler: AnyCoupler, given: CouplerInputs) -> list[Load]:
     """Return the loads of a coupler; a rigid coupler has none."""
     if isinstance(coupler, RigidCoupler):
         return []
-    return [_force(coupler, proxy), *([_torque(coupler, proxy)] if coupler.turns else [])]
+    return [_force(coupler, given), *([_torque(coupler, given)] if coupler.turns else [])]
 
 
-def _force(coupler: Coupler, proxy: list[Expr]) -> Force:
+def _force(coupler: Coupler, given: CouplerInputs) -> Force:
     """Return the force f = K (x_h - p) + B (v_h - v)."""
     n, handle, components = coupler.handle.body.model.ground, coupler.handle, []
     for k, axis in enumerate("xyz"):
         along = getattr(n, axis)
-        stretch, rate = proxy[k] - handle.position.dot(along), proxy[IMAGE_RATES + k] - handle.velocity.dot(along)
-        pull = proxy[IMAGE_SETTINGS] * stretch + proxy[IMAGE_SETTINGS + 2] * rate
+        stretch, rate = given.proxy[k] - handle.position.dot(along), given.rates[k] - handle.velocity.dot(along)
+        pull = given.stiffness[0] * stretch + given.damping[0] * rate
         components.append(pull if axis in coupler.axes else 0.0)
     return Force(handle, components)
 
 
-def _torque(coupler: Coupler, proxy: list[Expr]) -> Torque:
+def _torque(coupler: Coupler, given: CouplerInputs) -> Torque:
     """Return the torque 2 (e_w K e - e x K e) + B (w_h - w); the quaternion (e_w, e) turns the handle into the proxy.
 
     Products of its components are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy.
-    See ``kane.native.haptics.turning``.
+    See ``kane.engine.realtime.rotations``.
     """
     body = coupler.handle.body
     n = body.model.ground
     axes, own = (n.x, n.y, n.z), (body.x, body.y, body.z)
-    R_h = Rotation.quaternion(*proxy[IMAGE_ROTATION : IMAGE_ROTATION + 4]).entries
+    R_h = Rotation.quaternion(*given.proxy[3:]).entries
     R = [[b.dot(a) for b in own] for a in axes]
     E = [[sum(R_h[i][k] * R[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
     on = [float(x) for x in coupler.coupled_axes[3:]]
@@ -128,6 +134,6 @@ def _torque(coupler: Coupler, proxy: list[Expr]) -> Torque:
     for i, axis in enumerate(axes):
         j, k = (i + 1) % 3, (i + 2) % 3
         turn = on[i] * (E[k][j] - E[j][k]) / 2 - (on[k] - on[j]) * (E[j][k] + E[k][j]) / 2
-        rate = proxy[IMAGE_RATES + 3 + i] - body.angular_velocity.dot(axis)
-        components.append(proxy[IMAGE_SETTINGS + 1] * turn + on[i] * proxy[IMAGE_SETTINGS + 3] * rate)
+        rate = given.rates[3 + i] - body.angular_velocity.dot(axis)
+        components.append(given.stiffness[1] * turn + on[i] * given.damping[1] * rate)
     return Torque(body, components)

@@ -9,6 +9,16 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.memory.views import (
+    follower_at,
+    follower_size,
+    loop_counts_at,
+    loop_counts_size,
+    prescribed_terms_at,
+)
+from kane.engine.realtime.loop_arrays import Circuit
+from kane.engine.realtime.prescribed_motion import Rigid
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
@@ -17,9 +27,6 @@ from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.coupling.handle import Coupled
 from kane.haptics.coupling.rigid_coupler import RigidCoupler
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics.loop_arrays import MOTION, Circuit
-from kane.native.haptics.rigid import Rigid
 
 # Relative length of the independent part of a row below which the row counts as linearly dependent.
 LEAST_DIRECTION_RATIO = 1e-9
@@ -44,16 +51,17 @@ class RigidSteps(NamedTuple):
     @property
     def carried(self) -> tuple[Vector, Vector, Vector]:
         """Arrays that persist from step to step."""
-        return self.arrays.follower, self.arrays.known, self.arrays.reaction
+        return self.arrays.follower.whole, self.arrays.known, self.arrays.reaction
 
     def carrying(self, follower: Vector, known: Vector, reaction: Vector) -> RigidSteps:
         """Return the steps with other persistent arrays."""
-        return self._replace(arrays=self.arrays._replace(follower=follower, known=known, reaction=reaction))
+        arrays = self.arrays._replace(follower=follower_at(follower, 0), known=known, reaction=reaction)
+        return self._replace(arrays=arrays)
 
     def of(self, circuit: Circuit) -> tuple[RigidSteps, Circuit]:
         """Return the steps and the circuit of a loop with shared arrays, so that the loop reads the reaction."""
-        grip = circuit.grip._replace(reaction=self.arrays.reaction)
-        return self._replace(arrays=self.arrays._replace(counts=circuit.counts)), circuit._replace(grip=grip)
+        handle = circuit.handle._replace(reaction=self.arrays.reaction)
+        return self._replace(arrays=self.arrays._replace(counts=circuit.counts)), circuit._replace(handle=handle)
 
 
 def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: Vector, inputs: Vector) -> RigidSteps:
@@ -83,24 +91,25 @@ def rigid_steps(coupled: Coupled, coupler: RigidCoupler, x: Vector, parameters: 
     n, m = len(e.u), len(axes)
     arrays = Rigid(
         program=function.address,
-        stage=function.stage(parameters).copy(),
-        out=np.zeros(len(outputs)),
+        constants=function.stage(parameters).copy(),
+        terms=prescribed_terms_at(np.zeros(len(outputs)), 0, n, len(e.q)),
         work=np.zeros(function.n_work),
         axes=np.array(axes, dtype=np.int64),
-        follower=np.zeros(12),
+        follower=follower_at(np.zeros(follower_size()), 0),
         follow=coupler.follow,
         known=np.zeros(1),
         A=np.zeros((n, n)),
+        pivots=np.zeros(n, dtype=np.int64),
         b=np.zeros(n),
         reaction=np.zeros(6),
-        counts=np.zeros(1, dtype=np.int64),
+        counts=loop_counts_at(np.zeros(loop_counts_size()), 0),
         inputs=len(inputs) - len(coupled.inputs),
     )
-    found = function(np.concatenate([[0.0], x]), inputs, arrays.stage)
-    C, M = found[n : n + n * n].reshape(n, n), np.zeros((n, n))
-    M[np.tril_indices(n)] = found[n * n + 2 * n : n * n + 2 * n + n * (n + 1) // 2]
+    found = function(np.concatenate([[0.0], x]), inputs, arrays.constants)
+    terms, M = prescribed_terms_at(found, 0, n, len(e.q)), np.zeros((n, n))
+    M[np.tril_indices(n)] = terms.M
     M += np.tril(M, -1).T
-    along = np.linalg.inv(C)[:, :m]
+    along = np.linalg.inv(terms.C)[:, :m]
     return RigidSteps(arrays, function, float(np.linalg.eigvalsh(along.T @ M @ along).max()))
 
 
@@ -115,7 +124,7 @@ def _chosen(coupled: Coupled, axes: list[int], values: tuple[Vector, Vector, Vec
     e, n = coupled.dyn.equations, len(coupled.dyn.equations.u)
     at, parameters, inputs = values
     zero = e.system.arena.zero
-    J, _ = linear_coefficients([coupled.where[MOTION + k] for k in axes], e.u)
+    J, _ = linear_coefficients([coupled.motion.rates[k] for k in axes], e.u)
     A = [[row.coefficients.get(j, zero) for j in range(n)] for row in e.constraints]
     function = _compiled(coupled, "rows", list(e.baked_in([x for row in (*A, *J) for x in row])))
     found = function(at, inputs, function.stage(parameters)).reshape(-1, n)
@@ -152,7 +161,7 @@ def _outputs(coupled: Coupled, axes: list[int], rows: list[Equation]) -> list[Ex
     """Return [p, g, C, r, M, h, dq/dt] as expressions, without the load of the coupler."""
     e = coupled.dyn.equations
     zero, rates = e.system.arena.zero, dict(zip(e.q, e.system.speeds.kinematics, strict=True))
-    speeds = [coupled.where[MOTION + k] for k in axes]
+    speeds = [coupled.motion.rates[k] for k in axes]
     J, _ = linear_coefficients(speeds, e.u)
     free = e.unconstrained
     parts: list[list[Any]] = [

@@ -11,6 +11,14 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import (
+    midpoint_terms_at,
+    passive_ledger_at,
+    passive_ledger_size,
+    step_end_terms_at,
+)
+from kane.engine.realtime.passive_arrays import Passive
 from kane.errors import ModelError
 from kane.expression.derivative import gradient, linear_coefficients
 from kane.expression.node import Expr
@@ -18,10 +26,6 @@ from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
 from kane.haptics.coupling.handle import Coupled
-from kane.native.arrays import Vector
-from kane.native.haptics import passive as native
-from kane.native.haptics.loop_arrays import MATRIX, MOTION, PLACE
-from kane.native.haptics.passive import Passive
 
 
 @final
@@ -77,11 +81,11 @@ class PassiveSteps(NamedTuple):
     @property
     def carried(self) -> tuple[Vector, Vector, Vector]:
         """Arrays that persist from step to step."""
-        return self.arrays.w, self.arrays.ledger, self.arrays.place
+        return self.arrays.w, self.arrays.ledger.whole, self.arrays.place
 
     def carrying(self, w: Vector, ledger: Vector, place: Vector) -> PassiveSteps:
         """Return the steps with other persistent arrays."""
-        return self._replace(arrays=self.arrays._replace(w=w, ledger=ledger, place=place))
+        return self._replace(arrays=self.arrays._replace(w=w, ledger=passive_ledger_at(ledger, 0), place=place))
 
 
 def require_ledger(steps: object) -> Ledger:
@@ -92,9 +96,7 @@ def require_ledger(steps: object) -> Ledger:
     """
     if not isinstance(steps, PassiveSteps):
         raise ModelError("only integrator=kane.haptics.PassiveMidpoint() has an exact energy balance")
-    values = steps.arrays.ledger
-    places = (native.PORT, native.OTHER, native.LOST, native.OWED, native.KINETIC, native.POTENTIAL)
-    return Ledger(*(float(values[place]) for place in places))
+    return Ledger(**{name: float(getattr(steps.arrays.ledger, name)[0]) for name in Ledger._fields})
 
 
 def passive_steps(coupled: Coupled, axes: Sequence[bool], parameters: Vector, inputs: int) -> PassiveSteps:
@@ -143,12 +145,13 @@ def _arrays(functions: tuple[CompiledFunction, ...], parameters: Vector, sizes: 
         programs=np.array([function.address for function in functions], dtype=np.int64),
         stages=np.concatenate([*stages, np.zeros(1)]),
         places=places,
-        ahead=np.zeros(functions[0].n_out),
-        behind=np.zeros(functions[1].n_out),
+        midpoint=midpoint_terms_at(np.zeros(functions[0].n_out), 0, n, rows),
+        step_end=step_end_terms_at(np.zeros(functions[1].n_out), 0, n, rows),
         rates=np.zeros(nq),
         work=np.zeros(max(function.n_work for function in functions)),
         L=np.zeros((n, n)),
         A=np.zeros((n, n)),
+        pivots=np.zeros(n, dtype=np.int64),
         w=np.zeros(n),
         middle=np.zeros(n),
         force=np.zeros(n),
@@ -156,10 +159,10 @@ def _arrays(functions: tuple[CompiledFunction, ...], parameters: Vector, sizes: 
         push=np.zeros(6),
         turns=np.zeros(8),
         axes=np.zeros(3),
-        ledger=np.zeros(native.LEDGER),
-        trial=np.zeros(native.LEDGER),
+        ledger=passive_ledger_at(np.zeros(passive_ledger_size()), 0),
+        trial=passive_ledger_at(np.zeros(passive_ledger_size()), 0),
         end=np.zeros(n),
-        place=np.zeros(native.PLACE),
+        place=np.zeros(12),
         rubbing=np.zeros(n),
         rows=np.zeros((n, n)),
         forces=np.zeros(rows),
@@ -202,11 +205,12 @@ def _outputs(coupled: Coupled, e: Equations) -> tuple[tuple[Expr, ...], ...]:
     for part, rate in zip(gradient(V, e.q), free.kinematics, strict=True):
         power = power + part * rate
     (g,), _ = linear_coefficients([power], e.u)
-    J, v_t = linear_coefficients(coupled.where[MOTION:MATRIX], e.u)
-    place = coupled.where[PLACE:MOTION] + coupled.where[MATRIX:]
+    motion = coupled.motion
+    J, v_t = linear_coefficients(list(motion.rates), e.u)
+    place = (*motion.position, *motion.R)
     A = quantity(e, "constraints").outputs[: len(e.constraints) * len(e.u)]
-    ahead = (*M, *C, *h, *g, *(x for row in J for x in row), *v_t, *A)
-    return ahead, (*M, V, *place, *A), tuple(free.kinematics)
+    midpoint = (*M, *C, *h, *g, *(x for row in J for x in row), *v_t, *A)
+    return midpoint, (*M, V, *place, *A), tuple(free.kinematics)
 
 
 def _put(x: Expr, values: dict[Expr, Expr]) -> Expr:

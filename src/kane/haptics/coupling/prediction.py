@@ -8,38 +8,39 @@ import numpy as np
 
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import AT_ONCE
+from kane.engine.realtime.loop_arrays import MoreauJeanProgram, TickPrediction
 from kane.haptics.coupling.inverse_dynamics import RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveSteps
-from kane.native.arrays import AT_ONCE
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.integrator_state import IntegratorState
 
 Steps = PassiveSteps | RigidSteps | None
 
 
-def passing_of(dyn: Dynamics, integration: IntegratorState) -> at.SteppingOver:
+def moreau_jean_program(dyn: Dynamics, integration: IntegratorState) -> MoreauJeanProgram:
     """Return the data of a Moreau-Jean time step; without intermittent constraints there is no program."""
     functions, n = contact_functions(dyn), len(integration.x)
     if functions is None:
-        return at.SteppingOver(0, np.zeros(0), np.zeros(0))
-    return at.SteppingOver(functions.step_over.address, np.zeros(2 + n), np.zeros(functions.step_over.n_out))
+        return MoreauJeanProgram(0, np.zeros(0), np.zeros(0))
+    step = functions.moreau_jean_step
+    return MoreauJeanProgram(step.address, np.zeros(2 + n), np.zeros(step.n_out))
 
 
-def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, at.Foresight]:
+def copied_for_prediction(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, TickPrediction]:
     """Return an independent copy of an integrator state and of the data of its steps, and the arrays of the prediction.
 
     Data that steps change are copied; scratch memory is shared. The caller sets the address of the step.
     """
     m, s = integration.system, integration.store
     stages = m.stages.copy()
-    own = {word: x.copy() for word, x in m.settling._asdict().items() if word in ("kept", "notes", "least")}
+    own = {word: x.copy() for word, x in m.projection._asdict().items() if word in ("kept", "notes", "least")}
     looking = {word: x.copy() for word, x in m.aside._asdict().items() if word in ("kept", "notes")}
     system = m._replace(
         mode=m.mode.copy(),
         inputs=m.inputs.copy(),
         stages=stages,
         headers=stages.view(np.int64),
-        settling=m.settling._replace(**own),
+        projection=m.projection._replace(**own),
         aside=m.aside._replace(**looking),
     )
     store = s._replace(
@@ -50,9 +51,9 @@ def tried(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, 
         changes=np.zeros((2 * AT_ONCE, s.changes.shape[1])),
     )
     none = np.zeros(0)
-    moves = (none, none, none) if steps is None else steps.carried
-    copies = moves[0].copy(), moves[1].copy(), moves[2].copy()
+    carried = (none, none, none) if steps is None else steps.carried
+    copies = carried[0].copy(), carried[1].copy(), carried[2].copy()
     if steps is not None:
         steps = steps.carrying(*copies)
-    ahead = at.Foresight(system, store, np.zeros(2), moves, copies)
-    return replace(integration, system=system, store=store), steps, ahead
+    prediction = TickPrediction(system, store, np.zeros(2), carried, copies)
+    return replace(integration, system=system, store=store), steps, prediction

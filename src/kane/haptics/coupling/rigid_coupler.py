@@ -7,13 +7,13 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive, require
 from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.devices.device import Device, Traits, require_axes
 from kane.haptics.safety.sampled_loop import BISECTION_TOLERANCE, SampledLoop
 from kane.model.body import Point
-from kane.native.arrays import Matrix
 
 # Factor between tested masses, before bisection.
 MASS_SCAN_FACTOR = 1.1

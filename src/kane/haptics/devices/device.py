@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.devices import DEVICE_SAMPLE
+from kane.engine.memory.fill import record_dtype
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import device_command_size, device_sample_size
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number
 from kane.haptics.system_calls import NATIVE_PROGRAM
-from kane.native.arrays import Vector
-from kane.native.haptics.sample import COMMAND, SAMPLE
 
 # Traits of rotations; all are zero for a device that does not turn.
 TURNING = ("inertia", "turning_damping", "turning_friction", "turning_quantum", "torque")
@@ -94,7 +96,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Channel:
-    """Open device: two native programs and their arrays, see ``kane.native.haptics.sample``.
+    """Open device: two native programs and their arrays, see ``kane.engine.memory.devices``.
 
     Attributes:
         read, write: addresses of the programs.
@@ -108,16 +110,16 @@ class Channel:
     table: Vector
     settings: Vector
     memory: Vector
-    _out: Vector = field(default_factory=lambda: np.zeros(SAMPLE), repr=False)
+    _out: Vector = field(default_factory=lambda: np.zeros(device_sample_size()), repr=False)
 
-    def sample(self, t: float) -> Vector:
-        """Return the latest sample at time t [s], (SAMPLE,)."""
+    def sample(self, t: float) -> Any:
+        """Return the latest sample at time t [s], a record with the fields of ``DeviceSample``."""
         self._call(self.read, np.array([t]))
-        return self._out.copy()
+        return self._out.copy().view(record_dtype(DEVICE_SAMPLE))[0]
 
     def release(self, t: float) -> None:
         """Write zero force and torque at time t [s]; only the loop writes other values, after clamping them."""
-        self._call(self.write, np.array([t, *np.zeros(COMMAND - 1)]))
+        self._call(self.write, np.array([t, *np.zeros(device_command_size() - 1)]))
 
     def _call(self, address: int, state: Vector) -> None:
         arrays = (state, self.table, self.settings, self._out, self.memory)

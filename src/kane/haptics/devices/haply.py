@@ -16,12 +16,12 @@ from typing import Any, final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import device_slot_size
 from kane.errors import ModelError, pip_install
 from kane.expression.number_arguments import number
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
-from kane.native.arrays import Vector
-from kane.native.haptics.slot import SLOT
 
 HERE = ("localhost", "127.0.0.1", "::1")
 # Silence after which a zero force is sent, so that the service answers; longest wait for the first sample [s].
@@ -82,7 +82,7 @@ class Haply(Device):
             raise ModelError(f"Haply needs the library websockets; {pip_install('haptics')}")
         claim = _claimed(f"kane haply {self.port}")
         with tempfile.NamedTemporaryFile(delete=False) as file:  # other users cannot read it
-            file.write(bytes(8 * SLOT))
+            file.write(bytes(8 * device_slot_size()))
         slot = Slot(_mapped(file.name))
         url = f"ws://[{self.host}]:{self.port}" if ":" in self.host else f"ws://{self.host}:{self.port}"
         context = multiprocessing.get_context("spawn")
@@ -131,7 +131,7 @@ def _claimed(name: str) -> socket.socket:
 def _mapped(name: str) -> Vector:
     """Return memory that processes share through a file."""
     with open(name, "r+b") as file:
-        return np.frombuffer(mmap.mmap(file.fileno(), 8 * SLOT), dtype=np.float64)
+        return np.frombuffer(mmap.mmap(file.fileno(), 8 * device_slot_size()), dtype=np.float64)
 
 
 def _speak(name: str, url: str, device_id: str, parent: int) -> None:

@@ -7,12 +7,15 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.devices import POINTER_SETTINGS
+from kane.engine.memory.fill import filled
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import pointer_memory_at, pointer_memory_size
+from kane.engine.realtime.pointer_device import read_pointer
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number
 from kane.haptics.devices.device import Channel, Device, Traits
 from kane.haptics.devices.slot import Slot
-from kane.native.arrays import Vector
-from kane.native.haptics import pointer as native
 
 # Natural frequency with which the device handle follows the mouse [1/s].
 FOLLOW = 60.0
@@ -67,25 +70,30 @@ class Pointer(Device):
         )
 
     def open(self) -> Channel:
-        memory, settings = np.zeros(native.MEMORY), np.zeros(native.SETTINGS)
+        memory = np.zeros(pointer_memory_size())
         slot = Slot(memory)
         channel = slot.channel()
-        settings[native.FENCE] = channel.settings[0]
-        settings[native.FOLLOW], settings[native.FASTEST], settings[native.PATIENCE] = FOLLOW, self.speed, self.patience
-        vars(self)["_page"] = slot, memory
-        return Channel(native.read_pointer(), channel.write, channel.table, settings, memory)
+        settings = filled(
+            POINTER_SETTINGS,
+            fence=channel.settings.view(np.int64),
+            follow=FOLLOW,
+            fastest=self.speed,
+            patience=self.patience,
+        )
+        vars(self)["_page"] = slot, pointer_memory_at(memory, 0)
+        return Channel(read_pointer(), channel.write, channel.table, settings.view(np.float64), memory)
 
     def move(self, position: Vector, pressed: bool) -> None:
         """Set the position of the mouse [m] and the state of its button; no effect without a session."""
         slot, memory = vars(self).get("_page", (None, None))
         if slot is not None:
             slot.put(position, np.array([1.0, 0.0, 0.0, 0.0]), float(pressed))
-            memory[native.GONE] = 0.0
+            memory.gone[0] = 0.0
 
     def leave(self) -> None:
         """Stop the samples, because the page is closed."""
         if "_page" in vars(self):
-            vars(self)["_page"][1][native.GONE] = 1.0
+            vars(self)["_page"][1].gone[0] = 1.0
 
     def end(self, channel: Channel, t: float) -> None:
         super().end(channel, t)

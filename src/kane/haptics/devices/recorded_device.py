@@ -7,11 +7,11 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix
+from kane.engine.memory.views import device_sample_size
+from kane.engine.realtime.recorded_device import read_recorded, write_recorded
 from kane.errors import ModelError
 from kane.haptics.devices.device import Channel, Device, Traits
-from kane.native.arrays import Matrix
-from kane.native.haptics.recorded import read_recorded, write_recorded
-from kane.native.haptics.sample import SAMPLE
 
 
 @final
@@ -21,15 +21,16 @@ class RecordedDevice(Device):
 
     Attributes:
         of: traits of the recorded device.
-        samples: one row per tick, with the layout of ``kane.native.haptics.sample``, (ticks, SAMPLE).
+        samples: one row ``DeviceSample`` per tick, (ticks, 10).
     """
 
     of: Traits
     samples: Matrix
 
     def __post_init__(self) -> None:
-        if self.samples.ndim != 2 or self.samples.shape[1] != SAMPLE or not len(self.samples):
-            raise ModelError(f"recorded samples must be rows of {SAMPLE} numbers; their shape is {self.samples.shape}")
+        size = device_sample_size()
+        if self.samples.ndim != 2 or self.samples.shape[1] != size or not len(self.samples):
+            raise ModelError(f"recorded samples must be rows of {size} numbers; their shape is {self.samples.shape}")
 
     @property
     def traits(self) -> Traits:

@@ -8,12 +8,14 @@ from typing import final
 
 import numpy as np
 
+from kane.engine.memory.devices import SIMULATED_SETTINGS
+from kane.engine.memory.fill import filled
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import device_sample_at, simulated_memory_at, simulated_memory_size
+from kane.engine.realtime.simulated_device import LONGEST_QUEUE, MODULUS, read_simulated, write_simulated
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, numbers, whole
 from kane.haptics.devices.device import TURNING, Channel, Device, Traits
-from kane.native.arrays import Vector
-from kane.native.haptics import simulated as native
-from kane.native.haptics.sample import ORIENTATION
 
 # Largest delay in periods; delayed forces are stored in a ring buffer of this size.
 LONGEST_DELAY = 200
@@ -139,25 +141,28 @@ class Simulated(Device):
     def open(self) -> SimulatedChannel:
         arm = self.arm or Arm()
         rows = arm.rows
-        settings, memory = np.zeros(native.SETTINGS), np.zeros(native.MEMORY)
-        of_forces = (
-            self.mass + arm.mass,
-            self.damping,
-            arm.stiffness,
-            arm.damping,
-            self.friction,
-            self.quantum,
-            self.force,
-        )
-        of_torques = self.inertia + arm.inertia, self.turning_damping, arm.turning_stiffness, arm.turning_damping
-        settings[: native.AXIS] = of_forces
-        settings[native.AXIS : native.TICKS] = *of_torques, self.turning_friction, self.turning_quantum, self.torque
-        settings[native.TICKS : native.AXES] = 1.0 / self.rate, self.delay, self.loss, self.patience, len(rows)
-        settings[native.AXES :] = [axis in self.axes for axis in "xyz"] + [axis in self.turns for axis in "xyz"]
-        memory[native.SEED] = 1.0 + self.seed % (native.MODULUS - 1)
-        memory[native.LAST + ORIENTATION] = 1.0
+        axes = [axis in self.axes for axis in "xyz"] + [axis in self.turns for axis in "xyz"]
+        settings = filled(
+            SIMULATED_SETTINGS,
+            mass=(self.mass + arm.mass, self.inertia + arm.inertia),
+            viscous=(self.damping, self.turning_damping),
+            stiffness=(arm.stiffness, arm.turning_stiffness),
+            damping=(arm.damping, arm.turning_damping),
+            friction=(self.friction, self.turning_friction),
+            quantum=(self.quantum, self.turning_quantum),
+            limit=(self.force, self.torque),
+            period=1.0 / self.rate,
+            delay=self.delay,
+            loss=self.loss,
+            patience=self.patience,
+            points=len(rows),
+            axes=axes,
+        ).view(np.float64)
+        memory = np.zeros(simulated_memory_size(LONGEST_QUEUE))
+        view = simulated_memory_at(memory, 0, LONGEST_QUEUE)
+        view.seed[0] = 1.0 + self.seed % (MODULUS - 1)
+        device_sample_at(memory, view.last).orientation[0] = 1.0
         if len(rows):
-            memory[native.X : native.X + 6] = rows[0, 1:] * settings[native.AXES :]
-        return SimulatedChannel(
-            native.read_simulated(), native.write_simulated(), np.ascontiguousarray(rows).ravel(), settings, memory
-        )
+            view.x[:] = rows[0, 1:] * axes
+        table = np.ascontiguousarray(rows).ravel()
+        return SimulatedChannel(read_simulated(), write_simulated(), table, settings, memory)

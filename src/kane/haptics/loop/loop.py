@@ -13,30 +13,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.engine.call import NativeLoop
+from kane.engine.code import Entry, address_of
+from kane.engine.kinds import packed
+from kane.engine.memory.fill import record_dtype
+from kane.engine.memory.loop_arguments import AT_ONCE, Course, Matrix, Vector
+from kane.engine.memory.realtime import LOG_ROW
+from kane.engine.memory.run_memory import clock_of
+from kane.engine.memory.views import LoopPace, LoopRules, loop_pace_at, loop_pace_size
+from kane.engine.realtime.loop_arrays import BY_CLOCK, Circuit
+from kane.engine.realtime.passive_midpoint import march_passive
+from kane.engine.realtime.prescribed_motion import march_rigid
+from kane.engine.realtime.tick import run_ticks
+from kane.engine.realtime.tick_prediction import MOST_PARTS
+from kane.engine.realtime.watchdog import watch_ticks
+from kane.engine.step.explicit import integrate_explicit
+from kane.engine.step.implicit import integrate_implicit
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
-from kane.haptics.coupling.handle import IMAGE, Coupled
+from kane.haptics.coupling.handle import Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps
-from kane.haptics.coupling.prediction import passing_of, tried
-from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler
-from kane.haptics.devices.device import Channel, Device, Traits
+from kane.haptics.coupling.prediction import copied_for_prediction
+from kane.haptics.devices.device import Channel, Device
+from kane.haptics.loop.circuit import new_circuit, new_command, new_sample, new_scratch
 from kane.haptics.realtime import favour_watchdog, promote
-from kane.haptics.safety.force_limits import Safety
 from kane.haptics.system_calls import system_calls
-from kane.native.arrays import AT_ONCE, CHANGED, TIME, Course, Indices, Matrix, Vector
-from kane.native.call import NativeLoop
-from kane.native.code import Entry, address_of
-from kane.native.explicit import march_explicit
-from kane.native.haptics import loop_arrays as at
-from kane.native.haptics.ahead import PARTS
-from kane.native.haptics.passive import march_passive
-from kane.native.haptics.rigid import march_rigid
-from kane.native.haptics.sample import COMMAND, SAMPLE
-from kane.native.haptics.tick import run_ticks
-from kane.native.haptics.watch import watch_ticks
-from kane.native.implicit import march_implicit
-from kane.native.kinds import packed
 from kane.simulation.driver import FAILURES
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status
@@ -44,16 +46,10 @@ from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.monitors.failure import explain
 
-# The force of a lost device ends within 40 ms: 20 ms to detect the loss, and 20 ms, less one tick, to fade [s].
-STALE, END = 0.02, 0.02
-MISSED = 10  # ticks; a longer delay ends the force
-FASTEST = 500.0  # 1/s, default rate of change of a force, relative to the largest force
 SPIN = 60_000  # ns of busy waiting before a tick
 EARLY, QUARTER = 200_000, 4  # ns before the spin at which the next tick is predicted, at most a quarter of a tick
 AHEAD = 1_000_000  # ns from the start of a run to its first tick
-MAX_KEPT_COMMANDS = 10_000  # commands of a session that are kept
-SNAPSHOT_HEADER = 16  # numbers of a snapshot before the state
-FELT = 0.01  # largest error of a predicted pull, relative to the largest force
+Log = NDArray[np.void]  # records with the fields of LogRow
 Method = Explicit | Implicit | PassiveMidpoint | InverseDynamics
 
 
@@ -84,8 +80,8 @@ class Loop:
     problem: InitialValueProblem
     integration: IntegratorState
     method: Method
-    circuit: at.Circuit
-    pace: Indices = field(default_factory=lambda: np.zeros(at.PACE, dtype=np.int64))
+    circuit: Circuit
+    pace: LoopPace = field(default_factory=lambda: loop_pace_at(np.zeros(loop_pace_size()), 0))
     lengths: list[int] = field(default_factory=list)
     passive: PassiveSteps | RigidSteps | None = None
     predict: bool = False
@@ -94,33 +90,38 @@ class Loop:
     @property
     def ticks(self) -> int:
         """Number of completed ticks."""
-        return int(self.circuit.counts[at.TICKS])
+        return int(self.circuit.counts.ticks[0])
 
     @property
-    def log(self) -> Matrix:
-        """Log with one row per completed tick."""
-        return self.circuit.desk.log[: self.ticks]
+    def rows(self) -> Matrix:
+        """Numbers of the log, one row per completed tick."""
+        return self.circuit.messages.log[: self.ticks]
+
+    @property
+    def log(self) -> Log:
+        """Log with one record per completed tick and the fields of ``LogRow``."""
+        return self.rows.view(record_dtype(LOG_ROW))[:, 0]
 
     @property
     def energy(self) -> float:
         """Sum of kinetic and potential energy of the mechanism after the last tick [J]."""
         store, function = self.integration.store, self.coupled.energy
         given = self.integration.system.inputs[: function.n_rest]
-        now = np.append(store.clock[TIME], store.x)
-        return float(function(now, given, self.circuit.grip.stage_of_energy).sum())
+        now = np.append(clock_of(store).time[0], store.x)
+        return float(function(now, given, self.circuit.handle.energy_constants).sum())
 
     @property
     def period(self) -> float:
         """Period of the ticks [s]."""
-        return float(self.circuit.rules[at.PERIOD])
+        return float(self.circuit.rules.period[0])
 
     def run(self) -> int:
         """Run the prepared ticks; see ``run_ticks``."""
         ticks, pace = self.lengths[-1], self.pace
-        if pace[at.HOW] == at.BY_CLOCK:
-            pace[at.EVERY], pace[at.SPIN] = round(self.period * 1e9), SPIN
-            pace[at.EARLY] = min(EARLY, pace[at.EVERY] // QUARTER) if self.predict else 0
-            pace[at.ZERO] = system_calls().clock() + AHEAD - self.ticks * pace[at.EVERY]
+        if pace.clock[0] == BY_CLOCK:
+            pace.period[0], pace.spin[0] = round(self.period * 1e9), SPIN
+            pace.early[0] = min(EARLY, pace.period[0] // QUARTER) if self.predict else 0
+            pace.zero[0] = system_calls().read_clock() + AHEAD - self.ticks * pace.period[0]
         return int(run_ticks(self.circuit, self.integration.system, self.integration.store, self.pace, ticks))
 
     def run_watched(self) -> tuple[int, tuple[str, ...]]:
@@ -129,16 +130,22 @@ class Loop:
         Returns:
             Result of ``run_ticks``, and the real-time features that the system refused, in words.
         """
-        desk, circuit = self.circuit.desk, self.circuit
-        memory = [desk.log, desk.snapshot, circuit.moving, circuit.port.memory, self.integration.store.rows]
+        messages, circuit = self.circuit.messages, self.circuit
+        memory = [
+            messages.log,
+            messages.snapshot,
+            circuit.state.whole,
+            circuit.port.memory,
+            self.integration.store.rows,
+        ]
         missing = promote(memory)
-        circuit.counts[at.WATCHING] = 1
+        circuit.counts.watching[0] = 1
         watchdog = threading.Thread(target=self._watch_favoured, name="kane haptic watchdog", daemon=True)
         watchdog.start()
         try:
             return self.run(), missing
         finally:
-            circuit.counts[at.WATCHING] = 0
+            circuit.counts.watching[0] = 0
             watchdog.join()
 
     def _watch_favoured(self) -> None:
@@ -146,11 +153,10 @@ class Loop:
         self.watch()
 
     def watch(self) -> None:
-        """Run the watchdog until WATCHING is cleared."""
+        """Run the watchdog until ``watching`` is cleared."""
         circuit = self.circuit
-        words = np.zeros(at.SCRATCH, dtype=np.int64)
-        port = circuit.port._replace(command=np.zeros(COMMAND), sample=np.zeros(SAMPLE))
-        calls = circuit.calls._replace(words=words, doubles=words.view(np.float64))
+        port = circuit.port._replace(command=new_command(), sample=new_sample())
+        calls = circuit.calls._replace(scratch=new_scratch())
         watch_ticks(circuit._replace(port=port, calls=calls), self.pace)
 
     def prepare(self, ticks: int, how: int) -> None:
@@ -162,17 +168,17 @@ class Loop:
         integration.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
         integration.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
         if len(integration.system.automaton.guards.out):
-            wanted = int(integration.store.counts[CHANGED]) + ticks + 2 * AT_ONCE
+            wanted = int(integration.counts.changes[0]) + ticks + 2 * AT_ONCE
             integration.store = integration.store._replace(changes=_longer(integration.store.changes, wanted))
-        desk = self.circuit.desk
-        if len(desk.log) < total:
-            desk = desk._replace(log=_longer(desk.log, total))
-        calls = self.circuit.calls._replace(step=self._step_words(integration, self.passive))
-        copied, carried, ahead = tried(integration, self.passive)
-        ahead = ahead._replace(step=self._step_words(copied, carried))
-        self.circuit = self.circuit._replace(desk=desk, calls=calls, ahead=ahead)
-        self.pace[at.HOW] = how
-        self.circuit.counts[at.WATCHING] = 0
+        messages = self.circuit.messages
+        if len(messages.log) < total:
+            messages = messages._replace(log=_longer(messages.log, total))
+        calls = self.circuit.calls._replace(arguments=self._step_words(integration, self.passive))
+        copied, carried, prediction = copied_for_prediction(integration, self.passive)
+        prediction = prediction._replace(arguments=self._step_words(copied, carried))
+        self.circuit = self.circuit._replace(messages=messages, calls=calls, prediction=prediction)
+        self.pace.clock[0] = how
+        self.circuit.counts.watching[0] = 0
         run_ticks(
             self.circuit, integration.system, integration.store, self.pace, 0
         )  # links the code before the timed run
@@ -180,11 +186,12 @@ class Loop:
 
     def follow(self, commands: Matrix, log: Matrix) -> None:
         """Take commands and times from a recording."""
-        self.circuit = self.circuit._replace(desk=self.circuit.desk._replace(script=commands, recorded=log))
+        messages = self.circuit.messages._replace(script=commands, recorded=log)
+        self.circuit = self.circuit._replace(messages=messages)
 
     def failure(self, mode: NDArray[np.int8]) -> SimulationError:
         """Return the error of a simulation that cannot continue; ``mode`` is the contact mode at the start."""
-        status, name = int(self.circuit.counts[at.MARCHED]), self.problem.layout.model
+        status, name = int(self.circuit.counts.step[0]), self.problem.layout.model
         if isinstance(self.passive, RigidSteps):
             return SimulationError(
                 f"the handle of {name!r} cannot follow the device from t = {self.integration.time:.6g} s on: the "
@@ -192,17 +199,21 @@ class Loop:
                 "kane.haptics.Coupler"
             )
         if status < 0:
-            found = self.problem.mode_source.occurrences(self.integration, mode)
-            last = dict.fromkeys(event.name for event in found if event.time > self.integration.time - self.period)
+            log, since = (
+                self.problem.mode_source.contact_log(self.integration, mode),
+                self.integration.time - self.period,
+            )
+            records = () if log is None else log.records
+            last = dict.fromkeys(log.intermittents[record.cause] for record in records if log and record.time > since)
             return SimulationError(
-                f"{explain(self.integration, Outcome.ENDLESS)}: more than {PARTS} transitions within one "
+                f"{explain(self.integration, Outcome.ENDLESS)}: more than {MOST_PARTS} transitions within one "
                 f"tick, of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"
             )
         return explain(self.integration, FAILURES.get(Status(status), Outcome.STUCK))
 
     def _step_words(self, m: IntegratorState, steps: PassiveSteps | RigidSteps | None) -> Vector:
         """Return the addresses of the step loop and of its arguments, for one step of an integrator state per call."""
-        loop = march_implicit if isinstance(self.method, Implicit) else march_explicit
+        loop = integrate_implicit if isinstance(self.method, Implicit) else integrate_explicit
         given: tuple[Any, ...]
         if isinstance(steps, RigidSteps):
             loop, given = march_rigid, (m.system, m.course, m.store, steps.arrays, 1)
@@ -220,7 +231,7 @@ class Loop:
 def begun_loop(
     device: Device,
     mechanism: tuple[Coupled, InitialValueProblem, IntegratorState, Method, PassiveSteps | RigidSteps | None],
-    rules: Vector,
+    rules: LoopRules,
     first: Vector,
     *,
     predict: bool,
@@ -230,7 +241,7 @@ def begun_loop(
     Args:
         device: the device.
         mechanism: mechanism with its coupler, initial value problem, integrator state, method, and data of the steps.
-        rules: see ``loop_arrays``.
+        rules: constants of the session.
         first: the first command.
         predict: see ``Loop``.
 
@@ -258,82 +269,6 @@ def _longer(rows: Matrix, length: int) -> Matrix:
     larger = np.zeros((max(length, len(rows)), rows.shape[1]))
     larger[: len(rows)] = rows
     return larger
-
-
-def new_circuit(
-    mechanism: tuple[Coupled, InitialValueProblem, IntegratorState], channel: Channel, rules: Vector, first: Vector
-) -> at.Circuit:
-    """Return the arrays of a loop that has not ticked yet.
-
-    Args:
-        mechanism: mechanism with its coupler, initial value problem, and integrator state.
-        channel: channel of the device.
-        rules: see ``loop_arrays``.
-        first: the first command.
-    """
-    coupled, problem, integration = mechanism
-    counts = np.zeros(at.COUNTERS, dtype=np.int64)
-    counts[at.OWN], counts[at.BETWEEN] = 0, 1  # Python owns slot 2
-    energy, sets = coupled.energy, problem.parameters
-    grip = at.Grip(
-        programs=np.array([coupled.handle.address, energy.address], dtype=np.int64),
-        stage=coupled.handle.stage(sets).copy(),
-        stage_of_energy=energy.stage(sets).copy(),
-        work=np.zeros(max(coupled.handle.n_work, energy.n_work)),
-        out=np.zeros(len(coupled.where)),
-        turn=np.zeros(4),
-        energy=np.zeros(2),
-        reaction=np.zeros(6),
-        inputs=len(problem.plan.names) - len(IMAGE),
-    )
-    port = at.Port(
-        programs=np.array([channel.read, channel.write], dtype=np.int64),
-        table=channel.table,
-        settings=channel.settings,
-        memory=channel.memory,
-        sample=np.zeros(SAMPLE),
-        command=np.zeros(COMMAND),
-    )
-    n = len(first)
-    desk = at.Desk(
-        slots=np.tile(first, (3, 1)),
-        taken=np.zeros((MAX_KEPT_COMMANDS, 1 + n)),
-        snapshot=np.concatenate([np.zeros(SNAPSHOT_HEADER), integration.x]),
-        log=np.zeros((0, at.LOGGED)),
-        script=np.zeros((0, 1 + n)),
-        recorded=np.zeros((0, at.LOGGED)),
-    )
-    words = np.zeros(at.SCRATCH, dtype=np.int64)
-    calls = at.Calls(np.array(system_calls().addresses, dtype=np.int64), np.zeros(2), words, words.view(np.float64))
-    beside = passing_of(coupled.dyn, integration), tried(integration, None)[2]
-    moving = np.repeat([0.0, np.nan], [at.FORESEEN, at.MOVING - at.FORESEEN])  # no prediction yet
-    return at.Circuit(rules, moving, counts, counts.view(np.float64), port, grip, desk, calls, *beside)
-
-
-def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool) -> Vector:
-    """Return the constants of a session, see ``loop_arrays``."""
-    rules, T = np.zeros(at.RULES), traits.period
-    rules[at.PERIOD], rules[at.POWER], rules[at.REACH] = T, safety.power, traits.reach
-    rules[at.STALE], rules[at.RAMP], rules[at.SOFT] = max(STALE, 2 * T), max(END - T, 0.0), safety.soft
-    rules[at.MISSED], rules[at.LEAD], rules[at.BEHIND] = MISSED, coupler.lead, traits.delay
-    rise = FASTEST * safety.force if safety.rise is None else safety.rise
-    pairs = {
-        at.SCALE: (coupler.scale, 1.0),
-        at.FORCE_SCALE: (coupler.force_scale, coupler.torque_scale),
-        at.CAP: (min(safety.force, traits.force), min(safety.torque, traits.torque)),
-        at.SLEW: (rise, FASTEST * safety.torque),
-        at.FAST: (safety.speed, safety.turning_speed),
-        at.LEAP: (safety.leap, safety.turning_leap),
-        at.TAKE: (safety.brake, safety.turning_brake),
-        at.FELT: (-np.inf, -np.inf),
-        at.CRAWL: (traits.quantum / T, traits.turning_quantum / T),
-    }
-    for place, values in pairs.items():
-        rules[place : place + 2] = values
-    rules[at.AXES :] = coupler.coupled_axes
-    if predict and not isinstance(coupler, RigidCoupler):
-        rules[at.FELT : at.FELT + 2] = FELT * rules[at.CAP : at.CAP + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
-    return rules
 
 
 def giving_back(session: Any, device: Device, channel: Channel, loop: Loop) -> weakref.finalize[Any, Any]:

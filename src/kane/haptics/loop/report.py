@@ -7,26 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.memory.views import LoopRules
+from kane.engine.realtime import loop_arrays as at
 from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.coupling.passive_midpoint import PassiveSteps, require_ledger
-from kane.haptics.loop.loop import Loop
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
-from kane.simulation.modes.contacting import KINDS, STEPPED
+from kane.haptics.loop.loop import Log, Loop
+from kane.simulation.results.contact_log import STEPPED_OVER
 
 FAULTS = {
-    at.SOUND: "",
+    at.NO_FAULT: "",
     at.NO_SAMPLE: "no new sample came from the device",
-    at.NO_NUMBER: "a sample was not finite, or its orientation not a unit quaternion",
-    at.OUTSIDE: "a sample lay outside the workspace",
-    at.LEAPED: "a sample lay too far from the one before",
-    at.OLDER: "a sample was older than the one before, or from the future",
+    at.SAMPLE_NOT_FINITE: "a sample was not finite, or its orientation not a unit quaternion",
+    at.SAMPLE_OUTSIDE: "a sample lay outside the workspace",
+    at.SAMPLE_LEAPED: "a sample lay too far from the one before",
+    at.SAMPLE_OLDER: "a sample was older than the one before, or from the future",
     at.OVERRUN: "too many ticks were missed",
-    at.NO_STEP: "the simulation could not continue",
-    at.NO_FORCE: "a force was infinite or not a number",
-    at.WATCHED: "the watchdog ended the force",
+    at.STEP_FAILED: "the simulation could not continue",
+    at.FORCE_NOT_FINITE: "a force was infinite or not a number",
+    at.WATCHDOG_ACTED: "the watchdog ended the force",
 }
-SESSION_STATUSES = {at.IDLE: "idle", at.ARMED: "armed", at.ENDING: "ending"}
+SESSION_STATUSES = {at.UNARMED: "idle", at.ARMED: "armed", at.ENDING: "ending"}
 REPORTED_PERCENTILES = (50.0, 99.0, 99.9, 100.0)
 # Edges of the histogram of lateness [s].
 EDGES = np.array([0.0, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, np.inf])
@@ -128,7 +129,14 @@ class Report:
         return "\n".join(lines)
 
 
-def energy_made(log: Matrix, rules: Vector) -> Vector:
+def energies_of(log: Log) -> Matrix:
+    """Return energies given to operator and mechanism, then kinetic and potential energy [J], (ticks, 4)."""
+    given = log["energies"]
+    to_operator = given["to_operator"] + given["to_operator_by_torque"]
+    return np.column_stack([to_operator, given["to_mechanism"], given["kinetic"], given["potential"]])
+
+
+def energy_made(log: Log, rules: LoopRules) -> Vector:
     """Return the energy made by the coupler up to each tick [J]: given to operator and mechanism, and stored in it.
 
     This is the passivity observer. Energy at the operator counts s/c times, as the coupler sees it. A continuous
@@ -139,14 +147,14 @@ def energy_made(log: Matrix, rules: Vector) -> Vector:
     """
     if not len(log):
         return np.zeros(0)
-    proxy, handle = (log[:, place : place + 7] for place in (at.OF_IMAGE, at.OF_HANDLE))
-    ratios = rules[at.SCALE : at.SCALE + 2] / rules[at.FORCE_SCALE : at.FORCE_SCALE + 2]
-    energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
+    proxy, handle, stiffness, given = log["proxy"], log["handle"], log["stiffness"], log["energies"]
+    ratios = rules.scale / rules.force_scale
     with np.errstate(invalid="ignore", over="ignore"):  # diverged simulations have infinite values
         turn = multiply_quaternions(proxy[:, 3:], conjugate(handle[:, 3:]))[:, 1:]
-        stored = log[:, at.OF_SETTINGS] * (proxy[:, :3] - handle[:, :3]).T ** 2 / 2
-        stored += log[:, at.OF_SETTINGS + 1] * 2 * turn.T**2 * rules[at.AXES + 3 :, None]
-        return energies[:, 0] * ratios[0] + energies[:, 4] * ratios[1] + energies[:, 1] + stored.sum(axis=0)
+        stored = stiffness[:, 0] * (proxy[:, :3] - handle[:, :3]).T ** 2 / 2
+        stored += stiffness[:, 1] * 2 * turn.T**2 * rules.axes[3:, None]
+        from_operator = given["to_operator"] * ratios[0] + given["to_operator_by_torque"] * ratios[1]
+        return from_operator + given["to_mechanism"] + stored.sum(axis=0)
 
 
 def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
@@ -158,12 +166,12 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         missing: real-time features that the system refused, in words.
     """
     log, period, made = loop.log, loop.period, energy_made(loop.log, loop.circuit.rules)
-    found = loop.problem.mode_source.occurrences(loop.integration, mode)
-    late, work = log[:, at.LATE], log[:, at.WORKED]
-    energies = log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5]
-    armed = log[:, at.OF_STATUS] == at.ARMED
-    aged = log[armed, at.AGE] if armed.any() else np.zeros(1)
-    force, torque = (np.linalg.norm(log[:, k : k + 3], axis=1) for k in (at.OF_FORCE, at.OF_FORCE + 3))
+    contact_log = loop.problem.mode_source.contact_log(loop.integration, mode)
+    names, records = ((), ()) if contact_log is None else (contact_log.intermittents, contact_log.records)
+    late, work, given = log["lateness"], log["work"], energies_of(log)
+    armed = log["status"] == at.ARMED
+    aged = log["age"][armed] if armed.any() else np.zeros(1)
+    force, torque = (np.linalg.norm(log[name], axis=1) for name in ("force", "torque"))
     return Report(
         ticks=len(log),
         period=period,
@@ -171,20 +179,20 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         lateness=_percentiles(late),
         histogram=np.histogram(np.maximum(late, 0.0), EDGES)[0],
         late=int((late > period).sum()),
-        lost=int(loop.circuit.counts[at.LOST]),
+        lost=int(loop.circuit.counts.lost[0]),
         work=_percentiles(work[work > 0.0]),
         age=(float(aged.mean()), float(aged.max())),
-        to_hand=float(energies[-1, 0] + energies[-1, 4]) if len(log) else 0.0,
+        to_hand=float(given[-1, 0]) if len(log) else 0.0,
         to_mechanism=_to_mechanism(loop),
-        energy=(float(energies[0, 2:4].sum()), loop.energy) if len(log) else (loop.energy, loop.energy),
+        energy=(float(given[0, 2:].sum()), loop.energy) if len(log) else (loop.energy, loop.energy),
         made=float((made - np.minimum.accumulate(made)).max(initial=0.0)) if len(log) else 0.0,
         force=float(force.max(initial=0.0)),
         torque=float(torque.max(initial=0.0)),
         faults=_faults(log),
         released=_released(log),
-        predicted=(int(loop.circuit.counts[at.AGREED]), int(loop.circuit.counts[at.ADOPTED])),
-        passed=_passed([event.time for event in found if event.cause == KINDS[STEPPED]], period),
-        events=tuple((event.time, event.name, event.cause) for event in found),
+        predicted=(int(loop.circuit.counts.agreed[0]), int(loop.circuit.counts.adopted[0])),
+        passed=_passed([record.time for record in records if record.kind == STEPPED_OVER], period),
+        events=tuple((record.time, names[record.cause], record.kind) for record in records),
         missing=missing,
     )
 
@@ -193,23 +201,23 @@ def _to_mechanism(loop: Loop) -> float:
     """Return the work of the coupler, from the ledger if possible; sums over ticks miss jumps of dampers at impacts."""
     if isinstance(loop.passive, PassiveSteps):
         return require_ledger(loop.passive).coupler
-    return float(loop.circuit.moving[at.GIVEN_IN])
+    return float(loop.circuit.state.to_mechanism[0])
 
 
 def _percentiles(values: Vector) -> Vector:
     return np.percentile(values, REPORTED_PERCENTILES) if len(values) else np.zeros(len(REPORTED_PERCENTILES))
 
 
-def _faults(log: Matrix) -> tuple[Fault, ...]:
-    codes = log[:, at.OF_FAULT].astype(int)
-    begins = np.flatnonzero((np.diff(codes, prepend=0) != 0) & (codes != at.SOUND))
-    return tuple(Fault(float(log[k, at.AT]), FAULTS[int(codes[k])]) for k in begins)
+def _faults(log: Log) -> tuple[Fault, ...]:
+    codes = log["fault"].astype(int)
+    begins = np.flatnonzero((np.diff(codes, prepend=0) != 0) & (codes != at.NO_FAULT))
+    return tuple(Fault(float(log["time"][k]), FAULTS[int(codes[k])]) for k in begins)
 
 
-def _released(log: Matrix) -> tuple[float, ...]:
-    status = log[:, at.OF_STATUS]
-    ends = (status[1:] != at.ARMED) & (status[:-1] == at.ARMED) & (log[1:, at.OF_FAULT] == at.SOUND)
-    return tuple(log[1:, at.AT][ends].tolist())
+def _released(log: Log) -> tuple[float, ...]:
+    status = log["status"]
+    ends = (status[1:] != at.ARMED) & (status[:-1] == at.ARMED) & (log["fault"][1:] == at.NO_FAULT)
+    return tuple(log["time"][1:][ends].tolist())
 
 
 def _passed(times: list[float], period: float) -> tuple[int, int]:

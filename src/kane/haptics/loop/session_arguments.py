@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.fill import filled
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.realtime import LOOP_COMMAND
+from kane.engine.memory.views import LoopRules
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import require
-from kane.haptics.coupling.handle import IMAGE, Coupled
+from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps, rigid_steps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps, passive_steps
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler, largest_inertia
@@ -20,8 +24,6 @@ from kane.haptics.loop.commands import CommandPost
 from kane.haptics.safety.coupler_limits import coupler_limits
 from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
-from kane.native.arrays import Vector
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
@@ -108,7 +110,7 @@ def prepare_tick_steps(
         )
     if isinstance(coupler, RigidCoupler):
         return rigid_steps(held, coupler, x, problem.parameters, np.array(plan.constants))
-    return passive_steps(held, coupler.coupled_axes, problem.parameters, len(plan.names) - len(IMAGE))
+    return passive_steps(held, coupler.coupled_axes, problem.parameters, len(plan.names) - len(COUPLER_INPUT_NAMES))
 
 
 def _warn_of_inertia(device: Device, coupler: RigidCoupler, inertia: float) -> None:
@@ -141,19 +143,30 @@ def require_kinds(dyn: Any, device: Any, coupler: Any, safety: Any, method: Any)
         raise ModelError(f"a session needs a method with fixed steps such as kane.RK4(), not {shown(method)}")
 
 
-def require_room(ticks: int, rules: Vector, commands: CommandPost) -> None:
+def require_room(ticks: int, rules: LoopRules, commands: CommandPost) -> None:
     """Raise if an armed run is too short for a force.
 
     Raises:
         ModelError: the run is not longer than the time in which forces end.
     """
-    period = float(rules[at.PERIOD])
-    ending = int(rules[at.RAMP] / period) + 2  # as in ``run_ticks``
+    period = float(rules.period[0])
+    ending = int(rules.ramp_down[0] / period) + 2  # as in ``run_ticks``
     if commands.is_arming and ticks <= ending:
         raise ModelError(
             f"{ticks * period:g} s leave no room for a force, because force and coupler end within the last "
             f"{ending * period:g} s of every run; make one longer run, or do not arm"
         )
+
+
+def split_settings(coupler: AnyCoupler) -> dict[str, tuple[float, ...]]:
+    """Return the stiffness and the damping of a coupler, for translations and for rotations."""
+    return {"stiffness": coupler.settings[:2], "damping": coupler.settings[2:]}
+
+
+def first_command(coupler: AnyCoupler, inputs: Vector) -> Vector:
+    """Return the command at the start of a session."""
+    requests = dict.fromkeys(("arm", "disarm", "stop", "clutch"), 0.0)
+    return filled(LOOP_COMMAND, **requests, **split_settings(coupler), inputs=inputs).view(np.float64)
 
 
 def session_problem(dyn: Dynamics, inputs: Any, parameters: Any, start: tuple[Any, Any]) -> InitialValueProblem:

@@ -7,13 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.fill import record_dtype
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.realtime import LOG_ROW
+from kane.engine.memory.views import loop_energies_at, loop_snapshot_at
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.device import Device
 from kane.haptics.loop.commands import published
-from kane.haptics.loop.loop import SNAPSHOT_HEADER, Loop
+from kane.haptics.loop.loop import Loop
 from kane.haptics.loop.report import FAULTS, SESSION_STATUSES
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
 
 
 class Snapshot(NamedTuple):
@@ -55,25 +57,26 @@ class Coupling(NamedTuple):
 
 def snapshot_of(loop: Loop) -> Snapshot:
     """Return the snapshot of one tick, also while the loop runs."""
-    taken = published(loop.circuit)
-    tick, nq = int(taken[0]), len(loop.problem.layout.coordinates)
-    # the loop completes the row of a tick before its snapshot
-    row = loop.circuit.desk.log[tick - 1] if tick else np.full(at.LOGGED, np.nan)
-    status, fault = SESSION_STATUSES[int(taken[2])], FAULTS[int(taken[3])]
-    acting = taken[4:7], taken[7:10]
-    state = taken[SNAPSHOT_HEADER : SNAPSHOT_HEADER + nq], taken[SNAPSHOT_HEADER + nq :]
-    places = (at.OF_IMAGE, 3), (at.OF_HANDLE, 3), (at.OF_PULL, 6)
-    last = [row[place : place + length].copy() for place, length in places]
-    last.append(_four(taken[None, SNAPSHOT_HEADER - 6 : SNAPSHOT_HEADER - 1])[0])
-    return Snapshot(tick, float(taken[SNAPSHOT_HEADER - 1]), status, fault, *acting, *state, *last)
-
-
-def energies_of(log: Matrix) -> Matrix:
-    """Return energies given to operator and mechanism, then kinetic and potential energy [J], (ticks, 4)."""
-    return _four(log[:, at.OF_ENERGIES : at.OF_ENERGIES + 5])
-
-
-def _four(energies: Matrix) -> Matrix:
-    found = energies[:, :4].copy()
-    found[:, 0] += energies[:, 4]
-    return found
+    memory, nq = published(loop.circuit), len(loop.problem.layout.coordinates)
+    taken = loop_snapshot_at(memory, 0, len(loop.integration.x))
+    tick, status, fault = int(taken.tick[0]), int(taken.status[0]), int(taken.fault[0])
+    if tick:  # the loop completes the row of a tick before its snapshot
+        row = loop.circuit.messages.log[tick - 1].view(record_dtype(LOG_ROW))[0]
+    else:
+        row = np.full(record_dtype(LOG_ROW).itemsize // 8, np.nan).view(record_dtype(LOG_ROW))[0]
+    given = loop_energies_at(memory, taken.energies)
+    to_operator = given.to_operator[0] + given.to_operator_by_torque[0]
+    return Snapshot(
+        tick=tick,
+        time=float(taken.time[0]),
+        status=SESSION_STATUSES[status],
+        fault=FAULTS[fault],
+        force=taken.force,
+        torque=taken.torque,
+        q=taken.x[:nq],
+        u=taken.x[nq:],
+        proxy=row["proxy"][:3].copy(),
+        handle=row["handle"][:3].copy(),
+        pull=row["pull"].copy(),
+        energies=np.array([to_operator, given.to_mechanism[0], given.kinetic[0], given.potential[0]]),
+    )

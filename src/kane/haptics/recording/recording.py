@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix
 from kane.errors import ImportFileError
 from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
-from kane.native.arrays import Matrix
 
 SESSION_FORMAT, SESSION_VERSION = "kane haptic session", 2
 ARRAYS = ("log", "commands", "states")
@@ -25,8 +25,8 @@ class Recording(NamedTuple):
 
     Attributes:
         head: names in the model, values and start, settings of coupler, safety and device, lengths of runs, method.
-        log: one row per tick, with the columns of ``kane.native.haptics.loop_arrays``.
-        commands: one row per command: the tick from which it applies, then the command.
+        log: rows ``LogRow``, one per tick.
+        commands: rows ``TakenCommand``.
         states: [t, q, u] at the start and after each tick.
     """
 

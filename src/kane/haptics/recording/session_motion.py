@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.memory.views import loop_command_at, taken_command_at
 from kane.errors import ModelError
-from kane.haptics.coupling.handle import IMAGE
+from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.device import Traits
 from kane.haptics.loop.loop import Loop
 from kane.haptics.recording.recording import Recording
 from kane.haptics.safety.force_limits import Safety
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
 from kane.simulation.inputs.input_plan import Held
 from kane.simulation.results.trajectory import Trajectory
 
@@ -25,9 +25,8 @@ def trajectory_of(loop: Loop) -> Trajectory:
     """Return the motion up to now; the inputs of the coupler follow the user's inputs, as set by commands."""
     problem, log = loop.problem, loop.log
     times = np.arange(len(log)) * loop.period
-    parts = ((at.OF_IMAGE, 7), (at.OF_HAND, 6), (at.OF_SETTINGS, 4))
-    columns = np.hstack([log[:, place : place + length] for place, length in parts])
-    n = len(problem.plan.names) - len(IMAGE)
+    columns = np.hstack([log[name] for name in ("proxy", "rates", "stiffness", "damping")])
+    n = len(problem.plan.names) - len(COUPLER_INPUT_NAMES)
     samples = {n + k: Held(times, column) for k, column in enumerate(columns.T)}
     samples |= {k: _held(loop, k) for k in range(n)}
     plan = replace(problem.plan, samples={**samples, **problem.plan.samples})
@@ -40,13 +39,16 @@ def trajectory_of(loop: Loop) -> Trajectory:
 def _held(loop: Loop, k: int) -> Held:
     """Return a user's input over time: its initial value, then the values set by commands."""
     values = {0.0: float(loop.problem.plan.constants[k])}
-    values |= {float(row[0]) * loop.period: float(row[1 + at.GIVEN + k]) for row in _taken(loop)}
+    taken, n = _taken(loop), loop.circuit.handle.inputs
+    rows = taken_command_at(taken, 0, n)
+    inputs = loop_command_at(taken, rows.command, n).inputs
+    values |= dict(zip((rows.tick[:, 0] * loop.period).tolist(), inputs[:, k].tolist(), strict=True))
     return Held(list(values), list(values.values()))
 
 
 def _taken(loop: Loop) -> Matrix:
-    taken = loop.circuit.desk.taken
-    return taken[: min(int(loop.circuit.counts[at.TAKEN]), len(taken))]
+    taken = loop.circuit.messages.taken
+    return taken[: min(int(loop.circuit.counts.taken[0]), len(taken))]
 
 
 def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, Traits]) -> Recording:
@@ -65,7 +67,7 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
             "the handle or an input of this session is an expression or samples, which a file of a session cannot "
             "contain; give both as numbers"
         )
-    taken, count = _taken(loop), int(loop.circuit.counts[at.TAKEN])
+    taken, count = _taken(loop), int(loop.circuit.counts.taken[0])
     if count > len(taken):
         raise ModelError(
             f"the session had {count} commands, but only {len(taken)} are kept, so it cannot be saved; "
@@ -76,7 +78,7 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
         "model": layout.model,
         "coordinates": list(layout.coordinates),
         "speeds": list(layout.speeds),
-        "inputs": plan.constants[: -len(IMAGE)].tolist(),
+        "inputs": plan.constants[: -len(COUPLER_INPUT_NAMES)].tolist(),
         "parameters": loop.problem.parameters.tolist(),
         "q": start[:nq].tolist(),
         "u": start[nq:].tolist(),
@@ -88,4 +90,4 @@ def recording_of(loop: Loop, start: Vector, settings: tuple[AnyCoupler, Safety, 
         "predict": loop.predict,
         "lengths": loop.lengths,
     }
-    return Recording(head, loop.log, taken, loop.integration.states())
+    return Recording(head, loop.rows, taken, loop.integration.states())

@@ -12,9 +12,11 @@ from kane.display.live_motion import LEDGER
 from kane.display.page import Page
 from kane.display.scene import Numbers
 from kane.display.thinned_run import replay_page
-from kane.haptics.loop.snapshot import Coupling, energies_of
-from kane.native.arrays import Matrix, Vector
-from kane.native.haptics import loop_arrays as at
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.realtime.loop_arrays import UNARMED
+from kane.haptics.loop.loop import Log
+from kane.haptics.loop.report import energies_of
+from kane.haptics.loop.snapshot import Coupling
 from kane.simulation.results.replayed import shown_run
 from kane.simulation.results.trajectory import Trajectory
 
@@ -25,16 +27,15 @@ COUPLER_ARROW, HAND_ARROW = "coupler on the mechanism", "force on the hand"
 HELD = "in_hand"
 
 
-def played(coupling: Coupling, run: Trajectory, log: Matrix, energies: Vector, traces: Any) -> Page:
+def played(coupling: Coupling, run: Trajectory, log: Log, energies: Vector, traces: Any) -> Page:
     """Return a page that plays a session, with forces and energies; ``energies`` are the values at the end."""
     dyn, _, _, coupler = coupling
     values = name_coupling_parameters(coupling)
-    rows = np.append(np.arange(len(log)), len(log) - 1)  # the end has the values of the last tick
-    held = (log[rows, at.OF_STATUS] != at.IDLE)[:, None]
-    handle, proxy, pull, moment, force, torque = (
-        np.where(held, log[rows, place : place + 3], 0.0)
-        for place in (at.OF_HANDLE, at.OF_IMAGE, at.OF_PULL, at.OF_PULL + 3, at.OF_FORCE, at.OF_FORCE + 3)
-    )
+    rows = log[np.append(np.arange(len(log)), len(log) - 1)]  # the end has the values of the last tick
+    held = (rows["status"] != UNARMED)[:, None]
+    pull = rows["pull"]
+    vectors = rows["handle"], rows["proxy"], pull, pull[:, 3:], rows["force"], rows["torque"]
+    handle, proxy, pull, moment, force, torque = (np.where(held, vector[:, :3], 0.0) for vector in vectors)
     nowhere = np.zeros(3)
     arrows = [
         Arrow(COUPLER_ARROW, 0, nowhere, handle, pull, moment),

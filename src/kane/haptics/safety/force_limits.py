@@ -1,6 +1,6 @@
 """Limits of force, torque, power and speed on the operator, which the clamp of the native loop enforces.
 
-``clamp`` in ``kane.native.haptics.safety`` is the only way of a force to the device.
+``clamp`` in ``kane.engine.realtime.safety`` is the only way of a force to the device.
 """
 
 from __future__ import annotations

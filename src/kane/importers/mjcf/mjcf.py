@@ -218,7 +218,7 @@ class _Reader:
     def pose(self, position: Any, quaternion: Any, what: str) -> tuple[Rotation, XYZ]:
         matrix = np.zeros(9)
         self.mujoco.mju_quat2Mat(matrix, np.asarray(self.numbers(quaternion, f"the orientation of {what}")))
-        return Rotation.matrix(_settled(matrix).reshape(3, 3)), self.vector(position, f"the position of {what}")
+        return Rotation.matrix(_projected(matrix).reshape(3, 3)), self.vector(position, f"the position of {what}")
 
     def body(self, i: int) -> BodyEntry:
         m, name = self.m, self.m.body(i).name
@@ -241,7 +241,7 @@ class _Reader:
         moments = np.array(self.numbers(m.body_inertia[i], f"the inertia of {who}"))
         turn, com = self.pose(m.body_ipos[i], m.body_iquat[i], f"the inertia of {who}")
         R = turn.as_numpy()
-        I = _settled(R @ np.diag(moments) @ R.T)
+        I = _projected(R @ np.diag(moments) @ R.T)
         six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
         return MassProperties(
             self.numbers(m.body_mass[i], f"the mass of {who}")[0], com, of_six(tuple(map(float, six)))
@@ -264,7 +264,7 @@ class _Reader:
             name=name,
             kind=kind,
             at=self.vector(m.jnt_pos[j], f"the position of {who}"),
-            axis=self.vector(_settled(m.jnt_axis[j]), f"the axis of {who}"),
+            axis=self.vector(_projected(m.jnt_axis[j]), f"the axis of {who}"),
             curved=self.any("jnt_stiffnesspoly", j) or self.any("dof_dampingpoly", v) or self.any("jnt_springyield", j),
             limits=self.pair(m.jnt_range[j], f"the range of {who}") if m.jnt_limited[j] else None,
             held_back=self.any("jnt_actfrclimited", j),
@@ -293,8 +293,8 @@ class _Reader:
         if kind == "mesh":
             # MuJoCo moves a mesh to its centre and principal axes; undo this.
             turn, away = self.pose(m.mesh_pos[mesh], m.mesh_quat[mesh], "a mesh")
-            R = Rotation.matrix(_settled(R.as_numpy() @ turn.as_numpy().T))
-            at = self.vector(_settled(np.array(p) - R.as_numpy() @ away), "the position of a mesh")
+            R = Rotation.matrix(_projected(R.as_numpy() @ turn.as_numpy().T))
+            at = self.vector(_projected(np.array(p) - R.as_numpy() @ away), "the position of a mesh")
             scale = self.vector(m.mesh_scale[mesh], "the scale of a mesh")
             return GeomEntry(name, kind, scale, int(m.geom_bodyid[i]), R, at, *seen, files.get(m.mesh(mesh).name, ""))
         # Primitives fitted to meshes have unknown sizes, as meshes are not read.
@@ -334,7 +334,7 @@ class _Reader:
         return low, high
 
 
-def _settled(values: Any) -> np.ndarray:
+def _projected(values: Any) -> np.ndarray:
     """Return the values with rounding errors of zeros set to zero."""
     array = np.array(values, float)
     array[np.abs(array) <= REMNANT * np.abs(array).max(initial=0.0)] = 0.0

@@ -11,11 +11,12 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector, Watch
+from kane.engine.memory.run_codes import EVENTS
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.model.checks import require_word
-from kane.native.arrays import EVENTS, Vector, Watch
 from kane.simulation.inputs.known_in_state import known_in_state
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from kane.engine.memory.contact_codes import OPEN
+from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.errors import SimulationError, list_names
-from kane.native.arrays import CHANGE_TIME, CHANGED, FOUND, STATE_BEFORE, Matrix, Vector
-from kane.native.contacts.header import OPEN
-from kane.simulation.integrator_state import IntegratorState, Status
+from kane.simulation.integrator_state import IntegratorState, Status, StoredTransitions
 
 # This many consecutive events of one name, or transitions, within this fraction of the run count as endless.
 ENDLESS_EVENTS, EVENTS_SPAN = 100, 1e-9
@@ -49,7 +49,7 @@ def require_end(
 
 def _of_events(integration: IntegratorState, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time at which an event accumulates, and the message."""
-    found = integration.store.found[: integration.store.counts[FOUND]]
+    found = integration.store.found[: integration.counts.events[0]]
     for number in np.unique(found[before:, 0]).astype(int).tolist():
         places = np.flatnonzero(found[:, 0] == number)
         own = found[places[max(int(np.searchsorted(places, before)) - ENDLESS_EVENTS + 1, 0) :]]
@@ -62,7 +62,7 @@ def _of_events(integration: IntegratorState, names: Sequence[str], before: int) 
 
 def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
     """Yield the run time at which transitions accumulate, and the message."""
-    changes, nx = integration.store.changes[: integration.store.counts[CHANGED]], len(integration.x)
+    transitions = integration.transitions
     cure = (
         f": {ENDLESS_TRANSITIONS:,} times within {TRANSITIONS_SPAN:g} of the run; give less restitution or friction, "
     )
@@ -71,32 +71,33 @@ def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status:
         [(ENDLESS_EVENTS - 1, EVENTS_SPAN, "")] if fixed else []
     )
     for many, ratio, more in limits:
-        new = changes[max(before - many, 0) :]
+        first = max(before - many, 0)
+        new = first + np.arange(len(transitions.time) - first)
         if status is Status.ENDLESS and more == "":
-            new = new[new[:, CHANGE_TIME] != integration.time]
-        k = first_of_many(new[:, CHANGE_TIME], many, ratio * _span(integration))
+            new = new[transitions.time[new] != integration.time]
+        k = first_of_many(transitions.time[new], many, ratio * _span(integration))
         if k is not None:
-            t, x = new[k, CHANGE_TIME], new[k, STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
+            t, x = transitions.time[new[k]], transitions.after[new[k]]
             message = f"the mode of {integration.problem.layout.model!r} changes again and again "
             message += f"{_where(integration, t, x)}{more}"
-            yield integration.way * t, message + _main_causes(integration, new[k - many : k + 1])
+            yield integration.way * t, message + _main_causes(integration, transitions.notes[new[k - many : k + 1]])
 
 
 def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time from which a constraint changes its status too often for the run to end, and the message."""
     first = max(before - FLIPS_WINDOW, 0)
-    changes, nx = integration.store.changes[first : integration.store.counts[CHANGED]], len(integration.x)
-    if len(changes) <= ENDLESS_FLIPS:
+    transitions = StoredTransitions(*(column[first:] for column in integration.transitions))
+    if len(transitions.time) <= ENDLESS_FLIPS:
         return
     names = integration.problem.mode_source.intermittents
-    for name, own in zip(names, changes[:, changes.shape[1] - len(names) :].T, strict=True):
+    for name, own in zip(names, transitions.notes[:, transitions.notes.shape[1] - len(names) :].T, strict=True):
         places = 1 + np.flatnonzero(np.diff(own))
-        times = changes[places, CHANGE_TIME]
+        times = transitions.time[places]
         left = abs(integration.course.until - times[ENDLESS_FLIPS:])
         among = places[ENDLESS_FLIPS:] - places[: len(left)] <= FLIPS_WINDOW
         k = first_of_many(times, ENDLESS_FLIPS, np.where(among, ENDLESS_FLIPS / IMPLIED_CHANGES * left, 0.0))
         if k is not None:
-            t, x = times[k], changes[places[k], STATE_BEFORE + nx : STATE_BEFORE + 2 * nx]
+            t, x = times[k], transitions.after[places[k]]
             took = abs(t - times[k - ENDLESS_FLIPS])
             message = f"{name!r} of {integration.problem.layout.model!r} changes again and again "
             message += f"{_where(integration, t, x)}: "
@@ -105,17 +106,20 @@ def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple
             yield integration.way * t, message + "more; let its conditions change less often, or end the run before"
 
 
-def _main_causes(integration: IntegratorState, changes: Matrix) -> str:
-    """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them."""
+def _main_causes(integration: IntegratorState, notes: Matrix) -> str:
+    """Name the constraints that cause most of the transitions, or the active ones if no constraint causes them.
+
+    The notes of a transition begin with its cause, and end with the statuses (region Transition).
+    """
     names = integration.problem.mode_source.intermittents
     if not names:
         return ""
-    causes = changes[:, STATE_BEFORE + 2 * len(integration.x)].astype(int)
+    causes = notes[:, 0].astype(int)
     often = np.bincount(causes[causes >= 0], minlength=len(names))
     if often.any():
         most = [repr(names[k]) for k in np.argsort(-often, kind="stable")[:MAX_NAMED_CONSTRAINTS] if often[k]]
         return f"; most of these changes are of {list_names(most)}"
-    held = [repr(name) for name, status in zip(names, changes[-1, -len(names) :], strict=True) if status != OPEN]
+    held = [repr(name) for name, status in zip(names, notes[-1, -len(names) :], strict=True) if status != OPEN]
     return f"; active, or touching: {list_names(held) or 'nothing'}"
 
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Tables, Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers, takes
 from kane.model.named_vector import index_of_name, named_vector
-from kane.native.arrays import Tables, Vector
 from kane.simulation.inputs.sampled import Sampled
 
 # Times that differ by less than this fraction are equal up to rounding.

@@ -10,9 +10,12 @@ from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_asked import AskedCode
 from kane.codegen.jit.python_call import FLOAT64
+from kane.engine.memory.loop_arguments import StateEquation, Vector
+from kane.engine.memory.run_codes import RHS
+from kane.engine.memory.run_memory import mode_of
+from kane.engine.memory.views import mode_programs_at
 from kane.errors import ModelError
 from kane.expression.number_arguments import numbers
-from kane.native.arrays import RHS, StateEquation, Vector
 from kane.simulation.inputs.input_plan import InputPlan
 
 
@@ -31,7 +34,8 @@ class PythonInputs:
         self._program = rhs  # keeps its code alive
         self._kept: list[BaseException] = []
         self._code = AskedCode(self._ask, self._kept.append, rhs.address, rhs.n_out)
-        system.mode[RHS] = system.automaton.table[:, RHS] = self._code.address  # valid while this object lives
+        table = mode_programs_at(system.automaton.table, 0)
+        mode_of(system).addresses[RHS] = table.addresses[:, RHS] = self._code.address  # valid while this object lives
 
     def raise_kept(self) -> None:
         """Raise the stored exception of an input function, if any."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kane.codegen.jit.python_asked import AskedCode
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.run_memory import mode_of
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers
-from kane.native.arrays import KEY, Vector
 
 if TYPE_CHECKING:
     from kane.simulation.inputs.sampler import Sampler
@@ -51,7 +52,7 @@ class PythonLaw:
         x = np.array((ctypes.c_double * (1 + nq + n)).from_address(state))  # copies: the law may keep or change them
         self.time, self._before = float(x[0]), self._memory
         answers = np.ctypeslib.as_array((ctypes.c_double * len(self.law.columns)).from_address(out))
-        key = int(sampler.mode[KEY])
+        key = int(mode_of(sampler).key[0])
         if isinstance(self.law.sampled.law, Expr):
             inputs = np.array((ctypes.c_double * len(sampler.initial)).from_address(rest))
             answers[:] = sampler.mode_source.answer(self._number, key, x, inputs)

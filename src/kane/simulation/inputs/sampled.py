@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import number, whole
-from kane.native.arrays import Vector
 
 # Jitter is drawn in blocks of this length, so that the jitter of a tick does not depend on the first requested tick.
 BLOCK = 1024

@@ -13,10 +13,10 @@ from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Course, Indices, Sampling, Tables, Vector
 from kane.errors import ModelError, SimulationError
 from kane.expression.node import Expr
 from kane.machine.memory import free_memory
-from kane.native.arrays import Course, Indices, Sampling, Tables, Vector
 from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.inputs.known_in_state import known_in_state
 from kane.simulation.inputs.python_law import PythonLaw
@@ -307,8 +307,8 @@ class Sampler:
         python = iter(self._asked)
         self.native = Sampling(
             address=np.array([f.address if f else next(python).address for f in functions], dtype=np.int64),
-            stage=np.concatenate([[0], np.cumsum([len(s) for s in stages])]).astype(np.int64),
-            stages=np.concatenate([NONE, *stages]),
+            constants=np.concatenate([NONE, *stages]),
+            first_constant=np.concatenate([[0], np.cumsum([len(s) for s in stages])]).astype(np.int64),
             out=np.zeros(max(count)),
             work=np.zeros(max(f.n_work if f else 0 for f in functions)),
             table=table,
@@ -343,7 +343,7 @@ def compile_laws(
 def nothing_sampled() -> Sampling:
     """Return the arrays for native loops if no law is sampled."""
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
-    return Sampling(none, one, NONE, NONE, NONE, one, NONE, none, none, one.copy(), np.zeros(1))
+    return Sampling(none, NONE, one, NONE, NONE, one, NONE, none, none, one.copy(), np.zeros(1))
 
 
 def append_tables(held: Tables, columns: Sequence[int], logs: Sequence[tuple[Vector, Vector]]) -> Tables:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Scheme
+from kane.engine.step.explicit import integrate_explicit
 from kane.errors import ModelError
 from kane.expression.number_arguments import positive
-from kane.native.arrays import Scheme
-from kane.native.explicit import march_explicit
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 
@@ -58,7 +58,7 @@ class Explicit(Integrator):
     def advance(self, integration: IntegratorState, steps: int) -> Status:
         arrays = scheme(self)
         integration.make_room(steps, len(arrays.nodes))
-        return Status(march_explicit(*integration.step_arguments, arrays, steps))
+        return Status(integrate_explicit(*integration.step_arguments, arrays, steps))
 
 
 class Adaptive(Explicit):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from kane.native.implicit import march_implicit
+from kane.engine.step.implicit import integrate_implicit
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.explicit import Tableau, scheme
 from kane.simulation.integrators.integrator import Integrator
@@ -29,4 +29,4 @@ class Implicit(Integrator):
     def advance(self, integration: IntegratorState, steps: int) -> Status:
         arrays = scheme(self)
         integration.make_room(steps, len(arrays.nodes))
-        return Status(march_implicit(*integration.step_arguments, arrays, steps))
+        return Status(integrate_implicit(*integration.step_arguments, arrays, steps))

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.run_codes import RHS
+from kane.engine.memory.run_memory import counts_of, notes_of
+from kane.engine.step.state_equation import interpolate
+from kane.engine.step.step_ends import begin_external, end_external, guard_external
+from kane.engine.step.transitions import MOST_CUTS, is_full
+from kane.engine.step.zeno import is_zeno, shortest_step
 from kane.errors import ModelError, pip_install, shown
 from kane.expression.number_arguments import positive
-from kane.native.arrays import CONFIGURATION, EVALUATIONS, KEY, KNOWN, MISSED, MOTION, RHS, STOP, SWITCHES, Vector
-from kane.native.creeping import creeps, shortest_cut
-from kane.native.modes import MANY, is_full
-from kane.native.state import interpolate
-from kane.native.step import begin_external, end_external, guard_external
 from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
@@ -81,8 +83,8 @@ class BDF(Integrator):
         for _ in range(steps):
             if integration.finished or is_full(integration.system, store):
                 break
-            t, stop = integration.time, float(course.stops[store.counts[STOP]])
-            if not store.counts[KNOWN]:
+            t, stop = integration.time, float(course.stops[counts_of(store).stop[0]])
+            if not counts_of(store).slope_known[0]:
                 status = Status(
                     begin_external(integration.system, integration.tables, integration.watch, store, 0.5 * (t + stop))
                 )
@@ -95,7 +97,7 @@ class BDF(Integrator):
             t1, guarded = integration.memory.cut(t, t1)
             if math.isnan(t1):
                 return Status.NO_GUARD
-            if guarded and creeps(integration.course, store, len(integration.system.automaton.guards.out)):
+            if guarded and is_zeno(integration.course, store, len(integration.system.automaton.guards.out)):
                 return Status.ENDLESS
             end_external(
                 integration.system,
@@ -107,9 +109,9 @@ class BDF(Integrator):
                 (t, t1 - t, t1),
             )
             at_stop = t1 == stop and t1 != course.until
-            store.counts[STOP] += at_stop
+            counts_of(store).stop[0] += at_stop
             jumps = at_stop and any(table.column.size for table in integration.tables[:2])
-            store.counts[KNOWN] = not (integration.memory.is_astray() or jumps or guarded)
+            counts_of(store).slope_known[0] = not (integration.memory.is_astray() or jumps or guarded)
         return Status.GOING
 
 
@@ -120,22 +122,18 @@ class _Session:
     def in_mode(cls, settings: BDF, integration: IntegratorState) -> _Session:
         """Return the session of the active mode, restarted at the current state of the run."""
         known = integration.memory
-        same = (
-            known is not None
-            and known.key == integration.system.mode[KEY]
-            and known.stages is integration.system.stages
-        )
+        same = known is not None and known.key == integration.mode.key[0] and known.stages is integration.system.stages
         session = known if same else cls(settings, integration)
         session._solver.init_step(integration.time, integration.x.copy())
         return session
 
     def __init__(self, settings: BDF, integration: IntegratorState) -> None:
         self._integration, self._settings = integration, settings
-        self._switches = float(integration.system.settling.notes[-1:].sum())
-        self.key, self.stages = int(integration.system.mode[KEY]), integration.system.stages
+        self._switches = float(integration.system.projection.notes[-1:].sum())
+        self.key, self.stages = int(integration.mode.key[0]), integration.system.stages
         rhs = integration.problem.rhs
         self._call = _caller(
-            int(integration.system.mode[RHS]),
+            int(integration.mode.addresses[RHS]),
             integration,
             len(integration.x),
             stage_in_force(integration.system, RHS, rhs),
@@ -165,12 +163,13 @@ class _Session:
 
     def is_astray(self) -> bool:
         """Check whether the solver has left the constraints, or projection selected other independent speeds."""
-        notes, x, settings = self._integration.system.settling.notes, self._integration.x, self._settings
-        if not notes.size:
+        projection, x, settings = self._integration.system.projection, self._integration.x, self._settings
+        if not projection.notes.size:
             return False
+        notes = notes_of(projection)
         tolerance = settings.atol + settings.rtol * max(1.0, float(np.abs(x).max()))
-        switched, self._switches = notes[SWITCHES] != self._switches, notes[SWITCHES]
-        return bool(switched or max(notes[CONFIGURATION], notes[MOTION]) > ASTRAY * tolerance)
+        switched, self._switches = notes.switches[0] != self._switches, float(notes.switches[0])
+        return bool(switched or max(notes.configuration[0], notes.motion[0]) > ASTRAY * tolerance)
 
     def step(self, stop: float) -> tuple[Status, float]:
         """Take one step towards a stop; store y, and the polynomial of the step as increments at BDF_NODES."""
@@ -202,27 +201,27 @@ class _Session:
 
         The end is NaN if a guard is NaN.
         """
-        integration, counts = self._integration, self._integration.store.counts
+        integration, counts = self._integration, self._integration.counts
         if not len(integration.system.automaton.guards.out):
             return t1, False
         end, found = t1, False
-        for _ in range(MANY):  # sample the shortened step again, because its samples are closer together
+        for _ in range(MOST_CUTS):  # sample the shortened step again, because its samples are closer together
             part = guard_external(
                 integration.system, integration.tables, integration.store, BDF_INTERPOLANT, (t, end - t, end)
             )
             if part > 1.0:
                 break
-            found, length = True, part * abs(end - t) + shortest_cut(integration.course, counts)
+            found, length = True, part * abs(end - t) + shortest_step(integration.course, counts)
             if not length < abs(end - t):
                 end = end if part == part else math.nan
                 break
             end = t + math.copysign(length, end - t)
             integration.store.y[:] = self._look(t, end)
-        counts[MISSED] = counts[MISSED] + 1 if found else 0
+        counts.missed[0] = counts.missed[0] + 1 if found else 0
         return end, found
 
     def _rates(self, t: float, y: Vector, yp: Vector) -> None:
-        self._integration.store.counts[EVALUATIONS] += 1
+        self._integration.counts.evaluations[0] += 1
         yp[:] = self._call(t, y)
 
     def _fill_dense(self, t: float, y: Vector, yp: Vector, jacobian: Any) -> None:

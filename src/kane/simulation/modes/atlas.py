@@ -9,13 +9,13 @@ from itertools import accumulate
 from kane.array_types import Array
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
 from kane.expression.operations import COORDINATE
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import reformulated
 from kane.formulation.read_model import snapshot
 from kane.model.connection import Connection
 from kane.model.joints.chart import Chart
-from kane.native.arrays import Vector
 
 # Relative margin of the distance from a singularity at the start of a run, so that rounding makes no guard negative.
 CLEARLY = 1e-9

@@ -15,6 +15,7 @@ import numpy as np
 
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import number
@@ -26,7 +27,6 @@ from kane.model.constraints import Constraint
 from kane.model.contacts import IntermittentConstraint
 from kane.model.contacts.intermittent_constraint import parts_named
 from kane.model.contacts.switch import Imposition
-from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
 from kane.simulation.initial_value_problem import InitialValueProblem
 
@@ -91,7 +91,7 @@ class Revision:
         gone = {c.name for c in self.deletes}
         return [*(c for c in intermittents if c.name not in gone), *self.adds]
 
-    def occurrences(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
+    def deletions(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
         """Return the deletions as events at time t."""
         return [Occurrence(c.name, t, q, u, "deleted", np.zeros(len(c.rows))) for c in self.deletes]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
-from kane.native.arrays import Vector
-from kane.native.contacts.header import HELD, OPEN
-from kane.native.memory.views import GapTerms, constraint_rows_at, gap_terms_at
+from kane.engine.memory.contact_codes import OPEN, STICKING
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import GapTerms, constraint_rows_at, gap_terms_at
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class RowsAt:
 
     @cached_property
     def gaps(self) -> GapTerms:
-        """Gap, signs and coefficients of each candidate, (states, candidates) each."""
+        """Gap, signs and coefficients of each constraint, (states, constraints) each."""
         program = self.functions.parts.gaps
         found = program(self.states, np.zeros(program.n_rest), program.stage(self.parameters))
         return gap_terms_at(found, 0, len(self.functions.equations.intermittents))
@@ -60,11 +59,9 @@ class RowsAt:
         """Slip velocity of each constraint with two tangents, (states, constraints, 2); NaN for the others."""
         eqs = self.functions.equations
         found = np.full((len(self.states), len(eqs.intermittents), 2), np.nan)
-        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
-        for k, c in enumerate(eqs.intermittents):
-            row += len(c.rows)
+        for k, (c, rows) in enumerate(zip(eqs.intermittents, eqs.intermittent_places, strict=True)):
             if len(c.tangents) == 2:
-                found[:, k] = self.motion[:, row - 2 : row]
+                found[:, k] = self.motion[:, rows.stop - 2 : rows.stop]
         return found
 
     def residuals(self, statuses: NDArray[np.int8], found: Array) -> tuple[Array, Array]:
@@ -78,20 +75,14 @@ class RowsAt:
         closing, held = [x.name for x in eqs.closing], [x.name for x in eqs.held]
         off = np.nan_to_num(np.abs(self.held - found))
         closed, moved = np.zeros(statuses.shape), np.zeros(statuses.shape)
-        row = len(eqs.constraints) - sum(len(c.rows) for c in eqs.intermittents)
-        for k, c in enumerate(eqs.intermittents):
-            end, imposed = row + len(c.rows), statuses[:, k] == HELD
-            moved[:, k] = np.where(imposed, motion[:, row:end].max(axis=1), 0.0)
-            integrals = _places([x.name for x in c.tangents], held)
+        for k, (c, rows) in enumerate(zip(eqs.intermittents, eqs.intermittent_places, strict=True)):
+            imposed = statuses[:, k] == STICKING
+            moved[:, k] = np.where(imposed, motion[:, rows].max(axis=1), 0.0)
+            integrals = [held.index(x.name) for x in c.tangents if x.name in held]
             closed[:, k] = np.where(imposed, off[:, integrals].max(axis=1, initial=0.0), 0.0)
             if c.normal is not None:
                 touches = statuses[:, k] != OPEN
                 gap = np.where(touches, left[:, closing.index(c.normal.name)], 0.0)
                 closed[:, k] = np.maximum(closed[:, k], gap)
-                moved[:, k] = np.where(touches, np.maximum(moved[:, k], motion[:, row]), 0.0)
-            row = end
+                moved[:, k] = np.where(touches, np.maximum(moved[:, k], motion[:, rows.start]), 0.0)
         return closed, moved
-
-
-def _places(names: Sequence[str], among: Sequence[str]) -> list[int]:
-    return [among.index(name) for name in names if name in among]

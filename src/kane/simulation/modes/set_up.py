@@ -8,11 +8,11 @@ from typing import Any
 from kane.dynamics.dynamics import Dynamics
 from kane.simulation.events.event import Event
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.modes.charted import ChartSwitching
-from kane.simulation.modes.charted_contacts import ChartedContactSwitching
+from kane.simulation.modes.chart_switching import ChartSwitching
+from kane.simulation.modes.charted_contact_switching import ChartedContactSwitching
 from kane.simulation.modes.charts import Charts
-from kane.simulation.modes.choosing import ChoiceSwitching
-from kane.simulation.modes.contacting import ContactSwitching
+from kane.simulation.modes.contact_switching import ContactSwitching
+from kane.simulation.modes.selection_switching import SelectionSwitching
 
 
 def set_up(
@@ -29,5 +29,5 @@ def set_up(
     if dyn.equations.intermittents:
         return ContactSwitching(dyn, inputs, parameters, events).problem(0)
     if dyn.compiled_modes.met:
-        return ChoiceSwitching(dyn, inputs, parameters, events).problem(0)
+        return SelectionSwitching(dyn, inputs, parameters, events).problem(0)
     return InitialValueProblem.of(dyn, inputs, parameters, events)

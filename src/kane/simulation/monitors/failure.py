@@ -10,6 +10,9 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.run_codes import PROJECT, RHS
+from kane.engine.memory.run_memory import mode_of, notes_of
 from kane.errors import SimulationError
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -19,7 +22,6 @@ from kane.formulation.equations import Equations
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.search.best_speeds import where_zero
 from kane.model.reaction import reaction_leaves
-from kane.native.arrays import CHANGE_TIME, CHANGED, CONDITIONING, RHS, SETTLE, Vector
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.mode_table import stage_in_force
 
@@ -107,15 +109,9 @@ def _why(problem: InitialValueProblem, integration: IntegratorState, outcome: Ou
     )
 
 
-def _last_changes(integration: IntegratorState) -> Vector:
-    """Return the times of the last ZENO_TRANSITIONS transitions."""
-    times: Vector = integration.store.changes[: integration.store.counts[CHANGED], CHANGE_TIME]
-    return times[-ZENO_TRANSITIONS:]
-
-
 def _ever_faster(integration: IntegratorState) -> str:
     """Describe transitions that accumulate in time; an empty text if they do not."""
-    times = _last_changes(integration)
+    times = integration.transitions.time[-ZENO_TRANSITIONS:]
     span = abs(integration.course.until - integration.course.start)
     if len(times) < ZENO_TRANSITIONS or not times[-1] - times[0] < ZENO_SPAN * span:
         return ""
@@ -130,7 +126,7 @@ def _accelerates(integration: IntegratorState) -> bool:
 
     They accelerate if the second half of them took less than half of the time of the first half.
     """
-    times = _last_changes(integration)
+    times = integration.transitions.time[-ZENO_TRANSITIONS:]
     if len(times) < ZENO_TRANSITIONS:
         return False
     first, middle, last = times[0], times[ZENO_TRANSITIONS // 2], times[-1]
@@ -154,11 +150,11 @@ def _causes(problem: InitialValueProblem, integration: IntegratorState) -> Itera
             "model, make it smooth, or use fixed steps: dt=..."
         )
     yield from _small_divisors(problem, integration)
-    notes = integration.system.settling.notes
-    if notes.size and notes[CONDITIONING] < ILL_CONDITIONED:
+    projection = integration.system.projection
+    if projection.notes.size and notes_of(projection).conditioning[0] < ILL_CONDITIONED:
         yield (
             "its constraints are nearly dependent there, as in a flat linkage: the conditioning of the "
-            f"independent speeds has fallen to {notes[CONDITIONING]:.2g}"
+            f"independent speeds has fallen to {notes_of(projection).conditioning[0]:.2g}"
         )
     noise = rounding(problem, integration)
     if noise > MENTIONED_ROUNDING_CHANGE:
@@ -361,9 +357,9 @@ def _projected(problem: InitialValueProblem, integration: IntegratorState, state
     own = stage_in_force(system, RHS, problem.rhs)
     if problem.project is None:
         return state, own
-    stage = stage_in_force(system, SETTLE, problem.project).copy()
+    stage = stage_in_force(system, PROJECT, problem.project).copy()
     projected = problem.project(state, system.inputs, stage)[: len(integration.x)]
-    shared = system.mode[RHS + 1] == system.mode[SETTLE + 1]
+    shared = mode_of(system).places[RHS] == mode_of(system).places[PROJECT]
     return np.concatenate([state[:1], projected]), stage if shared else own
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
-from kane.native.arrays import Vector
 from kane.simulation.state_layout import Layout
 
 # A gap this much below zero at the start counts as rounding [m or rad].

@@ -9,9 +9,9 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.engine.memory.loop_arguments import Vector
 from kane.expression.node import Expr
 from kane.formulation.search.best_speeds import where_zero
-from kane.native.arrays import KEY, Vector
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.monitors.failure import divisors
@@ -60,12 +60,12 @@ class SingularityMonitor:
             taken = min(steps, max(1, self.left))
             before, mode = (
                 None if self.left or integration.near else self._values(integration),
-                integration.system.mode[KEY],
+                integration.mode.key[0],
             )
             status = method.advance(integration, taken)
             self.left = max(0, self.left - taken)
             steps -= taken
-            if integration.system.mode[KEY] != mode:
+            if integration.mode.key[0] != mode:
                 return status
             if before is not None:
                 self._look(integration, before)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from kane.native.arrays import DONE, EVALUATIONS, REJECTED, TIME, Course
+from kane.engine.memory.loop_arguments import Course
+from kane.engine.memory.views import RunClock, RunCounts
 
 # Steps, accepted or rejected, between two checks: few at first, so that a stalled run ends soon, then enough to make
 # checks cheap. If steps need many evaluations, a check follows after WINDOW_EVALUATIONS of them.
@@ -44,22 +44,22 @@ class StallDetector:
     best: float = 0.0
     hopeless: int = 0
 
-    def left(self, counts: Any) -> int:
+    def left(self, counts: RunCounts) -> int:
         """Return the number of steps that may be tried before the next check."""
-        return max(1, self.length - int(counts[DONE] + counts[REJECTED] - self.tried))
+        return max(1, self.length - int(counts.steps[0] + counts.rejected[0] - self.tried))
 
-    def is_lost(self, clock: Any, counts: Any, chatters: Callable[[], bool]) -> bool:
+    def is_lost(self, clock: RunClock, counts: RunCounts, chatters: Callable[[], bool]) -> bool:
         """Check whether the run has stalled; calls ``chatters`` if the run is slow."""
-        tried = int(counts[DONE] + counts[REJECTED]) - self.tried
-        whole = tried >= WINDOW_STEPS or counts[EVALUATIONS] - self.evaluations >= WINDOW_EVALUATIONS
+        tried = int(counts.steps[0] + counts.rejected[0]) - self.tried
+        whole = tried >= WINDOW_STEPS or counts.evaluations[0] - self.evaluations >= WINDOW_EVALUATIONS
         if tried < self.length and not whole:
             return False
-        step = abs(clock[TIME] - self.time) / tried
-        ahead = abs(self.course.until - clock[TIME])
+        step = abs(clock.time[0] - self.time) / tried
+        ahead = abs(self.course.until - clock.time[0])
         needed = ahead / step if step > 0.0 else math.inf
         hopeless = needed > ENDLESS_RUN_STEPS or (needed > HOPELESS_RUN_STEPS and step < COLLAPSED * self.best)
         self.hopeless = self.hopeless + 1 if hopeless and whole else 0
         self.best = max(self.best, step)
-        self.time, self.tried, self.evaluations = float(clock[TIME]), self.tried + tried, int(counts[EVALUATIONS])
+        self.time, self.tried, self.evaluations = float(clock.time[0]), self.tried + tried, int(counts.evaluations[0])
         self.length = min(2 * self.length, WINDOW_STEPS)
         return self.hopeless >= STALLED_WINDOWS or (ahead > SLOW_RUN_STEPS * step and chatters())

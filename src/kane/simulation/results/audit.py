@@ -18,7 +18,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum, momentum_sizes
 from kane.geometry.quaternion import normalise_quaternions
-from kane.simulation.projection import UNSETTLED, Constraints
+from kane.simulation.projection import UNPROJECTED, Constraints
 
 if TYPE_CHECKING:
     from kane.simulation.results.trajectory import Trajectory
@@ -129,18 +129,17 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
                 found.append(
                     Constant(MOTION_CONSTANT_NAMES[k], MOTION_CONSTANT_UNITS[k], float(along[0, k]), drift, size)
                 )
-    return Audit(found if stretches else (), apart="status" in run.to_xarray())
+    return Audit(found if stretches else (), apart=run.contact_log is not None)
 
 
 def _stretches(run: Trajectory) -> list[np.ndarray]:
     """Return the indices of the records in each interval between transitions without active constraints."""
-    data = run.to_xarray()
-    if "status" not in data:
+    log = run.contact_log
+    if log is None:
         return [np.arange(len(run))]
-    changes = data["change_time"].to_numpy() if "change_time" in data else np.zeros(0)
     # A record at the time of a transition may be before or after it.
-    free = ~data["status"].to_numpy().any(axis=1) & ~np.isin(run.time, changes)
-    before = np.searchsorted(changes, run.time)
+    free = ~log.statuses.any(axis=1) & ~np.isin(run.time, log.times)
+    before = np.searchsorted(log.times, run.time)
     return [np.flatnonzero(free & (before == count)) for count in np.unique(before[free])]
 
 
@@ -179,7 +178,7 @@ def _projected(
     for _ in range(2):  # far from the constraints, the first projection may correct only the coordinates
         found = dyn.project(states, np.zeros(dyn.project.n_rest), stage)
         states = np.column_stack([states[:, 0], found[:, : states.shape[1] - 1]])
-    off = np.max(constraints.residuals(states).largest, axis=0) > UNSETTLED
+    off = np.max(constraints.residuals(states).largest, axis=0) > UNPROJECTED
     states[off, 1 : 1 + nq] = run.q[rows[off]]
     states[off, 1 + nq :] = run.u[rows[off]]
     return states

@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
-from kane.native.arrays import Vector
+from kane.engine.memory.loop_arguments import Vector
 from kane.simulation.integrators.slip_threshold import DIRECTED, begun
 from kane.simulation.projection import LARGE_PROJECTION_MOVE
 from kane.simulation.results.contact_log import JAMS, ContactLog
+from kane.simulation.results.labelled import Labelled, XarrayVariable
 from kane.simulation.state_layout import Layout
-
-if TYPE_CHECKING:
-    import xarray
 
 # Warn of lingering slip in space, whose direction is due to integration errors. The signs are three consecutive records
 # in which the slip is slower than LINGERING_SLIP_ERRORS step errors and turns by more than 0.05 rad per record. Below
@@ -33,10 +30,6 @@ FORMAT_VERSION = 1
 
 # Dataset attributes that list modes, and the separator of the list.
 MODES, NUMERICAL_MODES, SEPARATOR = "modes", "modes_in_numbers", "; "
-
-# Dimensions (a single one as str), values and attributes, as xarray takes them.
-XarrayVariable = tuple[Any, NDArray[Any], Mapping[str, Any]]
-
 
 # Residuals of the constraints: variables and their attributes, in the order of ``Record.constraints``.
 _OPEN, _MOVING = "m or rad", "m/s or rad/s"
@@ -56,52 +49,6 @@ class ChartSwitch(NamedTuple):
     time: float
     joint: str
     chart: str
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Variables of a run by name; the xarray dataset is built on demand.
-
-    Building the dataset takes as long as some seconds of simulated time, and importing xarray takes half a second.
-
-    Attributes:
-        variables: recorded quantities.
-        coordinates: axes of the variables: times, names, units.
-        attributes: settings of the run.
-    """
-
-    variables: Mapping[str, XarrayVariable]
-    coordinates: Mapping[str, XarrayVariable]
-    attributes: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, dataset: xarray.Dataset) -> Labelled:
-        """Wrap an existing dataset, which ``dataset`` then returns."""
-        groups = dataset.data_vars, dataset.coords
-        variables, coordinates = ({str(k): (v.dims, v.to_numpy(), v.attrs) for k, v in g.items()} for g in groups)
-        made = cls(variables, coordinates, dataset.attrs)
-        made.__dict__["dataset"] = dataset
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle or copy without the dataset, which repeats the same data."""
-        return Labelled, (self.variables, self.coordinates, self.attributes)
-
-    def __contains__(self, name: str) -> bool:
-        """Check whether a variable or a coordinate has this name."""
-        return name in self.variables or name in self.coordinates
-
-    def values(self, name: str) -> NDArray[Any]:
-        """Return the values of a variable or a coordinate."""
-        group = self.variables if name in self.variables else self.coordinates
-        return group[name][1]
-
-    @cached_property
-    def dataset(self) -> xarray.Dataset:
-        """All data as an xarray dataset."""
-        import xarray
-
-        return xarray.Dataset(self.variables, self.coordinates, self.attributes)
 
 
 @dataclass(frozen=True)
@@ -143,12 +90,12 @@ class Record:
         nq = len(layout.coordinates)
         joules = {"units": "J"}
         met = {name: SEPARATOR.join(x) for name, x in ((MODES, self.modes), (NUMERICAL_MODES, self.numerical)) if x}
-        told = ({}, {}) if self.contact_log is None else (self.contact_log.variables(), self.contact_log.coordinates())
+        log = self.contact_log
         return Labelled(
             variables=self._events()
             | self._constraints()
             | self._switches()
-            | told[0]
+            | ({} if log is None else log.variables())
             | {
                 "q": (("time", "coordinate"), states[:, 1 : 1 + nq], {"long_name": "coordinates"}),
                 "u": (("time", "speed"), states[:, 1 + nq :], {"long_name": "generalized speeds"}),
@@ -165,7 +112,7 @@ class Record:
                 "parameter": ("parameter", _words(layout.parameters), {}),
                 "coordinate_units": ("coordinate", _words(layout.coordinate_units), {}),
                 "speed_units": ("speed", _words(layout.speed_units), {}),
-                **told[1],
+                **({} if log is None else log.coordinates()),
             },
             attributes={
                 "format": TRAJECTORY_FORMAT,
@@ -187,8 +134,8 @@ class Record:
         """Describe the first dynamic jam of a contact; an empty text if there is none."""
         if self.contact_log is None or JAMS not in self.contact_log.kinds:
             return ""
-        first = self.contact_log.kinds.index(JAMS)
-        name, t = self.contact_log.intermittents[self.contact_log.causes[first]], self.contact_log.times[first]
+        first = self.contact_log.records[self.contact_log.kinds.index(JAMS)]
+        name, t = self.contact_log.intermittents[first.cause], first.time
         return (
             f"{name!r} of {self.layout.model!r} jams at t = {t:.9g} s: its friction cancels the response to its "
             "normal force, so that rigid bodies have no unique motion from there on (Painleve), and an impulse stops "

@@ -165,5 +165,5 @@ def _bands(run: Any, dyn: Dynamics) -> list[Band]:
     from kane.display.guess import bodies_of
     from kane.display.thinned_run import Band, spans
 
-    intermittents = [c.constraint for c in dyn.equations.intermittents] if "status" in run._run else []
+    intermittents = [] if run.contact_log is None else [c.constraint for c in dyn.equations.intermittents]
     return [Band(c.name, spans(run.time, run.active(c.name)), bodies_of(dyn.equations.model, c)) for c in intermittents]

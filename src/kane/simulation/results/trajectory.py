@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kane.dynamics.compiled_modes import statuses_in_words
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
 from kane.model.named_vector import index_of_name
-from kane.native.arrays import Vector
 from kane.simulation.events.event import Occurrence
-from kane.simulation.results.contact_log import ForcesByName, occurrences, places_named, table
+from kane.simulation.results.contact_log import ContactLog, ForcesByName, places_named, table
+from kane.simulation.results.labelled import Labelled
 from kane.simulation.results.record import (
     MODES,
     NUMERICAL_MODES,
     RESIDUALS,
     SEPARATOR,
     ChartSwitch,
-    Labelled,
 )
 from kane.simulation.results.replayed import Replayed
 
@@ -111,8 +111,9 @@ class Trajectory(Replayed):
         if "event_time" in self._run:
             parts = (self._values(f"event_{word}") for word in ("name", "time", "q", "u"))
             found += (Occurrence(str(name), float(time), q, u) for name, time, q, u in zip(*parts, strict=True))
-        if "change_time" in self._run:
-            found += occurrences(self._values)
+        log = self.contact_log
+        if log is not None:
+            found += log.occurrences()
             found.sort(key=lambda event: event.time)  # runs with intermittent constraints go forwards
         return tuple(found)
 
@@ -128,10 +129,9 @@ class Trajectory(Replayed):
         """
         if MODES in self._run.attributes:
             return tuple(str(self._run.attributes[MODES]).split(SEPARATOR))
-        self._require_contact_log()
-        met = [*self._values("status")[:1], *(self._values("change_status") if "change_time" in self._run else [])]
-        names = self._values("candidate").tolist()
-        return tuple(dict.fromkeys(statuses_in_words(statuses.tolist(), names) for statuses in met))
+        log = self._required_log()
+        met = [*log.statuses[:1], *log.after]
+        return tuple(dict.fromkeys(statuses_in_words(statuses.tolist(), log.intermittents) for statuses in met))
 
     @property
     def reactions(self) -> dict[str, NDArray[Any]]:
@@ -143,9 +143,8 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the model has no intermittent constraints, or none of the requested name.
         """
-        self._require_contact_log()
-        forces, of = self._values("reaction"), self._values("contact_row_of")
-        return ForcesByName((str(name), forces[:, of == k]) for k, name in enumerate(self._values("candidate")))
+        log = self._required_log()
+        return ForcesByName((name, log.forces(k)) for k, name in enumerate(log.intermittents))
 
     def active(self, name: str) -> NDArray[Any]:
         """Return whether an intermittent constraint, or any of its parts, is active at each recorded time, (times,).
@@ -153,16 +152,22 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the name is unknown.
         """
-        self._require_contact_log()
-        places = places_named(name, [str(word) for word in self._values("candidate")])
-        return np.asarray((self._values("status")[:, places] > 0).any(axis=1))
+        log = self._required_log()
+        return np.asarray((log.statuses[:, places_named(name, log.intermittents)] > 0).any(axis=1))
 
-    def _require_contact_log(self) -> None:
-        if "status" not in self._run:
+    @property
+    def contact_log(self) -> ContactLog | None:
+        """Transitions, statuses and reactions of intermittent constraints; None without such constraints."""
+        return ContactLog.of_run(self._run)
+
+    def _required_log(self) -> ContactLog:
+        log = self.contact_log
+        if log is None:
             raise ModelError(
                 f"{self._run.attributes.get('model')!r} has no intermittent constraints in this run; "
                 "kane.RevealedReactions(dyn, kane.reveal_reactions(dyn.equations, joint))(run) has joint reactions"
             )
+        return log
 
     @property
     def chart_switches(self) -> tuple[ChartSwitch, ...]:
@@ -271,7 +276,7 @@ class Trajectory(Replayed):
         lines, slow = [repr(self)], self._run.attributes.get(NUMERICAL_MODES)
         lines += [f"modes that are not compiled, embedded numerically: {slow}"] if slow else []
         if self.events:
-            forces = self._values("reaction") if "reaction" in self._run else np.zeros(0)
+            forces = np.zeros(0) if self.contact_log is None else self.contact_log.reactions
             push, speed = (float(np.abs(values).max(initial=0.0)) for values in (forces, self.u))
             lines.append(table(self.events, float(np.ptp(self.time)), push, speed))
         return "\n".join(lines)

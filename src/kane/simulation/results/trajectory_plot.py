@@ -17,7 +17,7 @@ from kane.expression.number_arguments import require
 from kane.expression.number_arguments import words as given_words
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
-from kane.simulation.results.contact_log import ActiveInterval, active_bands
+from kane.simulation.results.contact_log import ActiveInterval
 
 if TYPE_CHECKING:
     from kane.simulation.results.trajectory import Trajectory
@@ -65,7 +65,8 @@ def picture(
     left_out = [x for x in silent(shown) if x.name not in chosen]
     kept = [x for x in shown if x not in left_out] or shown
     title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if run.interrupted else "")
-    figure = _figure(title, run.time, panels(kept), run.events if events else (), bands=active_bands(dataset))
+    bands = {} if run.contact_log is None else run.contact_log.active_intervals(run.time)
+    figure = _figure(title, run.time, panels(kept), run.events if events else (), bands=bands)
     if len(kept) < len(shown):
         words = f"omitted because zero up to rounding: {', '.join(x.title for x in left_out)}"
         figure.supxlabel(textwrap.fill(words, 110), fontsize="small")

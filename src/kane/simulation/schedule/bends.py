@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, warn
 from kane.expression.derivative import CHOICES, forward
 from kane.expression.interpret import interpret
@@ -23,7 +24,6 @@ from kane.expression.intervals import Interval, Intervals
 from kane.expression.node import Expr
 from kane.expression.operations import ABS, CONSTANT, EQUAL, LESS, LESS_EQUAL, MAX, MIN, SELECT, SIGN
 from kane.expression.traverse import leaves, reachable
-from kane.native.arrays import Vector
 
 # Relative to the duration of a run: times closer than this are equal, and shorter intervals are not divided.
 BEND_TIME_TOLERANCE = 1e-9

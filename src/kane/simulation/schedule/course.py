@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Course, Vector
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, numbers, whole
-from kane.native.arrays import Course, Vector
 
 if TYPE_CHECKING:
     from kane.simulation.schedule.step_ends import Stops

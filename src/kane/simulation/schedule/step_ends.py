@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Vector
 from kane.expression.node import Expr
-from kane.native.arrays import Vector
 from kane.simulation.schedule.bends import bends, of_time_alone
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Transitions between contact modes."""

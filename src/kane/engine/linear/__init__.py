@@ -1,0 +1,1 @@
+"""Dense and sparse factorizations: arrays in, arrays and a rank out."""

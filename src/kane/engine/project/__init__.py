@@ -1,0 +1,1 @@
+"""Projection of states onto constraints."""

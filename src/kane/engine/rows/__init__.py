@@ -1,0 +1,1 @@
+"""Constraint rows: their responses, forces and impulses at given states."""

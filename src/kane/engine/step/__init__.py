@@ -1,0 +1,1 @@
+"""Steps of trajectories, alone and in lanes."""

@@ -1,1 +1,0 @@
-"""Native loops and programs compiled ahead, by numba and LLVM: `python -m kane.native.compile FOLDER`."""
