@@ -6,7 +6,6 @@ from pathlib import PurePath
 
 import pytest
 
-
 # Names that several files define, one for each member of a family.
 FAMILIES = {
     "ROWS": "codegen/emit: one table of operations for each language",
