@@ -41,7 +41,7 @@ def run(folder, what, *options):
 def test_a_replay_gives_the_same_bits(tape):
     status, text = run(tape, "replay")
     assert status == 0
-    line = next(line for line in text.splitlines() if line.startswith("step.explicit.integrate_explicit"))
+    line = next(line for line in text.splitlines() if line.startswith("explicit.integrate_explicit"))
     calls, given, same, worst = line.split()[1:]
     assert int(calls) == int(given) == int(same) > 0
     assert float(worst) == 0.0
