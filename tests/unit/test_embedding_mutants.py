@@ -74,6 +74,7 @@ EQUIVALENT = {
     "factor: k + 1 -> k (4)": DONE,
     "factor: k + 1 -> k - 1 (4)": DONE,
     "_bring_longest: k + 1 -> k": "a column is not longer than itself",
+    "factor_triangle: 0 -> 1": "the factor is square",
     "_make_reflector: 0.0 -> 1.0 (2)": "the reflector of a column of zeros is zero whatever its beta",
 }
 UNREAD = "programs are given where an array starts, and not its length"

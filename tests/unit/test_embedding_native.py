@@ -136,6 +136,9 @@ def test_a_pivot_of_cholesky_counts_down_to_the_tolerance_times_n_and_its_diagon
     ones = np.array([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])  # entries of one are no special case
     assert algebra.factor_cholesky(ones, 3, tolerance) == 3
     assert ones.tolist() == np.tril(np.ones((3, 3))).tolist()
+    x = np.array([3.0, 2.0, 1.0])
+    algebra.solve_upper_factor(ones, 3, x)
+    assert x.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_loads_are_projected_onto_the_independent_speeds():
