@@ -172,6 +172,13 @@ def test_newton_s_method_takes_as_many_steps_as_it_may_and_undoes_the_one_that_d
     assert newton.iterate(None, 1.0, steps, lambda *_: newton.NO_STEP, undone.append) == (0, np.inf, False)
 
 
+def test_a_step_that_is_undone_restores_the_coordinates_and_nothing_else():
+    state, q = np.arange(7.0), np.array([10.0, 20.0])
+    problem = SimpleNamespace(state=state), SimpleNamespace(q=q), None, None, None
+    projection._restore_coordinates(problem)
+    assert state.tolist() == [0.0, 10.0, 20.0, 3.0, 4.0, 5.0, 6.0]
+
+
 def volume(block):
     return np.sqrt(max(np.linalg.det(block.T @ block), 0.0))
 
