@@ -1,7 +1,7 @@
 """Derivatives of a run, step by step, through the explicit Runge-Kutta steps that made it, forwards and backwards.
 
-This module differentiates the slopes at all stages; ``engine.step.variations`` propagates them from step to step. Direct
-variables are the inputs and parameters that enter the slopes.
+This module differentiates the slopes at all stages; ``engine.step.variations`` propagates them from step to step.
+Direct variables are the inputs and parameters that enter the slopes.
 """
 
 from __future__ import annotations
