@@ -79,7 +79,7 @@ def interpreted(machine, q, u, *, embedded):
 def test_changes_by_the_factor_of_the_mass_matrix_are_those_with_all_rows_embedded(held):
     """Where a row holds both ways impulses are embedded in any case, but not what puts speeds on the rows."""
     machine, q = boxes([0.3, 0.4, 0.5], held=held)
-    rng, struck = np.random.default_rng(0), 0
+    rng, struck, open_faces = np.random.default_rng(0), 0, 0
     for _ in range(4):
         u = thrown(machine, rng)
         start = machine.stage.copy()
@@ -94,12 +94,14 @@ def test_changes_by_the_factor_of_the_mass_matrix_are_those_with_all_rows_embedd
         # Impulses of the corners of one face are open. Both ways search for the least norm and stop at bounds of
         # friction: one face of the twelve here ends 3.4e-3 N s apart. The sums over each face are determinate.
         assert found.impulses == pytest.approx(expected.impulses, abs=5e-3)
-        sums = (given.impulses[-36:].reshape(3, 4, 3).sum(axis=1) for given in (found, expected))
-        assert next(sums) == pytest.approx(next(sums), abs=1e-12)
+        apart = (found.impulses - expected.impulses)[-36:].reshape(3, 4, 3)
+        assert np.abs(apart.sum(axis=1)).max() < 1e-12
+        open_faces += int((np.abs(apart).max(axis=(1, 2)) > 1e-12).sum())
         assert found.energy_lost == pytest.approx(expected.energy_lost, abs=1e-12)
         assert along == pytest.approx(machine.along, abs=1e-9)  # slips of 1e-3 m/s and more
         struck += found.energy_lost > 1e-3
     assert struck == 4
+    assert open_faces <= 1
 
 
 def test_changes_of_boxes_embed_nothing():
