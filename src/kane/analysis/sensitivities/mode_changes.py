@@ -178,7 +178,7 @@ def _of_friction(motions: ContactMotions, change: StatusChange, both: tuple[Mode
     if any(len(other.tangents) != len(c.tangents) for other in causes):
         raise ModelError(
             f"{c.name!r} {kind} at t = {t:.9g} s together with another contact, one of the two in a plane and "
-            "one in space; such changes are not derived: end the run before that time"
+            "one in space. This change has no derivative in kane: end the run before that time"
         )
     if kind == "slips":
         bounds = tuple(StaticBound(other.normal, other.tangents, other.numbers.static) for other in causes)

@@ -2,7 +2,7 @@
 
 The guards of the charts precede the guards of the constraints. A negative guard of a chart changes the charts only.
 Statuses, directions of slip and armed flags belong to bodies and do not depend on the angles. They are copied into the
-constants of the next charts (``kane.simulation.modes.charted_contacts``).
+constants of the next charts (``kane.simulation.modes.charted_contact_switching``).
 
 The ChartBlock, 64-bit integers, precedes the constants of the first program of the ConstraintHeader.
 """

@@ -21,8 +21,8 @@ from kane.engine.linear.factorizations import factor, factor_cholesky, solve_cho
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import COULOMB, NONE, SLIDING, STICKING, UNBOUNDED
 
-# Largest margin, relative to the largest force. Among forces with this margin the norm of x is minimized, with a weight
-# that is small beside that of the margin.
+# Largest margin, relative to the largest force. Among forces with this margin the norm of x is minimized: WEIGHT is
+# the weight of the norm relative to the weight of the margin.
 ENOUGH, WEIGHT = 0.1, 1e-7
 # Weights of the margin on the central path: the first, the factor to the next, and the last but one. With a smaller
 # first weight the path would leave the bounds far behind and return. The end of the path is extrapolated from two

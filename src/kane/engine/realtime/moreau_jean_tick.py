@@ -19,7 +19,7 @@ def step_to_tick_end(s: Circuit, system: StateEquation, store: Store, status: in
     """Take the rest of a tick as one Moreau-Jean time step, after the method has ended with this status.
 
     The next step of the method begins with a transition, as at the start of a run, because the statuses after a
-    Moreau-Jean step are those of its impulses.
+    Moreau-Jean step follow from its impulses.
 
     Returns:
         GOING; or the given status if the step fails or does not apply.
