@@ -78,7 +78,7 @@ class StoredTransitions(NamedTuple):
         rows, found: numbers of records and of located events before each transition.
         key_before, key_after: keys of the modes.
         before, after: states x = [q, u] in the coordinates of each mode, (transitions, nx).
-        notes: outputs of the program "change" after its status, (transitions, notes).
+        notes: outputs of the program "transition" after its status, (transitions, notes).
     """
 
     time: Vector

@@ -142,7 +142,8 @@ def _hand_down(c: Contacts, inner: Any) -> None:
 def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
     """Compute two guards for each constraint, of its normal row and of its tangents; then the outputs of ``rhs``.
 
-    A guard is negative if the mode ends by more than rounding error, so that a mode that was just adopted does not end.
+    A guard is negative only if its condition is violated by more than rounding errors, so that a mode that was just
+    adopted does not end.
     The scale of the rounding error is computed only if a guard would not be positive without it.
     """
     c, k, x = contacts_of(constants, work), row_problem_of(constants, work), vector_at(state, 0, 0)

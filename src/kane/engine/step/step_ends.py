@@ -32,7 +32,7 @@ def begin_step(system: StateEquation, tables: InputTables, watch: Watch, store: 
     if held.column.size > 0:
         take_samples(tables, system, clock_of(store).time[0], store.x)
         hold(held, middle, system.inputs)
-    elif counts_of(store).slope_known[0] == 1:
+    elif counts_of(store).slope_known[0] == 1:  # then no guard is negative
         return GOING
     if has_guards(system):
         status = take_transitions(system, interpolated, store)

@@ -49,11 +49,10 @@ def is_full(system: StateEquation, store: Store) -> bool:
 def cut_step(
     system: StateEquation, interpolated: Tables, course: Course, store: Store, dense: Matrix, span: Span
 ) -> int:
-    """Accept a step in which no guard becomes negative before its very end; otherwise cut it there.
+    """Accept a step in which no guard becomes negative, or only at its end; otherwise set its length to the first root.
 
-    The step is repeated with the length to this fraction and checked again, because the dense output has larger errors
-    than a step. If a step ends with a negative guard, its last slope is invalid, and the next step begins with a
-    transition.
+    The shorter step is taken and checked again, because the dense output has larger errors than a step. A step that
+    ends just behind a root is accepted with ``slope_known`` zero, so that the next step begins with a transition.
 
     Returns:
         ACCEPTED, REPEAT with the length in ``cut_step``, NO_GUARD, or ENDLESS at Zeno behaviour.

@@ -72,7 +72,7 @@ class ContactRecords:
         self._integration, self._functions, self._equations = integration, functions, functions(0).equations
         self._intermittents = self._equations.intermittents
         self.stored = integration.transitions
-        # The notes begin after the status; "change" has a state before it.
+        # The notes begin after the status; the outputs of "transition" have a state before it.
         missing = np.zeros((len(self.stored.notes), 1))
         sizes = len(self._intermittents), len(self._equations.constraints), 0, 0
         self.notes: Transition = transition_at(np.concatenate([missing, self.stored.notes], axis=1), 0, *sizes)

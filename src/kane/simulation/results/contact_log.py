@@ -1,6 +1,6 @@
 """Contact log of a run: status and reactions of intermittent constraints, and a record of each transition.
 
-A transition leads from one contact mode to another at one time. The native program "change" notes it;
+A transition leads from one contact mode to another at one time. The native program "transition" notes it;
 ``simulation.modes.contact_records`` turns the notes into records, once. All readers take this log: trajectories and
 their files, events, sensitivities, identification, certificates, pages and haptic reports.
 
@@ -39,7 +39,7 @@ from kane.simulation.results.labelled import Labelled, XarrayVariable
 
 INTERMITTENT_KINDS = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
-# Cause recorded when the friction of a sliding contact leaves no consistent normal force (Painleve's paradox).
+# Kind if the friction of a sliding contact leaves no consistent normal force (Painleve's paradox).
 JAMS = "jams"
 # Kind of a Moreau-Jean time step, taken where no consistent mode exists. Its state before is that of its start.
 STEPPED_OVER = "is stepped over"
