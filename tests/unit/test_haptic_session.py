@@ -573,6 +573,36 @@ def test_ctrl_c_ends_a_rehearsal_and_leaves_no_force():
         session.rehearse(0.1)  # it goes on
 
 
+def test_ctrl_c_before_the_waiting_ends_a_rehearsal_too(monkeypatch):
+    dyn, handle = slider()
+    with Session(dyn, pusher(), Coupler(handle, stiffness=50.0, damping=1.0, axes="x")) as session:
+        begin = session._begin
+
+        def interrupted(*arguments):
+            begin(*arguments)
+            until(lambda: session.snapshot().tick > 0)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(session, "_begin", interrupted)
+        session.rehearse(4000.0)
+        assert 0 < session.report.ticks < 3_000_000
+        assert session.snapshot().status == "idle"
+
+
+def test_a_run_whose_thread_cannot_start_leaves_the_session_at_rest(monkeypatch):
+    def refused(thread):
+        raise RuntimeError("can't start new thread")
+
+    dyn, handle = slider()
+    with Session(dyn, pusher(), Coupler(handle, stiffness=50.0, damping=1.0, axes="x")) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refused)
+            with pytest.raises(RuntimeError, match="can't start"):
+                session.rehearse(0.1)
+        session.rehearse(0.1)
+        assert session.report.ticks == sum(session._loop.lengths) == 100
+
+
 def test_a_session_that_one_thread_rehearses_refuses_another_until_it_is_done():
     dyn, handle = slider()
     with Session(dyn, pusher(), Coupler(handle, stiffness=50.0, damping=1.0, axes="x")) as session:

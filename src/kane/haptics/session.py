@@ -50,6 +50,9 @@ from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.results.trajectory import Trajectory
 
+# Runs the prepared ticks and returns the result of ``run_ticks`` and the real-time features that the system refused.
+Work = Callable[[], tuple[int, tuple[str, ...]]]
+
 
 @final
 class Session:
@@ -195,8 +198,7 @@ class Session:
             ModelError: the time is not positive or too short for a force, or the session is closed or running.
             SimulationError: the simulation cannot continue; the force has ended.
         """
-        self.start(seconds)
-        self.wait()
+        self._run(seconds, BY_CLOCK, self._loop.run_watched)
 
     def start(self, seconds: float) -> None:
         """Start a run in real time for this time [s], in another thread; see ``wait``.
@@ -214,8 +216,7 @@ class Session:
         """
         self._require_process()
         try:
-            while not self._done.wait(0.1):
-                pass
+            self._wait()
         except KeyboardInterrupt:
             self._stop()
         self._check()
@@ -236,8 +237,7 @@ class Session:
         """
         if not isinstance(self._device, Simulated):
             raise ModelError(f"{type(self._device).__name__} needs real time; call run(seconds)")
-        self._begin(seconds, IN_STEP, lambda: (self._loop.run(), self._missing))
-        self.wait()
+        self._run(seconds, IN_STEP, lambda: (self._loop.run(), self._missing))
 
     def snapshot(self) -> Snapshot:
         """Return the state of the session at one tick."""
@@ -349,13 +349,33 @@ class Session:
             self._end = self._loop.run()
         self._check()
 
-    def _begin(self, seconds: float, how: int, work: Callable[[], tuple[int, tuple[str, ...]]]) -> None:
+    def _run(self, seconds: float, how: int, work: Work) -> None:
+        """Begin and wait; Ctrl-C ends the run, also where it comes before the waiting."""
+        try:
+            self._begin(seconds, how, work)
+            self._wait()
+        except KeyboardInterrupt:
+            self._stop()
+        self._check()
+
+    def _wait(self) -> None:
+        while not self._done.wait(0.1):
+            pass
+
+    def _begin(self, seconds: float, how: int, work: Work) -> None:
         with self._beginning:
             self._prepare(seconds, how)
+            thread = threading.Thread(target=self._carry, args=(work,), name="kane haptic loop", daemon=True)
             self._done.clear()
-            threading.Thread(target=self._carry, args=(work,), name="kane haptic loop", daemon=True).start()
+            try:
+                thread.start()
+            except BaseException:
+                if thread.ident is None:  # no tick will run
+                    self._loop.lengths.pop()
+                    self._done.set()
+                raise
 
-    def _carry(self, work: Callable[[], tuple[int, tuple[str, ...]]]) -> None:
+    def _carry(self, work: Work) -> None:
         try:
             self._end, self._missing = work()
         finally:
