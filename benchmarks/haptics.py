@@ -126,7 +126,7 @@ def main(seconds):
                 if session is not None:
                     session.arm()
                     session.start(SLICE)
-                    busy(session._done.is_set)
+                    busy(lambda thread=session._thread: thread.is_at_rest)
                     session.wait()
                     continue
                 part = np.zeros(round(SLICE / PERIOD))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kane.codegen.emit.array_source import ArrayLanguage
 from kane.codegen.emit.javascript import emit_javascript, javascript_name
 from kane.codegen.emit.jax import JAX
 from kane.codegen.emit.numpy import NUMPY
@@ -22,9 +23,7 @@ class NumPySource(Exporter):
     """
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
-        programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
-        text = NUMPY.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
-        return {f"{file_stem(equations)}.py": text}
+        return {f"{file_stem(equations)}.py": _text(NUMPY, equations, quantities)}
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,12 @@ class JAXSource(Exporter):
     """
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
-        programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
-        text = JAX.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
-        return {f"{file_stem(equations)}_jax.py": text}
+        return {f"{file_stem(equations)}_jax.py": _text(JAX, equations, quantities)}
+
+
+def _text(language: ArrayLanguage, equations: Equations, quantities: Sequence[str]) -> str:
+    programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
+    return language.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
 
 
 @dataclass(frozen=True)

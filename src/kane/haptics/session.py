@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, final
@@ -15,7 +12,6 @@ from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Course, Matrix, Vector
 from kane.engine.realtime.loop_arrays import AS_RECORDED, BY_CLOCK, IN_STEP
-from kane.engine.realtime.tick import MECHANISM_FAILED
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, positive, require
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, coupled
@@ -26,6 +22,7 @@ from kane.haptics.devices.simulated import Simulated
 from kane.haptics.loop.circuit import rules_of
 from kane.haptics.loop.commands import CommandPost
 from kane.haptics.loop.loop import Log, begun_loop, giving_back
+from kane.haptics.loop.loop_thread import LoopThread, Work
 from kane.haptics.loop.report import Report, report_of
 from kane.haptics.loop.session_arguments import (
     first_command,
@@ -49,9 +46,6 @@ from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.results.trajectory import Trajectory
-
-# Runs the prepared ticks and returns the result of ``run_ticks`` and the real-time features that the system refused.
-Work = Callable[[], tuple[int, tuple[str, ...]]]
 
 
 @final
@@ -111,11 +105,10 @@ class Session:
         warn_of(device, coupler, steps)
         made = (held, problem, integration, method, steps), rules_of(device.traits, coupler, safety, predict), first
         self._channel, self._loop = begun_loop(device, *made, predict=predict)
-        self._beginning, self._done = OneAtATime("Session", "make a session for each thread"), threading.Event()
-        self._done.set()  # used instead of Thread.join: after Ctrl-C in join, Python 3.11 regards the thread as ended
-        self._end, self._missing, self._closed, self._process = 0, tuple[str, ...](), False, os.getpid()
+        self._beginning, self._closed = OneAtATime("Session", "make a session for each thread"), False
         self._give_back = giving_back(self, device, self._channel, self._loop)
         self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.messages.slots)
+        self._thread = LoopThread(self._loop, self._commands)
 
     def __repr__(self) -> str:
         s, model = self.snapshot(), self._loop.problem.layout.model
@@ -133,8 +126,8 @@ class Session:
         """End the force and the loop, and release the device."""
         if not self._closed:
             self._closed = True
-            if self._process == os.getpid():  # in a fork, device and threads belong to the parent
-                self._stop()
+            if self._thread.is_own:
+                self._thread.stop()
                 self._give_back()
 
     def arm(self) -> None:
@@ -214,16 +207,16 @@ class Session:
         Raises:
             SimulationError: as in ``run``.
         """
-        self._require_process()
+        self._thread.require_own()
         try:
-            self._wait()
+            self._thread.wait()
         except KeyboardInterrupt:
-            self._stop()
+            self._thread.stop()
         self._check()
 
     def stop(self) -> None:
         """End the started run early; the force ends first."""
-        self._stop()
+        self._thread.stop()
         self._check()
 
     def rehearse(self, seconds: float) -> None:
@@ -237,7 +230,7 @@ class Session:
         """
         if not isinstance(self._device, Simulated):
             raise ModelError(f"{type(self._device).__name__} needs real time; call run(seconds)")
-        self._run(seconds, IN_STEP, lambda: (self._loop.run(), self._missing))
+        self._run(seconds, IN_STEP, lambda: (self._loop.run(), self._thread.missing))
 
     def snapshot(self) -> Snapshot:
         """Return the state of the session at one tick."""
@@ -260,8 +253,8 @@ class Session:
         Raises:
             ModelError: the loop is running.
         """
-        self._require_rest()
-        return report_of(self._loop, self._mode, self._missing)
+        self._thread.require_rest()
+        return report_of(self._loop, self._mode, self._thread.missing)
 
     @property
     def ledger(self) -> Ledger:
@@ -270,7 +263,7 @@ class Session:
         Raises:
             ModelError: the loop is running, or the integrator is another one.
         """
-        self._require_rest()
+        self._thread.require_rest()
         return require_ledger(self._loop.passive)
 
     @property
@@ -280,7 +273,7 @@ class Session:
         Raises:
             ModelError: the loop is running.
         """
-        self._require_rest()
+        self._thread.require_rest()
         return self._loop.log
 
     @property
@@ -290,7 +283,7 @@ class Session:
         Raises:
             ModelError: the loop is running, or has not run yet.
         """
-        self._require_rest()
+        self._thread.require_rest()
         if not self._loop.ticks:
             raise ModelError("the session has not run yet; call run(seconds) first")
         return trajectory_of(self._loop)
@@ -302,7 +295,7 @@ class Session:
         Raises:
             ModelError: the loop is running.
         """
-        self._require_rest()
+        self._thread.require_rest()
         return self._loop.integration.states()
 
     def save(self, path: Any) -> None:
@@ -312,7 +305,7 @@ class Session:
             FileError: the file cannot be written.
             ModelError: the loop is running or has not run yet, or the handle or an input is an expression or samples.
         """
-        self._require_rest()
+        self._thread.require_rest()
         told = recording_of(self._loop, self._start, (self._first_coupler, self._safety, self._device.traits))
         write_recording(path, told)
 
@@ -346,44 +339,26 @@ class Session:
         self._loop.follow(recording.commands, recording.log)
         for ticks in recording.head["lengths"]:
             self._loop.prepare(ticks, AS_RECORDED)
-            self._end = self._loop.run()
+            self._thread.run_here()
         self._check()
 
     def _run(self, seconds: float, how: int, work: Work) -> None:
         """Begin and wait; Ctrl-C ends the run, also where it comes before the waiting."""
         try:
             self._begin(seconds, how, work)
-            self._wait()
+            self._thread.wait()
         except KeyboardInterrupt:
-            self._stop()
+            self._thread.stop()
         self._check()
-
-    def _wait(self) -> None:
-        while not self._done.wait(0.1):
-            pass
 
     def _begin(self, seconds: float, how: int, work: Work) -> None:
         with self._beginning:
             self._prepare(seconds, how)
-            thread = threading.Thread(target=self._carry, args=(work,), name="kane haptic loop", daemon=True)
-            self._done.clear()
-            try:
-                thread.start()
-            except BaseException:
-                if thread.ident is None:  # no tick will run
-                    self._loop.lengths.pop()
-                    self._done.set()
-                raise
-
-    def _carry(self, work: Work) -> None:
-        try:
-            self._end, self._missing = work()
-        finally:
-            self._done.set()
+            self._thread.start(work)
 
     def _prepare(self, seconds: float, how: int) -> None:
         self._require_open()
-        self._require_rest()
+        self._thread.require_rest()
         ticks = round(number(positive(seconds, "the duration of a run"), "seconds") / self._loop.period)
         if ticks < 1:
             raise ModelError(f"{seconds:g} s are less than one tick of {self._loop.period:g} s")
@@ -392,28 +367,11 @@ class Session:
             self._commands.tell(stop=0.0)
         self._loop.prepare(ticks, how)
 
-    def _stop(self) -> None:
-        if not self._done.is_set() and self._process == os.getpid():
-            self._commands.request("disarm")
-            self._commands.tell(stop=1.0)
-            self._done.wait()
-
     def _check(self) -> None:
-        if self._end == MECHANISM_FAILED:
+        if self._thread.has_failed:
             raise self._loop.failure(self._mode)
 
     def _require_open(self) -> None:
         if self._closed:
             raise ModelError("the session is closed; make another one")
-        self._require_process()
-
-    def _require_process(self) -> None:
-        if self._process != os.getpid():
-            raise ModelError(
-                "the session belongs to the process that made it, not to its forks; make another session here"
-            )
-
-    def _require_rest(self) -> None:
-        self._require_process()
-        if not self._done.is_set():
-            raise ModelError("the session is running; wait for it, or stop it, first")
+        self._thread.require_own()
