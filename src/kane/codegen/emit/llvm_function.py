@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from kane.codegen.emit.llvm_operations import EMITTERS, LIBRARY, fused_line, lib
 from kane.codegen.emit.steps import EmittedStep
 from kane.codegen.emit.trig import LIKELY, sincos_functions, sincos_name, sincos_of_small
 from kane.expression.node import Expr
-from kane.expression.operations import SPLINE, SUB
+from kane.expression.operations import CONSTANT, SPLINE, SUB
 from kane.expression.spline import PiecewiseCubic
 
 
@@ -23,6 +23,10 @@ class TableColumn(NamedTuple):
 
 # Name of an array, and index in it.
 ArrayPlace = tuple[str, int | TableColumn]
+
+
+# Consecutive outputs that are zero, from this number on, are cleared by one call.
+MANY_ZEROS = 16
 
 
 class Shared:
@@ -49,7 +53,8 @@ class Shared:
     def text(self, body: str) -> list[str]:
         """Return the declarations and functions to which the body of the module refers."""
         lanes = self.lanes
-        found = [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in LIBRARY.items()]
+        found = ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
+        found += [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in LIBRARY.items()]
         for width in sorted(self.vectors | self.widths):
             found += intrinsics(Lanes(width), fused=self.fused)
         found.append(sincos_functions(sorted(self.widths), fused=self.fused))
@@ -102,8 +107,12 @@ class Function:
 
     def write(self, steps: Sequence[EmittedStep], direct: Sequence[tuple[int, Expr]] = ()) -> list[str]:
         """Write the body and return its lines; ``direct`` are (index, node) of outputs that are only copied."""
-        for i, output in direct:
-            self._store("out", i, self._name(output))
+        for outputs in _runs_of_zeros(direct):
+            if len(outputs) >= MANY_ZEROS:
+                self._clear(outputs[0][0], len(outputs))
+                continue
+            for i, output in outputs:
+                self._store("out", i, self._name(output))
         for of_angles, run in groupby(steps, lambda step: bool(step.angles)):
             if of_angles:
                 self._trigonometry(list(run))
@@ -222,6 +231,12 @@ class Function:
             f"  {name} = shufflevector {t} {name}.e, {t} poison, <{self.lanes.width} x i32> zeroinitializer",
         ]
 
+    def _clear(self, first: int, count: int) -> None:
+        """Set consecutive outputs to zero by one call: LLVM takes long for thousands of stores."""
+        address, size = f"%s{len(self.lines)}", 8 * self.lanes.width * count
+        self.lines.append(f"  {address} = getelementptr inbounds {self.lanes.type}, ptr %out, i64 {first}")
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr align 8 {address}, i8 0, i64 {size}, i1 false)")
+
     def _store(self, array: str, index: int | TableColumn, value: str) -> None:
         address = f"%s{len(self.lines)}"
         at = self._index(address, index)
@@ -247,3 +262,19 @@ def _label(step: EmittedStep) -> str:
 def _base(array: str) -> str:
     """Return the LLVM name of an array: an argument, or a global array if its name starts with @."""
     return array if array.startswith("@") else f"%{array}"
+
+
+def _runs_of_zeros(direct: Sequence[tuple[int, Expr]]) -> Iterator[list[tuple[int, Expr]]]:
+    """Yield outputs with consecutive indices that are zero together, and all others one by one."""
+    run: list[tuple[int, Expr]] = []
+    for i, output in direct:
+        zero = output.op == CONSTANT and output.data == 0.0  # constants have no negative zero
+        if run and not (zero and run[-1][0] == i - 1):
+            yield run
+            run = []
+        if zero:
+            run.append((i, output))
+        else:
+            yield [(i, output)]
+    if run:
+        yield run
