@@ -12,7 +12,13 @@ from kane.errors import EXTRAS, pip_install
 DISTRIBUTIONS = {"PIL": "pillow", "sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
 # Files that a package may be imported in, by the import name; an optional one else only in a file of its own name.
 NAMED_AFTER = {
-    "numba": {"entries", "instructions", "lane_instructions", "parts"},  # of engine/compile, a process of its own
+    "numba": {
+        "entries",
+        "instructions",
+        "lane_instructions",
+        "parts",
+        "records",
+    },  # of engine/compile, a process of its own
     "mujoco": {"mjcf", "mujoco"},
     "sksundae": {"sundae", "stiff", "sksundae"},
 }

@@ -9,10 +9,10 @@ import numpy as np
 import kane
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.engine.laws.slip import BLURRED, LEAST_BEGUN, SLOW
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
 from kane.engine.memory.views import transition_at
-from kane.engine.rows.tree_response import BLURRED, LEAST_BEGUN, SLOW
 
 
 class Changed(NamedTuple):

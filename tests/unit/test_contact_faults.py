@@ -11,7 +11,7 @@ import pytest
 import kane
 from kane.engine.memory.loop_arguments import AT_ONCE
 from kane.engine.memory.run_memory import clock_of, counts_of
-from kane.engine.memory.views import mode_change_at, mode_change_size, run_clock_size, run_counts_size
+from kane.engine.memory.views import run_clock_size, run_counts_size, transition_note_at, transition_note_size
 from kane.engine.step.zeno import is_zeno
 from kane.simulation.driver import CHUNK_SECONDS
 
@@ -261,15 +261,15 @@ def test_changes_creep_where_rounding_of_the_time_is_all_that_lies_between_them(
     """Of a run of 2 s from 1 s on: the shortest step is 4 * 2**-52 * 3 s long."""
     guards, shortest = 6, 12.0 * 2.0**-52
     course, counts = SimpleNamespace(start=1.0, until=3.0), np.zeros(run_counts_size(), np.int64)
-    changes = np.zeros((AT_ONCE + guards, mode_change_size(0)))
-    times = mode_change_at(changes, 0, 0).time
+    changes = np.zeros((AT_ONCE + guards, transition_note_size(0)))
+    times = transition_note_at(changes, 0, 0).time
     times[:, 0] = 2.0 + shortest * apart * np.arange(len(changes))
-    store = SimpleNamespace(changes=changes, counts=counts, clock=np.zeros(run_clock_size()))
+    store = SimpleNamespace(transitions=changes, counts=counts, clock=np.zeros(run_clock_size()))
     clock_of(store).time[0] = times[-1, 0] + shortest * apart
     counts = counts_of(store)
-    counts.changes[0] = len(changes)
+    counts.transitions[0] = len(changes)
     assert is_zeno(course, store, guards) is creeping
-    counts.changes[0] -= 1  # one less than AT_ONCE and one for each guard
+    counts.transitions[0] -= 1  # one less than AT_ONCE and one for each guard
     assert not is_zeno(course, store, guards)
 
 

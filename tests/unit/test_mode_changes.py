@@ -13,7 +13,7 @@ import pytest
 
 import kane
 from kane.codegen.programs.program import Program
-from kane.engine.memory.views import mode_change_at
+from kane.engine.memory.views import transition_note_at
 from kane.engine.step import guards as modes
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -77,7 +77,9 @@ def ended(posed, method, until=UNTIL, x=(HEIGHT, 0.0)):
 
 def changes(integration):
     """Without the first one, at the start, which leaves everything as it is."""
-    return mode_change_at(integration.store.changes[1 : integration.counts.changes[0]], 0, len(integration.x))
+    return transition_note_at(
+        integration.store.transitions[1 : integration.counts.transitions[0]], 0, len(integration.x)
+    )
 
 
 @pytest.mark.parametrize(("method", "within"), [(m, 1e-13) for m in METHODS] + [(m, 1e-8) for m in EXTERNAL], ids=repr)
@@ -121,7 +123,7 @@ def test_a_run_cut_into_single_steps_is_the_whole_run(dyn, method):
 def test_a_step_after_a_change_is_as_long_as_was_wanted_before_it_was_cut(dyn):
     posed = problem(dyn)
     integration, steps = posed.integration(course(kane.RK8(), posed), np.array([HEIGHT, 0.0])), []
-    while integration.counts.changes[0] < 3:
+    while integration.counts.transitions[0] < 3:
         kane.RK8().advance(integration, 1)
         steps.append(integration.clock.next_step[0])
     assert min(steps[len(steps) // 2 :]) > 1e-3

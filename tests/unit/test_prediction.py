@@ -5,7 +5,7 @@ import pytest
 
 import kane
 from kane.engine.memory.run_memory import clock_of, counts_of
-from kane.engine.memory.views import mode_change_at
+from kane.engine.memory.views import transition_note_at
 from kane.engine.realtime import loop_arrays as at
 from kane.errors import ModelError
 from kane.haptics import Arm, Coupler, PassiveMidpoint, RigidCoupler, Session, Simulated, replay
@@ -39,9 +39,12 @@ def test_where_no_hand_pulls_what_was_tried_is_what_the_tick_then_does(integrato
         if counts_of(tried).steps[0] == 50:
             break
     assert counts_of(done).steps[0] == counts_of(tried).steps[0] == 50
-    assert counts_of(done).changes[0] == 2  # one of them at the start, where a mode is looked for in any case
-    assert counts_of(tried).changes[0] == 1
-    one, other = mode_change_at(tried.changes[0], 0, len(done.x)), mode_change_at(done.changes[1], 0, len(done.x))
+    assert counts_of(done).transitions[0] == 2  # one of them at the start, where a mode is looked for in any case
+    assert counts_of(tried).transitions[0] == 1
+    one, other = (
+        transition_note_at(tried.transitions[0], 0, len(done.x)),
+        transition_note_at(done.transitions[1], 0, len(done.x)),
+    )
     assert one.time[0] == pytest.approx(0.0496, abs=1e-12 if integrator is None else 1e-3)
     for found, known in ((one.before, other.before), (one.after, other.after), (one.notes, other.notes)):
         np.testing.assert_array_equal(found, known)

@@ -401,6 +401,97 @@ def test_a_kernel_that_can_raise_is_refused(tmp_path, limit, said):
     assert run.stdout.strip() == said
 
 
+RECORDS = """
+import ctypes
+from typing import NamedTuple
+import numpy as np
+from numba.extending import register_jitable
+from kane.engine.call import native_loop
+from kane.engine.code import ENTRY_SYMBOL, PORTABLE, Entry, _emitted
+from kane.engine.compile.entries import OPTIONS, entries, kernels, text_of
+from kane.engine.compile.objects import code_of
+from kane.engine.compile.parts import keep_parts
+from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.errors import CompileError
+from kane.machine.linker import link
+from kane.machine.processor import target_machine
+
+class Inner(NamedTuple):
+    x: Vector
+    n: int
+
+class Outer(NamedTuple):
+    inner: Inner
+    A: Matrix
+    scale: float
+
+@register_jitable(**OPTIONS)
+def made(inner, A, scale):
+    return Outer(inner, A, scale)
+
+@register_jitable(**OPTIONS)
+def two(outer):
+    return Inner(outer.inner.x[1:], 7), Inner(outer.A[1], 9)
+
+@register_jitable(**OPTIONS)
+def total(outer):
+    (x, n), found = outer.inner, 0.0
+    for i in range(x.size):
+        found += outer.scale * x[i] + n * outer.A[i, 0]
+    return found
+
+def {name}(inner: Inner, A: Matrix) -> float:
+    {body}
+
+entries()
+keep_parts([*kernels(), "__main__.made", "__main__.two", "__main__.total"])
+try:
+    text = text_of(Entry("x", "{name}"), native_loop({name}))
+except CompileError as error:
+    print(error)
+else:
+    machine = target_machine(optimization=2)
+    code = _emitted(Entry("x", "{name}"), code_of("loop", text, [PORTABLE])[PORTABLE], machine)
+    linked, (address,) = link("loop", code, [ENTRY_SYMBOL], (), machine)
+    x, A = np.array([1.0, 2.0, 4.0]), np.arange(12.0).reshape(3, 4)
+    words = np.array([x.ctypes.data, 3, 5, A.ctypes.data, 3, 4])
+    run = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address)
+    print(run(words.ctypes.data) == {name}(Inner(x, 5), A))
+"""
+USES = """
+    outer = made(inner, A, 0.5)
+    first, second = two(outer)
+    both = first.n + 10 * second.n + 100.0 * first.x[1] + 1000.0 * second.x[3]
+    for k in range(3):
+        again = made(Inner(inner.x[k:], k), A, 2.0)
+        both += total(again) + total(outer)
+    return both
+"""
+KEEPS = """
+    best = made(inner, A, 0.5)
+    for k in range(3):
+        if k > best.inner.n:
+            best = made(Inner(inner.x, k), A, 2.0)
+    return total(best)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "said"),
+    [
+        ("uses", USES, "True"),
+        ("keeps", KEEPS, "numba rejects x.keeps: keeps assigns records to best in several places, where a later one"),
+    ],
+)
+def test_a_record_is_made_in_a_kernel_kept_in_another_and_returned_but_not_kept_by_a_loop(tmp_path, name, body, said):
+    """Who vouches: Python, which runs the same function."""
+    script = tmp_path / "script.py"
+    script.write_text(RECORDS.format(name=name, body=body.strip()))
+    environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
+    run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.startswith(said)
+
+
 @pytest.mark.parametrize("hint", [np.ndarray, str, Vector | None, list[int]])
 def test_an_annotation_that_loops_cannot_take_is_refused(hint):
     with pytest.raises(TypeError, match="a native loop cannot take"):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import kane
+from kane.engine.laws.slip import LEAST_BEGUN, slip_direction, slip_left
 from kane.engine.memory.views import contact_state_at, contact_state_size
-from kane.engine.rows.tree_response import LEAST_BEGUN, slip_direction, slip_left
 from kane.formulation.quantities.responses import direction_of, left_of
 
 

@@ -127,7 +127,10 @@ def native_inline(function: Callable[..., Any]) -> Any:
 
 
 def native_kernel(function: Callable[..., Any]) -> Any:
-    """Mark a function that native code calls; it is compiled once for each combination of argument types."""
+    """Mark a function that native code calls; it is compiled once for each combination of argument types.
+
+    A NamedTuple is passed by its address. A variable holds one record: two statements must not assign records to it.
+    """
     return _marked(function, "kernel")
 
 

@@ -56,7 +56,7 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
     def advance_once(integration: IntegratorState, steps: int) -> Status:
         nonlocal pace
         clock, counts = integration.clock, integration.counts
-        before = int(counts.events[0]), int(counts.changes[0])
+        before = int(counts.events[0]), int(counts.transitions[0])
         if pace is None and not method.fixed:
             pace = StallDetector(integration.course, integration.time)
         if method.fixed and integration.problem.key not in nearness:
@@ -70,7 +70,7 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
         for asked in (integration.slow, integration.sampler):
             if asked is not None:
                 asked.raise_kept()
-        if (counts.events[0], counts.changes[0]) != before:
+        if (counts.events[0], counts.transitions[0]) != before:
             require_end(integration, names, before, fixed=method.fixed, status=status)
         if status is Status.UNKNOWN_MODE:
             problem.mode_source.admit(integration, int(counts.wanted_key[0]))

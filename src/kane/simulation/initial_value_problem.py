@@ -18,7 +18,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.engine.memory.constraint_codes import KEPT
 from kane.engine.memory.loop_arguments import Automaton, Course, Indices, StateEquation, Vector, Watch
-from kane.engine.memory.run_codes import ASIDE, CHANGE, EVENTS, GUARDS, PROJECT, RHS
+from kane.engine.memory.run_codes import ASIDE, EVENTS, GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import guard_samples_size, slip_memory_size
 from kane.errors import SimulationError
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
@@ -190,7 +190,7 @@ class InitialValueProblem:
             ASIDE: self.project,
             EVENTS: self.event_program,
         }
-        found |= {GUARDS: self.guards, CHANGE: self.change}
+        found |= {GUARDS: self.guards, TRANSITION: self.change}
         return {program: function for program, function in found.items() if function is not None}
 
     def row(self, at: int) -> tuple[Indices, Vector]:

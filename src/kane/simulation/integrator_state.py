@@ -30,10 +30,10 @@ from kane.engine.memory.views import (
     RunClock,
     RunCounts,
     guard_history_size,
-    mode_change_at,
-    mode_change_size,
     run_clock_size,
     run_counts_size,
+    transition_note_at,
+    transition_note_size,
 )
 from kane.engine.step.state_equation import write_record
 from kane.errors import ModelError
@@ -71,7 +71,7 @@ class Outcome(Enum):
 
 
 class StoredTransitions(NamedTuple):
-    """Transitions of a run as native loops store them, one row each; the arrays are views of ``Store.changes``.
+    """Transitions of a run as native loops store them, one row each; the arrays are views of ``Store.transitions``.
 
     Attributes:
         time: (transitions,) [s].
@@ -92,8 +92,8 @@ class StoredTransitions(NamedTuple):
 
     @classmethod
     def of(cls, changes: Array, nx: int) -> StoredTransitions:
-        """Return the columns of rows of ``Store.changes``; nx is the length of a state."""
-        of = mode_change_at(changes, 0, nx)
+        """Return the columns of rows of ``Store.transitions``; nx is the length of a state."""
+        of = transition_note_at(changes, 0, nx)
         time, rows, events = of.time[:, 0], of.rows[:, 0], of.events[:, 0]
         return cls(time, rows, events, of.key_before[:, 0], of.key_after[:, 0], of.before, of.after, of.notes)
 
@@ -210,9 +210,9 @@ class IntegratorState:
         wanted = counts.events[0] + PROBES * len(self.watch.out) * steps
         if len(store.found) < wanted and len(self.watch.out):
             store = store._replace(found=_enlarged(store.found, max(2 * len(store.found), wanted)))
-        wanted = counts.changes[0] + 2 * AT_ONCE
-        if len(store.changes) < wanted and len(self.system.automaton.guards.out):
-            store = store._replace(changes=_enlarged(store.changes, 2 * wanted))
+        wanted = counts.transitions[0] + 2 * AT_ONCE
+        if len(store.transitions) < wanted and len(self.system.automaton.guards.out):
+            store = store._replace(transitions=_enlarged(store.transitions, 2 * wanted))
         if len(store.slopes) < stages:
             store = store._replace(slopes=np.zeros((stages, len(store.x))))
         self.store = store
@@ -230,7 +230,7 @@ class IntegratorState:
     @property
     def transitions(self) -> StoredTransitions:
         """All transitions since the first record."""
-        return StoredTransitions.of(self.store.changes[: self.counts.changes[0]], len(self.x))
+        return StoredTransitions.of(self.store.transitions[: self.counts.transitions[0]], len(self.x))
 
     def stretches(self) -> list[Stretch]:
         """Return the intervals between changes of the mode's key, since the first record."""
@@ -276,7 +276,7 @@ def new_store(
     history = guard_history_size(guards) + kept
     clock, counts = np.zeros(run_clock_size() + history), np.zeros(run_counts_size(), dtype=np.int64)
     record = _enlarged(np.concatenate([[start], x, notes])[None, :], rows)
-    found, changes = np.empty((0, 2 + n)), np.empty((0, mode_change_size(n) + of_changes))
+    found, changes = np.empty((0, 2 + n)), np.empty((0, transition_note_size(n) + of_changes))
     return Store(x.copy(), np.zeros(n), np.zeros(n), np.zeros((0, n)), clock, counts, record, found, changes)
 
 

@@ -23,7 +23,7 @@ def new_row(
 
     Args:
         key: key of the mode.
-        programs: available programs, by RHS, PROJECT, ASIDE, EVENTS, GUARDS and CHANGE.
+        programs: available programs, by RHS, PROJECT, ASIDE, EVENTS, GUARDS and TRANSITION.
         parameters: values.
         shared: programs that share the constants of PROJECT, where the speed selection is stored.
         at: number of doubles of constants before these.

@@ -128,7 +128,7 @@ def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: 
     records = lost - 1
     while lost - told > 1:
         last = integration.store.rows[records - 1, 0]
-        counts.rows[0], counts.changes[0] = records, np.count_nonzero((changes - last) * integration.way <= 0.0)
+        counts.rows[0], counts.transitions[0] = records, np.count_nonzero((changes - last) * integration.way <= 0.0)
         try:
             found, told = Trajectory(problem.record(integration).labelled(attributes), problem.dyn), records
         except SimulationError:
@@ -140,7 +140,7 @@ def _so_far(problem: InitialValueProblem, integration: IntegratorState, method: 
 def _report(integration: IntegratorState) -> str:
     """Return time, steps and events of a run so far as text."""
     counts = integration.counts
-    found = f"{int(counts.steps[0]):,} steps, {int(counts.events[0] + counts.changes[0]):,} events"
+    found = f"{int(counts.steps[0]):,} steps, {int(counts.events[0] + counts.transitions[0]):,} events"
     return f"(t = {integration.time:.6g} s of {integration.course.until:.6g} s, {found})"
 
 

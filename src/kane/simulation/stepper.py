@@ -270,7 +270,7 @@ class Stepper:
         counts = integration.counts
         if counts.ended[0]:
             counts.ended[0] = counts.started[0] = counts.slope_known[0] = 0
-        counts.events[0] = counts.changes[0] = counts.stop[0] = counts.rejected[0] = counts.evaluations[0] = 0
+        counts.events[0] = counts.transitions[0] = counts.stop[0] = counts.rejected[0] = counts.evaluations[0] = 0
         counts.rows[0], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
         try:
             self._advance()

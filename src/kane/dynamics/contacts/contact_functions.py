@@ -25,6 +25,7 @@ from kane.dynamics.named_programs import NamedPrograms
 from kane.engine.hybrid import chart_programs, compiled_mode_programs, mode_programs
 from kane.engine.hybrid.moreau_jean import moreau_jean_step
 from kane.engine.hybrid.transition import transition
+from kane.engine.laws.slip import LEAST_BEGUN
 from kane.engine.memory.constants import CONTACT_BLOCK, CONTACT_STATE, HELD_RESIDUALS
 from kane.engine.memory.constraint_codes import KEPT
 from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
@@ -51,7 +52,6 @@ from kane.engine.memory.views import (
     row_record_size,
     transition_size,
 )
-from kane.engine.rows.tree_response import LEAST_BEGUN
 from kane.errors import ModelError
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations

@@ -9,8 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Collection, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from itertools import groupby
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from kane.engine.code import FOLDER, PORTABLE, Entry, compile_apart, keep, kept
@@ -29,7 +28,8 @@ def compile_these(titles: Collection[str], folder: Path, targets: Sequence[str])
     # Objects of numba live as long as the process; default garbage collection would take a seventh of the time.
     gc.set_threshold(500_000, 20, 10)
     began, found, made = time.monotonic(), entries(), []
-    with ProcessPoolExecutor(1) as objects:  # LLVM emits code of one entry while numba reads the next
+    # One process translates all functions once with numba; the others emit the code of the entries with LLVM.
+    with ProcessPoolExecutor(max(1, (os.cpu_count() or 1) - 1)) as objects:
         for k, title in enumerate(titles, 1):
             entry, value = found[title]
             made.append(objects.submit(_keep_code, entry, text_of(entry, value), folder, targets))
@@ -82,16 +82,9 @@ def compile_missing(folder: Path, targets: Sequence[str], *, first: bool) -> Non
     """
     left = {title: entry for title, entry in missing(folder, targets).items() if title in FIRST_ENTRIES or not first}
     _say(f"{len(left)} entries to compile" if left else "all code is up to date")
-    # Entries in one process share the translation of functions; entries of one package share most functions.
-    groups = [list(titles) for _, titles in groupby(left, lambda title: left[title].module.rpartition(".")[0])]
-    together = sorted(groups, key=len, reverse=True)  # longest groups first, to balance the processors
-
-    def compile_one(titles: list[str]) -> None:
-        for line in compile_apart(folder, "--only", *titles, "--targets", *targets):
+    if left:
+        for line in compile_apart(folder, "--only", *left, "--targets", *targets):
             _say(line)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each thread waits for one process
-        list(pool.map(compile_one, together))
 
 
 def main() -> None:

@@ -21,7 +21,8 @@ from kane.engine.compile import instructions
 from kane.engine.compile import lane_instructions as vectors
 from kane.engine.compile.objects import RAISED
 from kane.engine.compile.parts import whole
-from kane.engine.kinds import Array, Group, Kind, LaneCount, Number
+from kane.engine.compile.records import is_record
+from kane.engine.kinds import Array, Group, Kind, LaneCount, Number, place_of_lanes
 from kane.engine.memory.loop_arguments import LANE_WIDTHS
 from kane.errors import CompileError
 
@@ -171,6 +172,10 @@ class _WordReader:
         if isinstance(kind, LaneCount):
             return context.make_tuple(builder, of, [ir.Constant(ir.IntType(64), 0)] * of.count)
         assert isinstance(kind, Group)
+        if is_record(of) and not place_of_lanes(kind.fields):  # its words are its fields
+            start = builder.gep(self._words, [cgutils.intp_t(self._next)])
+            self._next += len(kind.format)
+            return builder.bitcast(start, context.get_value_type(of))
         return context.make_tuple(builder, of, [self.value(field, t) for field, t in zip(kind.fields, of.types)])
 
     def _word(self) -> Any:

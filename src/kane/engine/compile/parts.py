@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.callconv import CPUCallConv
+from numba.core.callconv import RETCODE_OK, CPUCallConv
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 
 from kane.engine.compile.objects import RAISED
+from kane.engine.compile.records import copy_record, is_record, stack_place, use_records
 
 
 class KernelPart(JITCodeLibrary):
@@ -93,7 +94,10 @@ def _path(name: str) -> str:
 
 
 class _Untested(CPUCallConv):
-    """Calling convention without checks of the status; functions call RAISED instead of raising exceptions."""
+    """Calling convention without checks of the status; functions call RAISED instead of raising exceptions.
+
+    A function that returns a record writes it to a place that its caller gives.
+    """
 
     def return_user_exc(self, builder: Any, *given: Any, **options: Any) -> None:
         """Emit a call of RAISED where numba would raise an exception."""
@@ -101,10 +105,36 @@ class _Untested(CPUCallConv):
         builder.call(cgutils.get_or_insert_function(builder.module, raised, RAISED), [])
         builder.unreachable()
 
-    def call_function(self, *given: Any, **options: Any) -> Any:
+    def call_function(self, builder: Any, function: Any, kind: Any, *given: Any, attrs: Any = None) -> Any:
         """Emit a call; return a status without error, and the result."""
-        status, result = super().call_function(*given, **options)
-        return status._replace(is_error=cgutils.false_bit, is_ok=cgutils.true_bit), result
+        kinds, values = given
+        place = stack_place(builder, self.get_return_type(kind).pointee)
+        status = stack_place(builder, function.args[1].type.pointee)
+        arguments = self._get_arg_packer(kinds).as_arguments(builder, values)
+        code = builder.call(function, [place, status, *arguments])
+        result = place if is_record(kind) else self.context.get_returned_value(builder, kind, builder.load(place))
+        fine = self._get_return_status(builder, code, builder.load(status))
+        return fine._replace(is_error=cgutils.false_bit, is_ok=cgutils.true_bit), result
+
+    def return_value(self, builder: Any, value: Any) -> None:
+        """Emit the end of a function."""
+        place = self._get_return_argument(builder.function)
+        if value.type == place.type:  # a record
+            copy_record(builder, value, place)
+            self._return_errcode_raw(builder, RETCODE_OK)
+        else:
+            super().return_value(builder, value)
+
+    def decorate_function(self, function: Any, names: Any, kinds: Any, noalias: bool = False) -> None:
+        """Add to a kernel's arguments that its records do not change."""
+        super().decorate_function(function, names, kinds, noalias)
+        if _path(function.name) in KernelPart.kernels:
+            for argument in self.get_arguments(function):
+                fields = getattr(argument.type, "pointee", None)
+                if isinstance(fields, ir.LiteralStructType):
+                    argument.add_attribute("captures(none)")
+                    argument.add_attribute("noalias")
+                    argument.attributes.dereferenceable = self.context.get_abi_sizeof(fields)
 
 
 def _hash(kind: Any) -> int:
@@ -127,5 +157,6 @@ def keep_parts(kernels: Iterable[str]) -> None:
     made._library_class = KernelPart
     made.set_env = lambda name, env: None  # native code refers to no Python objects
     type(context).call_conv = property(_Untested)
+    use_records()
     tuples: Any = types.BaseTuple
     tuples.__hash__ = _hash

@@ -18,6 +18,7 @@ import math
 from typing import Any, NamedTuple
 
 from kane.engine.call import call_at, native_inline, native_program, vector_at
+from kane.engine.laws.slip import slip_direction
 from kane.engine.linear.vectors import normalise
 from kane.engine.memory.constraint_memory import ContactConstants, contact_constants_of
 from kane.engine.memory.contact_codes import NONE, OPEN, SLIDING
@@ -42,7 +43,7 @@ from kane.engine.project.contact_projection import FACTORED_STEPS
 from kane.engine.project.newton import NO_STEP, iterate
 from kane.engine.rows.impulses import TOUCHING
 from kane.engine.rows.row_problem import response_scratch_of
-from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, slip_direction
+from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT
 
 # Numeric programs, in the order of their addresses in CompiledModeBlock.
 NUMERIC_RHS, NUMERIC_PROJECT, NUMERIC_GUARDS, NUMERIC_REACTIONS = range(4)

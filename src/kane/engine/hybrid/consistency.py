@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.laws.slip import LEAST_BEGUN, slip_left
 from kane.engine.linear.factorizations import factor, solve_columns
 from kane.engine.linear.vectors import length
 from kane.engine.memory.constraint_codes import UNCHOSEN
@@ -32,7 +33,7 @@ from kane.engine.rows.mode_dynamics import (
 )
 from kane.engine.rows.row_forces import UNBOUNDED_FORCE
 from kane.engine.rows.row_problem import row_problem_of
-from kane.engine.rows.tree_response import LEAST_BEGUN, find_active_rows, slip_left
+from kane.engine.rows.tree_response import find_active_rows
 
 # Relative violation of a guard that counts as rounding; half of it in the search, so that each violation that a guard
 # has seen counts there.

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane.engine.call import native_inline, native_program, vector_at
+from kane.engine.call import native_inline, native_kernel, native_program, vector_at
 from kane.engine.hybrid.consistency import (
     EXACT,
     SINGULAR,
     force_scale,
     friction_margin,
 )
+from kane.engine.laws.slip import slip_left
 from kane.engine.memory.constraint_codes import OWN
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import FREE, GAPS, NONE, OPEN, SLIDING, STICKING
@@ -40,13 +41,7 @@ from kane.engine.rows.mode_dynamics import (
     take_motion,
 )
 from kane.engine.rows.row_problem import RowProblem, row_problem_of
-from kane.engine.rows.tree_response import (
-    INDEPENDENT,
-    accelerate_by_response,
-    call_block,
-    find_active_rows,
-    slip_left,
-)
+from kane.engine.rows.tree_response import INDEPENDENT, accelerate_by_response, call_block, find_active_rows
 
 
 @native_inline
@@ -156,9 +151,23 @@ def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None
         _put(k.given.rates, k.udot, out, first)
     else:
         by_response = False
-    if by_response and _fill_guards_by_response(c, k, out) > 0.0:
-        return
-    a = active_arrays(c, constants, work, False)
+    if not by_response or not _fill_guards_by_response(c, k, out) > 0.0:
+        _guard_with_rounding(moves, by_response, state, inputs, constants, out, work)
+
+
+@native_kernel
+def _guard_with_rounding(
+    moves: bool, by_response: bool, state: Any, inputs: Any, constants: Any, out: Any, work: Any
+) -> None:
+    """Compute the guards with rounding errors, and the outputs of ``rhs`` by the embedding if the response gave none.
+
+    Args:
+        moves: whether rows are active.
+        by_response: whether the response of this call gave the motion.
+        state, inputs, constants, out, work: of the call.
+    """
+    c, k = contacts_of(constants, work), row_problem_of(constants, work)
+    first, a = 2 * c.block.constraints, active_arrays(c, constants, work, False)
     copy_state(a, state)
     if by_response:
         find_rows(a, inputs, constants, work)

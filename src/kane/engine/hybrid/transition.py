@@ -36,6 +36,7 @@ from kane.engine.hybrid.momentum import (
     respond_by_tree,
 )
 from kane.engine.hybrid.rest import adopt_mode, close_slow_contacts
+from kane.engine.laws.slip import SLOW
 from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.constraint_codes import CONFIGURATION, CONSTRAINTS, UNCHOSEN, UNCONSTRAINED
 from kane.engine.memory.constraint_memory import ContactConstants
@@ -76,7 +77,7 @@ from kane.engine.rows.impulses import (
     touches,
 )
 from kane.engine.rows.mode_dynamics import Contacts, active_arrays, copy_state, find_gaps
-from kane.engine.rows.tree_response import INDEPENDENT, SLOW
+from kane.engine.rows.tree_response import INDEPENDENT
 
 # Largest number of impacts of jammed contacts in a transition, in addition to one for each constraint.
 ATTEMPTS = 4

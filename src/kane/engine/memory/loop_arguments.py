@@ -79,7 +79,7 @@ class Automaton(NamedTuple):
         table: ModePrograms of each mode, (modes, 13).
         guards: the mode ends if one of them is negative; of length zero if there is one mode for all states.
         slope: x' where GUARDS returns it after the guards, a view of their memory; else of length zero.
-        changed: outputs of CHANGE.
+        changed: outputs of TRANSITION.
     """
 
     table: IndexRows
@@ -205,7 +205,7 @@ class Store(NamedTuple):
         counts: RunCounts.
         rows: recorded states [t, q, u], then ProjectionNotes if the model has constraints.
         found: located events [index of the event, t, q, u].
-        changes: transitions, each row a ModeChange.
+        transitions: each row a TransitionNote.
     """
 
     x: Vector
@@ -216,7 +216,7 @@ class Store(NamedTuple):
     counts: Indices
     rows: Matrix
     found: Matrix
-    changes: Matrix
+    transitions: Matrix
 
 
 class Scheme(NamedTuple):

@@ -8,15 +8,15 @@ PROJECT = 1  # projects the end of a step onto the constraints
 GUARDS = 2  # the mode ends when one of its outputs becomes negative
 ASIDE = 3  # projects states within a step; its constants follow those of PROJECT and have the same length
 EVENTS = 4  # event functions of the user
-CHANGE = 5  # computes a transition: out = [q, u, key of the next mode, notes]; a negative key reports an error
+TRANSITION = 5  # computes a transition: out = [q, u, key of the next mode, notes]; a negative key reports an error
 
 # Results of a chunk of steps.
 GOING = 0  # no failure
 NOT_FINITE = 1  # the next step does not end in a finite state
 STUCK = 2  # the next step would be shorter than the rounding of times
 STALLED = 3  # steps make no progress; only Python detects this
-UNKNOWN_MODE = 4  # the table of modes has no row for the key that CHANGE found
-REFUSED = 5  # CHANGE finds no next mode
+UNKNOWN_MODE = 4  # the table of modes has no row for the key that TRANSITION found
+REFUSED = 5  # TRANSITION finds no next mode
 NO_GUARD = 6  # a guard is NaN
 ENDLESS = 7  # transitions at one state do not end
 

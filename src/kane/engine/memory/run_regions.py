@@ -77,7 +77,7 @@ RUN_COUNTS = MemoryRegion(
         integer("cuts", ("1",), "transitions, step_ends", "number of times that the step was cut"),
         integer("missed", ("1",), "transitions", "cut steps in a row that missed the zero of their guard"),
         integer("off_grid", ("1",), "step_ends", "1 if the state lies within a step of the grid"),
-        integer("changes", ("1",), "transitions", "rows of Store.changes in use"),
+        integer("transitions", ("1",), "transitions", "rows of Store.transitions in use"),
         integer("wanted_key", ("1",), "transitions", "key of a mode that is missing in the table of modes"),
     ),
 )
@@ -91,9 +91,9 @@ MODE_PROGRAMS = MemoryRegion(
         integer("places", ("6",), "mode_table, projected_lanes", "where in the constants those of each program begin"),
     ),
 )
-MODE_CHANGE = MemoryRegion(
-    "ModeChange",
-    "A transition: one row of Store.changes.",
+TRANSITION_NOTE = MemoryRegion(
+    "TransitionNote",
+    "A transition: one row of Store.transitions.",
     ("nx",),
     (
         real("time", ("1",), "s", "transitions, moreau_jean_tick, moreau_jean", "time"),
@@ -107,7 +107,7 @@ MODE_CHANGE = MemoryRegion(
         real("key_after", ("1",), "-", "transitions, moreau_jean_tick, moreau_jean", "key of the mode after"),
         real("before", ("nx",), "SI", "transitions, moreau_jean_tick, moreau_jean", "[q, u] before"),
         real("after", ("nx",), "SI", "transitions, moreau_jean_tick, moreau_jean", "[q, u] after, on the constraints"),
-        real("notes", (REST,), "SI", "transitions, moreau_jean_tick, moreau_jean", "outputs of CHANGE after the key"),
+        real("notes", (REST,), "SI", "transitions, moreau_jean_tick, moreau_jean", "further outputs of TRANSITION"),
     ),
 )
 PROJECTION_NOTES = MemoryRegion(

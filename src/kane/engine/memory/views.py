@@ -1541,7 +1541,7 @@ class RunCounts(NamedTuple):
     cuts: Indices
     missed: Indices
     off_grid: Indices
-    changes: Indices
+    transitions: Indices
     wanted_key: Indices
     end: int
 
@@ -1601,8 +1601,8 @@ def mode_programs_size() -> int:
     return (1 + 6 + 6)
 
 
-class ModeChange(NamedTuple):
-    """A transition: one row of Store.changes."""
+class TransitionNote(NamedTuple):
+    """A transition: one row of Store.transitions."""
 
     time: Vector
     rows: Vector
@@ -1616,8 +1616,8 @@ class ModeChange(NamedTuple):
 
 
 @native_inline
-def mode_change_at(memory: Any, start: Any, nx: Any) -> ModeChange:
-    """Return the ModeChange that begins ``start`` doubles after the start of ``memory``."""
+def transition_note_at(memory: Any, start: Any, nx: Any) -> TransitionNote:
+    """Return the TransitionNote that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + 1
     p2 = p1 + 1
     p3 = p2 + 1
@@ -1625,7 +1625,7 @@ def mode_change_at(memory: Any, start: Any, nx: Any) -> ModeChange:
     p5 = p4 + 1
     p6 = p5 + nx
     p7 = p6 + nx
-    return ModeChange(
+    return TransitionNote(
         vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
         vector_at(memory, p4, 1), vector_at(memory, p5, nx), vector_at(memory, p6, nx),
         vector_at(memory, p7, memory.shape[-1] - p7), p7,
@@ -1633,8 +1633,8 @@ def mode_change_at(memory: Any, start: Any, nx: Any) -> ModeChange:
 
 
 @native_inline
-def mode_change_size(nx: Any) -> int:
-    """Return the number of doubles of ModeChange."""
+def transition_note_size(nx: Any) -> int:
+    """Return the number of doubles of TransitionNote."""
     return (1 + 1 + 1 + 1 + 1 + nx + nx)
 
 

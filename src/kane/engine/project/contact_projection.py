@@ -32,9 +32,9 @@ from kane.engine.memory.views import (
 )
 from kane.engine.project.newton import NO_STEP, SMALL, iterate
 from kane.engine.project.projection import find_residual, projected_speed
-from kane.engine.rows.contact_arrays import Contacts
-from kane.engine.rows.embedding import Arrays, call, find_rows
-from kane.engine.rows.islands import solve_islands, take_friction_out
+from kane.engine.rows.contact_arrays import Contacts, contacts_of
+from kane.engine.rows.embedding import Arrays, arrays_among, call, find_rows
+from kane.engine.rows.islands import take_friction_out
 from kane.engine.rows.mode_dynamics import mark_rows
 from kane.engine.rows.row_forces import direction, name_rows
 from kane.engine.rows.row_problem import RowProblem, row_problem_of
@@ -49,6 +49,7 @@ from kane.engine.rows.tree_response import (
     note_groups,
     slips,
     solution_for,
+    solve_by_islands,
 )
 
 # Largest number of Newton steps with one factor of M. An integration step needs one or two.
@@ -84,7 +85,7 @@ def project_by_response(c: Contacts, a: Arrays, inputs: Any, constants: Any, out
     result.motion[0] = _largest_velocity(k, m)
     result.configuration[0] = residual = _residual(c, a, inputs, constants, work)
     if not residual <= SMALL:
-        if not _correct_coordinates(c, a, k, rows, inputs, constants, work):
+        if not _correct_coordinates(rows, inputs, constants, work):
             return False
         load_rows(k, a, rows, slides, inputs, constants, work)
         load_row_velocities(k, a.state, inputs, constants, work)
@@ -137,7 +138,7 @@ def project_by_last_response(c: Contacts, a: Arrays, inputs: Any, constants: Any
     result.motion[0] = _largest_velocity(k, m)
     result.configuration[0] = residual = _residual(c, a, inputs, constants, work)
     if not residual <= SMALL:
-        if not _correct_coordinates(c, a, k, rows, inputs, constants, work):
+        if not _correct_coordinates(rows, inputs, constants, work):
             return False
         for i in range(k.nq):
             result.q[i] = x[i]
@@ -226,11 +227,11 @@ def load_rows(k: RowProblem, a: Arrays, rows: SolvedRows, slides: bool, inputs: 
     call_block(k, FACTOR, a.state, vector_at(inputs, 0, 0), k.given.whole, constants, work)
     load_records(k, a.state, constants, work)
     if slides:
-        take_friction_out(k, note_groups(k))
+        take_friction_out(k, note_groups(constants, work))
     elif which != NONE:
         _place_tails(k, m)
     else:
-        note_groups(k)
+        note_groups(constants, work)
 
 
 @native_inline
@@ -259,7 +260,7 @@ def _solve(k: RowProblem, rows: SolvedRows, shortest: bool, state: Any, constant
         least = _least_pivot(k, rows)
         if least > INDEPENDENT:
             return float(least)
-    _, least = solve_islands(k, note_groups(k), shortest, (INDEPENDENT, REDUNDANT, math.inf, math.inf))
+    _, least = solve_by_islands(shortest, (INDEPENDENT, REDUNDANT, math.inf, math.inf), constants, work)
     call_block(k, SUBSTITUTION, state, k.given.whole, k.found, constants, work)
     return float(least)
 
@@ -302,9 +303,7 @@ def _take_back(problem: Any) -> None:
 
 
 @native_kernel
-def _correct_coordinates(
-    c: Contacts, a: Arrays, k: RowProblem, rows: SolvedRows, inputs: Any, constants: Any, work: Any
-) -> bool:
+def _correct_coordinates(rows: SolvedRows, inputs: Any, constants: Any, work: Any) -> bool:
     """Project q onto the active rows, whose residuals and records at the state are known.
 
     The first step is always kept, because its direction may belong to another state.
@@ -312,6 +311,8 @@ def _correct_coordinates(
     Returns:
         Whether q satisfies the rows. If not, the state of the arrays has no meaning.
     """
+    c, k = contacts_of(constants, work), row_problem_of(constants, work)
+    a = arrays_among(constants, work, c.all_rows, c.active[:0], 0)
     n, nq, u = k.n, k.nq, scratch_of(a.head, work).s
     name_rows(k)
     for j in range(n):

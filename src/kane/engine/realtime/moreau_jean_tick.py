@@ -6,9 +6,9 @@ from kane.engine.call import call_program, native_inline
 from kane.engine.linear.vectors import normalise
 from kane.engine.memory import contact_codes as header
 from kane.engine.memory.loop_arguments import StateEquation, Store
-from kane.engine.memory.run_codes import CHANGE, ENDLESS, GOING, REFUSED
+from kane.engine.memory.run_codes import ENDLESS, GOING, REFUSED, TRANSITION
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of
-from kane.engine.memory.views import mode_change_at
+from kane.engine.memory.views import transition_note_at
 from kane.engine.realtime.loop_arrays import TOO_MANY_PARTS, Circuit
 from kane.engine.step.state_equation import project, write_record
 from kane.engine.step.transitions import enter_mode
@@ -26,17 +26,17 @@ def step_to_tick_end(s: Circuit, system: StateEquation, store: Store, status: in
     """
     p, x, clock, counts = s.moreau_jean, store.x, clock_of(store), counts_of(store)
     n, end = x.size, (counts.steps[0] + 1) * s.rules.period[0]
-    if not (p.program != 0 and _applies(system, n, status) and counts.changes[0] < store.changes.shape[0]):
+    if not (p.program != 0 and _applies(system, n, status) and counts.transitions[0] < store.transitions.shape[0]):
         return status
     p.state[0], p.state[1 + n] = clock.time[0], end - clock.time[0]
     for i in range(n):
         p.state[1 + i] = x[i]
-    constants = system.stages[mode_of(system).places[CHANGE] :]
+    constants = system.stages[mode_of(system).places[TRANSITION] :]
     call_program(p.program, p.state, system.inputs, constants, p.out, system.work)
     if p.out[n] != header.ADOPTED:
         return status
-    note = mode_change_at(store.changes[counts.changes[0]], 0, n)
-    counts.changes[0] += 1
+    note = transition_note_at(store.transitions[counts.transitions[0]], 0, n)
+    counts.transitions[0] += 1
     note.time[0], note.rows[0], note.events[0] = end, counts.rows[0], counts.events[0]
     note.key_before[0] = note.key_after[0] = mode_of(system).key[0]
     for i in range(n):

@@ -297,13 +297,13 @@ def march_passive(
     for _ in range(steps):
         if clock.time[0] == course.until or is_full(system, store):
             break
-        t, changes = clock.time[0], counts.changes[0]
+        t, changes = clock.time[0], counts.transitions[0]
         status = begin_step(system, tables, watch, store, 0.5 * (t + fixed_step(course, clock, counts)[1]))
         if status != GOING:
             return status
         fresh = p.ledger.known[0] == 0.0
         if (fresh and not _begin(p, system, t, store.x)) or (
-            counts.changes[0] != changes and not fresh and not _begin_mode(p, system, t, store.x)
+            counts.transitions[0] != changes and not fresh and not _begin_mode(p, system, t, store.x)
         ):
             return STUCK
         T, t1 = fixed_step(course, clock, counts)

@@ -14,7 +14,7 @@ from kane.engine.call import call_program, native_inline
 from kane.engine.memory.loop_arguments import AT_ONCE, Indices, StateEquation, Store, Vector
 from kane.engine.memory.run_codes import GOING
 from kane.engine.memory.run_memory import counts_of
-from kane.engine.memory.views import coupler_inputs_at, mode_change_at
+from kane.engine.memory.views import coupler_inputs_at, transition_note_at
 from kane.engine.realtime.loop_arrays import PREDICTED, PREDICTING, UNPREDICTABLE, UNPREDICTED, Circuit
 from kane.engine.realtime.machine_calls import clock
 from kane.engine.step.guards import has_guards
@@ -67,7 +67,7 @@ def predict_tick(s: Circuit, system: StateEquation, store: Store, until: int) ->
     _copy(a.carried[2], a.copies[2])
     _copy(s.predicted.whole, coupler_inputs_at(a.system.inputs, s.handle.inputs).whole)
     of = counts_of(a.store)
-    of.rows[0] = of.events[0] = of.changes[0] = of.slope_known[0] = 0
+    of.rows[0] = of.events[0] = of.transitions[0] = of.slope_known[0] = 0
     counts.prediction[0], counts.parts[0] = PREDICTING, 0
     _continue_prediction(s, store, until)
 
@@ -100,19 +100,19 @@ def adopt_prediction(s: Circuit, system: StateEquation, store: Store) -> bool:
             return False
     _continue_prediction(s, store, NO_TIME_LIMIT)
     here, new = counts_of(store), counts_of(a.store)
-    rows, found, changed = here.rows[0], here.events[0], here.changes[0]
-    full = changed + new.changes[0] + AT_ONCE > store.changes.shape[0]
+    rows, found, changed = here.rows[0], here.events[0], here.transitions[0]
+    full = changed + new.transitions[0] + AT_ONCE > store.transitions.shape[0]
     if counts.prediction[0] != PREDICTED or (has_guards(system) and full):
         return False
     for k in range(new.rows[0]):
         _copy(a.store.rows[k], store.rows[rows + k])
-    for k in range(new.changes[0]):
-        _copy(a.store.changes[k], store.changes[changed + k])
-        change = mode_change_at(store.changes[changed + k], 0, store.x.size)
+    for k in range(new.transitions[0]):
+        _copy(a.store.transitions[k], store.transitions[changed + k])
+        change = transition_note_at(store.transitions[changed + k], 0, store.x.size)
         change.rows[0] += rows
         change.events[0] += found
     _copy_state(a.system, a.store, system, store)
-    here.rows[0], here.events[0], here.changes[0] = rows + new.rows[0], found, changed + new.changes[0]
+    here.rows[0], here.events[0], here.transitions[0] = rows + new.rows[0], found, changed + new.transitions[0]
     _copy(a.copies[0], a.carried[0])
     _copy(a.copies[1], a.carried[1])
     _copy(a.copies[2], a.carried[2])

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.impact import DONE, IMMOVABLE, strike
+from kane.engine.laws.slip import SLOW
 from kane.engine.memory.constraint_memory import contact_scratch_of
 from kane.engine.memory.contact_codes import (
     ADOPTED,
@@ -29,7 +30,7 @@ from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.memory.views import ContactState, Impact, contact_state_at, impact_at
 from kane.engine.rows.contact_arrays import Contacts
 from kane.engine.rows.embedding import Arrays
-from kane.engine.rows.tree_response import REDUNDANT, SLOW
+from kane.engine.rows.tree_response import REDUNDANT
 
 # Gaps below this are closed [m or rad].
 TOUCHING = 1e-11

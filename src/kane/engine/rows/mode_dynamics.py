@@ -29,7 +29,7 @@ from kane.engine.linear.factorizations import (
 from kane.engine.memory.constraint_codes import UNCONSTRAINED
 from kane.engine.memory.contact_codes import COULOMB, GAPS, SLIDING, THRESHOLDS
 from kane.engine.memory.loop_arguments import Indices
-from kane.engine.rows.contact_arrays import Contacts
+from kane.engine.rows.contact_arrays import Contacts, contacts_of
 from kane.engine.rows.embedding import (
     Arrays,
     arrays_among,
@@ -50,6 +50,7 @@ from kane.engine.rows.row_problem import (
     ActiveRows,
     RowProblem,
     active_rows_of,
+    row_problem_of,
 )
 from kane.engine.rows.tree_response import LIMITS, accelerate_by_response, slips
 
@@ -147,10 +148,22 @@ def move_by_response(
         False if the solver refuses the rows, or if redundant forces have to be moved into their bounds.
     """
     how = accelerate_by_response(k, active, state, inputs, constants, work, True)
-    if how == NO_SOLUTION or (how == DEPENDENT and not share_friction(k, active.rows, c.gaps, LIMITS)):
+    if how == NO_SOLUTION or (how == DEPENDENT and not _share_by_bounds(active.rows, constants, work)):
         return False
     _take_forces(c, k, active)
-    return bool(how == SOLVED or keeps_bounds(c))
+    return bool(how == SOLVED or _keeps_bounds(constants, work))
+
+
+@native_kernel
+def _share_by_bounds(rows: int, constants: Any, work: Any) -> bool:
+    """Share redundant friction in each island, see ``share_friction``."""
+    return bool(share_friction(row_problem_of(constants, work), rows, contacts_of(constants, work).gaps, LIMITS))
+
+
+@native_kernel
+def _keeps_bounds(constants: Any, work: Any) -> bool:
+    """Check the bounds of all contacts, see ``keeps_bounds``."""
+    return bool(keeps_bounds(contacts_of(constants, work)))
 
 
 @native_inline

@@ -13,6 +13,7 @@ from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.internal_forces import share_within_bounds
+from kane.engine.laws.slip import slip_direction
 from kane.engine.linear.factorizations import factor, from_q, solve_lower
 from kane.engine.linear.redundant_rows import eliminate
 from kane.engine.memory.constraint_codes import UNCHOSEN
@@ -21,7 +22,6 @@ from kane.engine.memory.views import FactorScratch
 from kane.engine.rows.contact_arrays import Contacts
 from kane.engine.rows.embedding import Arrays, find_multipliers
 from kane.engine.rows.row_problem import LEAST_BOUND, RowProblem, active_rows_of
-from kane.engine.rows.tree_response import slip_direction
 
 # Remaining acceleration of a row, relative to its terms, above which rows contradict each other; it is larger than
 # that of redundant rows. Their forces are then unbounded [N].

@@ -113,7 +113,11 @@ def response_scratch_of(c: ContactConstants, work: Any) -> ResponseScratch:
 
 @native_inline
 def row_problem_of(constants: Any, work: Any) -> RowProblem:
-    """Return the RowProblem of a call."""
+    """Return the RowProblem of a call.
+
+    A kernel that few calls reach makes its own records with this function: callers that pass them would have to store
+    them in every call.
+    """
     c = contact_constants_of(constants)
     m, n, nq, b = c.head.rows, c.head.speeds, c.head.coordinates, c.block
     s = response_scratch_of(c, work)

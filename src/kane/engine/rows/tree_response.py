@@ -19,7 +19,6 @@ import math
 from typing import Any
 
 from kane.engine.call import call_program, native_inline, native_kernel, vector_at
-from kane.engine.linear.vectors import length
 from kane.engine.memory.contact_codes import (
     ALWAYS,
     CAPACITIES,
@@ -32,13 +31,12 @@ from kane.engine.memory.contact_codes import (
 )
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.views import (
-    ContactState,
     row_record_at,
     row_record_size,
     solution_terms_at,
 )
 from kane.engine.rows.islands import note_group, solve_islands
-from kane.engine.rows.row_problem import NO_SOLUTION, SOLVED, ActiveRows, RowProblem, active_rows_of
+from kane.engine.rows.row_problem import NO_SOLUTION, SOLVED, ActiveRows, RowProblem, active_rows_of, row_problem_of
 
 # Ratio of y^T D^-1 y that remains of a row after the elimination of the rows before it. Above INDEPENDENT the row is
 # independent. At most REDUNDANT is rounding: the row is redundant, and its force is indeterminate. Between them the row
@@ -50,14 +48,6 @@ CONSISTENT = 1e-9
 # as with forces on bodies that are light beside the others.
 AMPLIFIED = 1e4
 LIMITS = (INDEPENDENT, REDUNDANT, AMPLIFIED, CONSISTENT)
-# Slip velocities below this are zero [m/s or rad/s]: rounding error of speeds of 1 km/s.
-SLOW = 1e-13
-# Friction turns slow slip in space fast, so that a step from rest would have to be very short. Below this speed
-# [m/s or rad/s] along its old direction, slip has the friction of this speed. Slip that has turned back, as in stages
-# of a step beyond the end of the slip, turns friction less. Runs with larger tolerances choose a larger speed.
-LEAST_BEGUN = 1e-9
-# Sideways slip up to this ratio of the missing forward slip is error of steps: its square turns friction.
-BLURRED = 1e-3
 
 
 @native_inline
@@ -77,39 +67,6 @@ def find_active_rows(k: RowProblem) -> ActiveRows:
         slides = slides or (slips(k, c) and k.table.normal[c] != NONE)
         rubs = rubs or (status == SLIDING and k.table.normal[c] == NONE)
     return ActiveRows(m, slides, rubs, key)
-
-
-@native_kernel
-def slip_direction(of: ContactState, k: int, tangents: int, vx: float, vy: float) -> Any:
-    """Return the direction of slip of a sliding constraint with slip velocity (vx, vy).
-
-    A constraint with one tangent keeps its direction, also after the slip has ended. With two tangents the direction is
-    that of the slip velocity, whose part along the old direction counts at least as the speed ``begun``. A constraint
-    without an old direction, because a caller set its status, gets the direction of the slip velocity.
-    """
-    x, y = of.along[k, 0], of.along[k, 1]
-    if tangents == 2:
-        along = vx * x + vy * y
-        begun = of.begun[k]
-        missing, ahead = max(begun - along, 0.0), max(along, begun)
-        vx, vy = vx - along * x, vy - along * y
-        square, blur = vx * vx + vy * vy, BLURRED * missing
-        across = begun * square / ((begun + missing) * (square + blur * blur + SLOW * SLOW))
-        vx, vy = across * vx + ahead * x, across * vy + ahead * y
-    elif x != 0.0:
-        return x, y
-    speed = length(vx, vy)
-    return (vx / speed, vy / speed) if speed > SLOW else (x, y)
-
-
-@native_inline
-def slip_left(x: Any, y: Any, vx: Any, vy: Any) -> Any:
-    """Return the remaining slip of a velocity in space, for the previous direction (x, y).
-
-    It is negative if the velocity points more backward than sideways. A load can turn slow slip sideways while friction
-    follows the direction, and that does not end the slip.
-    """
-    return x * vx + y * vy + abs(x * vy - y * vx)
 
 
 @native_inline
@@ -144,9 +101,18 @@ def accelerate_by_response(
         found = SOLVED
         k.mode[0] = 0 if slides or active.rubs else active.key
     elif k.block.addresses[SUBSTITUTION] != 0:
-        found, _ = solve_islands(k, note_groups(k), forces or slides, LIMITS)
+        found, _ = solve_by_islands(forces or slides, LIMITS, constants, work)
         call_block(k, SUBSTITUTION, state, k.given.whole, k.found, constants, work)
     return int(found)
+
+
+@native_kernel
+def solve_by_islands(
+    shortest: bool, limits: tuple[float, float, float, float], constants: Any, work: Any
+) -> tuple[int, float]:
+    """Solve the loaded rows island by island, see ``solve_islands``."""
+    found, least = solve_islands(row_problem_of(constants, work), note_groups(constants, work), shortest, limits)
+    return found, least
 
 
 @native_inline
@@ -229,9 +195,9 @@ def _length(k: RowProblem, rows: int, width: int) -> int:
 
 
 @native_kernel
-def note_groups(k: RowProblem) -> int:
+def note_groups(constants: Any, work: Any) -> int:
     """List the groups of rows whose records are loaded, see ``islands``; return their number."""
-    groups, place = 0, 0
+    k, groups, place = row_problem_of(constants, work), 0, 0
     if k.block.permanent > 0:
         place = note_group(k, 0, NONE, place, k.block.permanent, k.block.columns)
         groups = 1

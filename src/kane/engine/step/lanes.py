@@ -116,7 +116,7 @@ def _store_of(single: SingleRun, block: Block, trajectories: Trajectories, lane:
         block.counts[lane],
         trajectories.rows[block.carries[lane]],
         own.found,
-        own.changes,
+        own.transitions,
     )
 
 
@@ -127,7 +127,7 @@ def _copy_of(single: SingleRun, block: Block, lane: int) -> Store:
     for i in range(own.x.size):
         own.x[i] = block.x[i * lanes + lane]
     return Store(
-        own.x, own.y, own.z, own.slopes, block.clock[lane], block.counts[lane], own.rows, own.found, own.changes
+        own.x, own.y, own.z, own.slopes, block.clock[lane], block.counts[lane], own.rows, own.found, own.transitions
     )
 
 
@@ -168,7 +168,7 @@ def _take_first_slope(
     """Begin a step of one lane at the start of a trajectory or after a guard; choose the first step of a trajectory."""
     lanes, tables, counts = len(block.lanes), single[1], lane_counts(block, lane)
     system, store, first = lane_system(single, block, lane), _copy_of(single, block, lane), counts.started[0] == 0
-    counts.changes[0] = 0
+    counts.transitions[0] = 0
     status = begin_step(system, tables, single[2], store, clock_of(store).time[0])
     for i in range(store.x.size):
         block.x[i * lanes + lane] = store.x[i]

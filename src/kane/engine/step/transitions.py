@@ -7,9 +7,19 @@ import math
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.loop_arguments import AT_ONCE, Course, Matrix, StateEquation, Store, Tables
-from kane.engine.memory.run_codes import ASIDE, AT_END, CHANGE, ENDLESS, GOING, NO_GUARD, PROJECT, REFUSED, UNKNOWN_MODE
+from kane.engine.memory.run_codes import (
+    ASIDE,
+    AT_END,
+    ENDLESS,
+    GOING,
+    NO_GUARD,
+    PROJECT,
+    REFUSED,
+    TRANSITION,
+    UNKNOWN_MODE,
+)
 from kane.engine.memory.run_memory import clock_of, counts_of, mode_of, samples_of
-from kane.engine.memory.views import mode_change_at, mode_programs_at
+from kane.engine.memory.views import mode_programs_at, transition_note_at
 from kane.engine.step.event_location import (
     NO_ROOT,
     Span,
@@ -42,7 +52,7 @@ ACCEPTED, REPEAT = GOING, -1
 @native_inline
 def is_full(system: StateEquation, store: Store) -> bool:
     """Check whether the store may lack room for the transitions at one state."""
-    return bool(has_guards(system) and counts_of(store).changes[0] + AT_ONCE > store.changes.shape[0])
+    return bool(has_guards(system) and counts_of(store).transitions[0] + AT_ONCE > store.transitions.shape[0])
 
 
 @native_inline
@@ -85,8 +95,8 @@ def take_transitions(system: StateEquation, interpolated: Tables, store: Store) 
 
     Returns:
         GOING. UNKNOWN_MODE: Python has to append a row for the key ``wanted_key``, and may call again. REFUSED: the
-        program CHANGE has found no mode, and ``changed`` contains the reason. NO_GUARD: a guard is not finite. ENDLESS:
-        more than AT_ONCE transitions.
+        program TRANSITION has found no mode, and ``changed`` contains the reason. NO_GUARD: a guard is not finite.
+        ENDLESS: more than AT_ONCE transitions.
     """
     guards, asked = system.automaton.guards, counts_of(store).started[0] == 0
     for _ in range(AT_ONCE):
@@ -110,7 +120,7 @@ def _take_transition(system: StateEquation, interpolated: Tables, store: Store) 
     changed, n = automaton.changed, x.size
     if interpolated.column.size > 0:
         interpolate(interpolated, t, system.inputs)
-    call_mode(system, CHANGE, t, x, changed)
+    call_mode(system, TRANSITION, t, x, changed)
     key, row = int(changed[n]), -1
     if key < 0:
         return REFUSED
@@ -123,8 +133,8 @@ def _take_transition(system: StateEquation, interpolated: Tables, store: Store) 
     counts = counts_of(store)
     counts.missed[0] = 0
     clear_guard_history(clock_of(store))
-    note = mode_change_at(store.changes[counts.changes[0]], 0, n)
-    counts.changes[0] += 1
+    note = transition_note_at(store.transitions[counts.transitions[0]], 0, n)
+    counts.transitions[0] += 1
     note.time[0], note.rows[0], note.events[0] = t, counts.rows[0], counts.events[0]
     note.key_before[0], note.key_after[0] = mode_of(system).key[0], key
     for i in range(n):

@@ -6,10 +6,10 @@ from kane.engine.call import native_inline
 from kane.engine.linear.factorizations import ROUNDING
 from kane.engine.memory.loop_arguments import AT_ONCE, Course, Store
 from kane.engine.memory.run_memory import clock_of, counts_of
-from kane.engine.memory.views import RunCounts, mode_change_at
+from kane.engine.memory.views import RunCounts, transition_note_at
 
 # Transitions count as simultaneous if they take on average at most this many times the shortest step. A guard that
-# contradicts the mode found by CHANGE ends every step after one to five times the shortest step.
+# contradicts the mode found by TRANSITION ends every step after one to five times the shortest step.
 ZENO_STEPS = 16.0
 
 
@@ -29,10 +29,10 @@ def is_zeno(course: Course, store: Store, guards: int) -> bool:
     Bodies that land together may cause as many transitions as they have guards within a few rounding errors.
     """
     many = AT_ONCE + guards
-    first, within = counts_of(store).changes[0] - many, ZENO_STEPS * many * time_resolution(course)
+    first, within = counts_of(store).transitions[0] - many, ZENO_STEPS * many * time_resolution(course)
     if first < 0:
         return False
-    return bool(abs(clock_of(store).time[0] - mode_change_at(store.changes[first], 0, 0).time[0]) <= within)
+    return bool(abs(clock_of(store).time[0] - transition_note_at(store.transitions[first], 0, 0).time[0]) <= within)
 
 
 @native_inline

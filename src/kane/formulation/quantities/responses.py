@@ -19,9 +19,10 @@ from functools import cached_property
 from typing import Any
 
 from kane.codegen.programs.program import Program
+from kane.engine.laws.slip import BLURRED, SLOW, slip_left
 from kane.engine.memory.contact_codes import MANY_SPEEDS
 from kane.engine.memory.views import row_record_size
-from kane.engine.rows.tree_response import AMPLIFIED, BLURRED, INDEPENDENT, REDUNDANT, SLOW, slip_left
+from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT, REDUNDANT
 from kane.expression.collector import collector_paused
 from kane.expression.construct import (
     build_absolute,
@@ -297,7 +298,7 @@ def left_of(slip: Sequence[Expr], before: Sequence[Expr]) -> Expr:
 
 
 def direction_of(slip: Sequence[Expr], before: Sequence[Expr], begun: Expr) -> list[Expr]:
-    """Return the slip direction by the rule of ``kane.engine.rows.tree_response.slip_direction``."""
+    """Return the slip direction by the rule of ``kane.engine.laws.slip.slip_direction``."""
     arena, kept, follows = before[0].arena, before[: len(slip)], before[0].arena.one
     if len(slip) == 2:
         along = _dot(slip, kept)

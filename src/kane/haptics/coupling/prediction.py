@@ -48,7 +48,7 @@ def copied_for_prediction(integration: IntegratorState, steps: Steps) -> tuple[I
         clock=s.clock.copy(),
         counts=s.counts.copy(),
         rows=s.rows[:2].copy(),
-        changes=np.zeros((2 * AT_ONCE, s.changes.shape[1])),
+        transitions=np.zeros((2 * AT_ONCE, s.transitions.shape[1])),
     )
     none = np.zeros(0)
     carried = (none, none, none) if steps is None else steps.carried

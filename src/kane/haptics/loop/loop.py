@@ -168,8 +168,8 @@ class Loop:
         integration.go(Course(0.0, total * T, T, total, 1, np.zeros(0), np.array([total * T])))
         integration.make_room(ticks + 1, 2 if self.passive is not None else len(scheme(self.method).nodes))
         if len(integration.system.automaton.guards.out):
-            wanted = int(integration.counts.changes[0]) + ticks + 2 * AT_ONCE
-            integration.store = integration.store._replace(changes=_longer(integration.store.changes, wanted))
+            wanted = int(integration.counts.transitions[0]) + ticks + 2 * AT_ONCE
+            integration.store = integration.store._replace(transitions=_longer(integration.store.transitions, wanted))
         messages = self.circuit.messages
         if len(messages.log) < total:
             messages = messages._replace(log=_longer(messages.log, total))

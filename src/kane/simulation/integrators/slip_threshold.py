@@ -3,7 +3,7 @@
 Friction turns the slip velocity v towards the driving force at the rate mu N / (m |v|), which grows as |v| decreases.
 If |v| is as small as integration errors, the direction of v is noise, and friction along a noisy direction holds the
 slip back. A slip with zero initial acceleration would then never begin. Below this speed, friction therefore keeps its
-previous direction, which turns only slowly: see ``slip_direction`` in ``kane.engine.rows.tree_response``.
+previous direction, which turns only slowly: see ``kane.engine.laws.slip``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.contacts.contact_functions import ContactParts
+from kane.engine.laws.slip import LEAST_BEGUN
 from kane.engine.memory.constraint_memory import contact_constants_of
-from kane.engine.rows.tree_response import LEAST_BEGUN
 
 # This speed as a multiple of atol. There the direction errs by a few thousandths, and friction by the square of that.
 # With a multiple of 100, slip with zero initial acceleration errs by 80 atol after 0.1 s; with 10 it never begins.

@@ -17,7 +17,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import ENDLESS_IMPACTS, NO_MODE, OPEN
 from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
-from kane.engine.memory.run_codes import CHANGE, GUARDS, PROJECT, RHS
+from kane.engine.memory.run_codes import GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
 from kane.errors import ModelError, list_names
@@ -38,7 +38,7 @@ from kane.simulation.results.record import Record
 class ContactSwitching(ModeSource):
     """Mode source of a run with intermittent constraints."""
 
-    shares_stage = (RHS, GUARDS, CHANGE)
+    shares_stage = (RHS, GUARDS, TRANSITION)
     slopes_with_guards = True
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:

@@ -45,7 +45,7 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, taken: 
     store = integration.store
     clock, counts = integration.clock, integration.counts
     clock.time[0] += length
-    counts.changes[0] += 1
+    counts.transitions[0] += 1
     last = StoredTransitions(*(column[-1:] for column in integration.transitions))
     last.time[:], last.rows[:], last.found[:] = integration.time, counts.rows[0], counts.events[0]
     last.key_before[:] = last.key_after[:] = key = mode_of(system).key[0]
