@@ -103,7 +103,7 @@ GAP_TERMS = MemoryRegion(
     ),
     whole=True,
 )
-TRANSITION = MemoryRegion(
+TRANSITION_OUTPUTS = MemoryRegion(
     "Transition",
     'Outputs of the program "transition": the state and the mode after a transition.',
     ("nc", "m", "n", "nq"),
