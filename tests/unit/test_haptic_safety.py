@@ -123,8 +123,16 @@ KINDS += ("turned", "no unit")
 def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is_gone_within_40_ms(
     slider, rattling, seed
 ):
-    rng, faults = np.random.default_rng(seed), 2500
-    ticks = faults * BLOCK
+    run_into_faults(rattling if seed % 2 else slider, seed, 2500)
+
+
+def test_after_each_of_thirty_faults_the_force_was_within_its_limits_and_is_gone_within_40_ms(slider):
+    """Few enough to be run as Python too: test_engine_mutants."""
+    run_into_faults(slider, 2, 30)
+
+
+def run_into_faults(mechanism, seed, faults):
+    rng, ticks = np.random.default_rng(seed), faults * BLOCK
     data = good(ticks)
     commands = np.zeros((faults, taken_command_size(0)))
     taken = taken_command_at(commands, 0, 0)
@@ -141,7 +149,7 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
     rows = np.zeros((ticks, log_row_size()))
     log = rows.view(record_dtype(LOG_ROW))[:, 0]
     log["time"], log["lateness"] = t, late
-    dyn, handle = rattling if seed % 2 else slider
+    dyn, handle = mechanism
     with pytest.warns(UserWarning, match="not stable") if seed == 0 else _nothing():
         session = Session(
             dyn,
