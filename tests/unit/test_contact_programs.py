@@ -270,6 +270,21 @@ def test_a_switch_projects_momentum_on_what_it_imposes():
     assert machine.transition([0, 0], found.u, 3.0 + 1e-12).statuses == [OPEN]
 
 
+@pytest.mark.parametrize("ratio", [0.0, 0.6, 1.0])
+def test_a_ball_that_strikes_by_the_law_of_newton_leaves_with_its_share_of_the_speed(ratio):
+    """The closed form, at speeds by lot: rounding is no gain of energy."""
+    m = kane.Model("ball", gravity=(0, -G, 0))
+    ball = m.body("ball", mass=0.7)
+    m.connect(m.ground, ball, kane.Prismatic("y", axis="y"))
+    m.contact(ball.point(), kane.Plane(m.ground.point(), m.ground.y), restitution=kane.Newton(ratio), name="floor")
+    machine = ContactMachine(m)
+    for speed in np.random.default_rng(1).uniform(0.5, 3.0, 20):
+        machine.fresh()
+        found = machine.transition([0.0], [-speed])
+        assert found.status == ADOPTED
+        assert found.u == pytest.approx([ratio * speed], rel=1e-15)
+
+
 def test_restitution_of_newton_that_would_make_energy_is_an_error_that_names_the_contact():
     """A rod whose end strikes with slip against its lean; Kane & Levinson's paradox."""
 

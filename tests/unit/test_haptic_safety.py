@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from kane.engine.memory.views import (
     taken_command_size,
 )
 from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.safety import _limit
 from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
@@ -181,6 +183,20 @@ def run_into_faults(mechanism, seed, faults):
         assert (size[after] == 0.0).all(), (kind, k)
         assert log["status"][min(k + 30, end - 1)] != at.ARMED, (kind, k)
         assert log["status"][k - 1] == at.ARMED, (kind, k)
+
+
+@pytest.mark.parametrize("group", [0, 1])
+def test_a_wrench_goes_towards_what_is_wanted_as_fast_as_it_may(group):
+    """A step of 0.1 along the straight way, to the largest size at most; the kernel called as it is from Python."""
+    rules = SimpleNamespace(largest=[5.0, 5.0], slew=[100.0, 100.0], period=[1e-3])
+    before, wanted, step = np.array([0.3, -0.2, 0.1]), np.array([3.0, 4.0, 12.0]), 0.1
+    end = wanted * 5.0 / 13.0
+    _limit(rules, group, before, wanted)
+    assert wanted == pytest.approx(before + step * (end - before) / np.linalg.norm(end - before), rel=1e-14)
+    near = before + np.array([0.02, 0.03, -0.04])
+    wanted[:] = near
+    _limit(rules, group, before, wanted)
+    assert (wanted == near).all()
 
 
 class _nothing:
