@@ -43,9 +43,7 @@ PANEL: dict[str, tuple[str, ...]] = {
         "test_a_bouncing_ball_has_the_derivatives_of_its_closed_form",
         "test_impacts_in_one_instant_that_act_on_each_other_are_refused_by_name",
     ),
-    "unit.test_age_of_samples": (
-        "test_the_force_is_that_of_where_the_hand_is_when_it_acts_however_old_the_sample",
-    ),
+    "unit.test_age_of_samples": ("test_the_force_is_that_of_where_the_hand_is_when_it_acts_however_old_the_sample",),
     "unit.test_changes_at_one_instant": (
         "test_a_plank_that_rocks_slower_than_a_hop_comes_to_rest_on_both_ends_at_once",
     ),
@@ -70,9 +68,7 @@ PANEL: dict[str, tuple[str, ...]] = {
         "test_a_gimbal_that_may_not_switch_may_be_referred_to",
     ),
     "unit.test_clock_of_ticks": (),
-    "unit.test_compiled_contacts": (
-        "test_accelerations_guards_and_projected_states_are_those_found_in_numbers",
-    ),
+    "unit.test_compiled_contacts": ("test_accelerations_guards_and_projected_states_are_those_found_in_numbers",),
     "unit.test_compiled_modes": (
         "test_compiled_projection_and_right_hand_side_are_the_numeric_ones",
         "test_whatever_a_loop_is_made_of_the_motion_is_the_numeric_one",
@@ -199,9 +195,7 @@ PANEL: dict[str, tuple[str, ...]] = {
     ),
     "unit.test_marches": (),
     "unit.test_mode_changes": (),
-    "unit.test_mode_search": (
-        "test_the_next_mode_is_the_same_bits_again",
-    ),
+    "unit.test_mode_search": ("test_the_next_mode_is_the_same_bits_again",),
     "unit.test_native_rotations": (),
     "unit.test_passive_midpoint": (
         "test_the_period_of_a_harmonic_oscillation_is_that_of_the_midpoint_rule",
@@ -228,9 +222,7 @@ PANEL: dict[str, tuple[str, ...]] = {
         "test_where_no_hand_pulls_what_was_tried_is_what_the_tick_then_does",
         "test_whether_to_predict_is_said_by_true_or_false",
     ),
-    "unit.test_pulses": (
-        "test_a_switch_that_is_on_for_a_moment_is_imposed",
-    ),
+    "unit.test_pulses": ("test_a_switch_that_is_on_for_a_moment_is_imposed",),
     "unit.test_rigid_coupler": (
         "test_the_force_is_that_of_the_lever_s_equation_at_the_motion_of_the_hand",
         "test_the_force_is_what_kane_s_inverse_dynamics_says_of_the_motion",
@@ -264,9 +256,7 @@ PANEL: dict[str, tuple[str, ...]] = {
     "unit.test_samples_believed": (),
     "unit.test_settling_nearby": (),
     "unit.test_shares_within_bounds": (),
-    "unit.test_side_by_side": (
-        "test_four_corners_that_stop_together_take_no_shorter_steps_than_one_contact_does",
-    ),
+    "unit.test_side_by_side": ("test_four_corners_that_stop_together_take_no_shorter_steps_than_one_contact_does",),
     "unit.test_simulate_events": (
         "test_a_direction_leaves_out_the_other_one",
         "test_a_terminal_event_ends_the_run_there",

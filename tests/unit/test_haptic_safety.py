@@ -29,7 +29,7 @@ from kane.engine.memory.views import (
     taken_command_size,
 )
 from kane.engine.realtime import loop_arrays as at
-from kane.engine.realtime.safety import _limit
+from kane.engine.realtime.safety import _limit, _take_orientation, ramp_up
 from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
@@ -197,6 +197,34 @@ def test_a_wrench_goes_towards_what_is_wanted_as_fast_as_it_may(group):
     wanted[:] = near
     _limit(rules, group, before, wanted)
     assert (wanted == near).all()
+
+
+def test_the_level_of_the_forces_rises_while_armed_and_is_zero_otherwise():
+    rules = SimpleNamespace(period=[1e-3], ramp_up=[4e-3])
+    s = SimpleNamespace(counts=SimpleNamespace(status=[at.ARMED]), rules=rules, state=SimpleNamespace(level=[0.6]))
+    for status, level in ((at.ARMED, 0.85), (at.ARMED, 1.0), (at.ENDING, 0.0), (at.UNARMED, 0.0)):
+        s.counts.status[0] = status
+        ramp_up(s)
+        assert s.state.level[0] == pytest.approx(level, abs=1e-15)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 3])
+def test_an_orientation_is_taken_where_an_axis_turns_and_its_rates_are_those_of_small_rotations(axes):
+    """By ``kane.geometry``: 2 sin(angle / 2) over the time, and none at the first sample."""
+    turned = exponential(np.array([0.0, 0.0, 0.01]))
+    state = SimpleNamespace(device=np.array([0, 0, 0, 1.0, 0, 0, 0]), device_rates=np.full(6, 7.0))
+    rules = SimpleNamespace(axes=np.array([1.0] * 3 + [1.0] * axes + [0.0] * (3 - axes)), leap=[1.0, 5.0])
+    s = SimpleNamespace(
+        port=SimpleNamespace(sample=SimpleNamespace(orientation=turned)),
+        state=state,
+        rules=rules,
+        calls=SimpleNamespace(scratch=SimpleNamespace(rotation=np.zeros(4))),
+    )
+    for since, rate in ((0.0, 0.0), (0.1, 2.0 * math.sin(0.005) / 0.1)):
+        state.device[3:] = [1.0, 0.0, 0.0, 0.0]
+        assert _take_orientation(s, since) == at.NO_FAULT
+        assert state.device[3:] == pytest.approx(turned if axes else [1.0, 0.0, 0.0, 0.0], abs=1e-15)
+        assert state.device_rates[3:] == pytest.approx([0.0, 0.0, rate] if axes else [7.0] * 3, abs=1e-14)
 
 
 class _nothing:

@@ -1,4 +1,4 @@
-"""Native quaternions of the haptic loop: SciPy's rotations vouch for them, and differences of the potential for torques.
+"""Native quaternions of the haptic loop: SciPy's rotations vouch for them, differences of the potential for torques.
 
 The functions are those that native code is made of, called as they are from Python.
 """
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from kane.engine.realtime.coupler import _rotate_by
 from kane.engine.realtime.rotations import product, quaternion_of, spring_torque, turn_between
 
 PAIRS = [Rotation.random(2, random_state=k) for k in range(8)]
@@ -61,3 +62,11 @@ def test_torques_of_a_spring_take_from_its_potential_what_they_do(pair):
         behind = (potential(pair[0], turn * pair[1]) - potential(pair[0], turn.inv() * pair[1])) / (2.0 * step)
         assert spring_torque(e, k, i, 1.0) == pytest.approx(ahead, abs=1e-8)
         assert -spring_torque(e, k, i, -1.0) == pytest.approx(behind, abs=1e-8)
+
+
+def test_rates_turn_by_a_unit_quaternion_whose_vector_part_is_half_the_small_angle():
+    turn, rates = np.zeros(4), np.array([0.3, -2.0, 5.0])
+    _rotate_by(rates, 0.1, turn)
+    assert turn[1:] == pytest.approx(0.05 * rates, rel=1e-15)
+    assert turn[0] > 0.0
+    assert turn @ turn == pytest.approx(1.0, rel=1e-15)

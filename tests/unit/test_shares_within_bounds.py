@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from kane.engine.laws import internal_forces as shares
 from kane.engine.linear import factorizations as algebra
-from kane.engine.memory.contact_codes import COULOMB, STICKING
+from kane.engine.memory.contact_codes import COULOMB, STICKING, UNBOUNDED
 from kane.engine.memory.views import (
     ConstraintRows,
     contact_state_at,
@@ -150,3 +150,12 @@ def test_whether_forces_keep_their_bounds_does_not_depend_on_their_size(size):
         c, _, _ = block_on_feet(0.0, static, 0.0)
         c.forces[:] = size * np.tile([1.0, 0.5], len(FEET))
         assert shares.keeps_bounds(c) == keeps
+
+
+def test_friction_without_a_bound_never_leaves_it():
+    """By the margins themselves: forces that push, with any friction."""
+    c, _, _ = block_on_feet(0.0, 0.1, 0.0)
+    c.forces[:] = np.tile([1.0, 50.0], len(FEET))
+    assert not shares.keeps_bounds(c)
+    c.table.friction[:] = UNBOUNDED
+    assert shares.keeps_bounds(c)
