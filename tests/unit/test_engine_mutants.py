@@ -4,7 +4,6 @@ All native code runs as Python. The tests of the PANEL vouch for it: a mutant is
 the quickest first. A mutant is caught if a test fails, crashes, or takes far longer than without it.
 
 Left out are modules that no run executes: those that compile, declare memory, or were generated from such declarations.
-Left out are also instructions, whose code ``kane.engine.compile`` writes.
 """
 
 from __future__ import annotations
@@ -385,8 +384,8 @@ KNOWN: dict[str, str] = {
     "realtime.tick_prediction.adopt_prediction: _copy(a.copies[2], a.carried[2]) "
     "-> pass": "tests of predicted passive steps take too long as Python",
     "rows.embedding.embed: not smallest_pivot(a.f, rank) > stale * longest_column(a.rows.A, a.f.w) -> "
-    ""
-    "smallest_pivot(a.f, rank) > stale * longest_column(a.rows.A, a.f.w)": "other dependent speeds give the same motion with more rounding",
+    "smallest_pivot(a.f, rank) > stale * longest_column(a.rows.A, "
+    "a.f.w)": "other dependent speeds give the same motion with more rounding",
     "rows.row_forces._mark_contradictions: abs(entry * c.udot[j]) + abs(entry * c.h[j]) / a.unconstrained.M[j "
     "* (j + 1) // 2 + j] -> abs(entry * c.udot[j])": "a bound of rounding",
     "rows.tree_response._is_good: 0.0 -> 1.0": "a bound of rounding",
@@ -412,24 +411,17 @@ class Tried:
     seconds: float
 
 
-def without(module: str) -> set[str]:
-    """Return the names of instructions of a module, whose Python no native code contains."""
-    home = importlib.import_module(module)
-    found = {path[-1] for path, _ in functions(module) if len(path) == 1}
-    return {"__repr__", *(name for name in found if getattr(vars(home)[name], "native_role", "") == "instruction")}
-
-
 def drawn() -> dict[str, Mutant]:
     """Return mutants by lot, each mutant of the engine equally likely, by module and name."""
     sizes = {}
     for module in engine_modules():
-        tried = [f for path, f in functions(module) if path[-1] not in without(module)]
+        tried = [f for path, f in functions(module) if path[-1] != "__repr__"]
         sizes[module] = sum(1 for f in tried for node in inside(f) for _ in replacements(node))
     places = sorted(random.Random(SEED).sample(range(sum(sizes.values())), COUNT))
     found, first = {}, 0
     for module, size in sizes.items():
         here = [k - first for k in places if first <= k < first + size]
-        every = mutants(module, without=without(module)) if here else []
+        every = mutants(module) if here else []
         found.update({f"{module.removeprefix(ROOT)}.{every[k].name}": every[k] for k in here})
         first += size
     return found
