@@ -246,3 +246,21 @@ def test_what_refers_to_angles_that_change_is_refused_by_its_name():
 
     with pytest.raises(kane.ModelError, match=r"'brake' refers to 'o_.*', while charts of the gimbal 'o' are switched"):
         kane.simulate(built(SPEEDS[0], change=of_angle), until=0.1, **start(SPEEDS[0]))
+
+
+def test_contacts_that_are_never_met_change_nothing_in_a_run_that_changes_its_charts():
+    """Beside the same run without contacts."""
+
+    def body(with_floor):
+        m = kane.Model("turning", gravity=(0, 0, 0))
+        link = m.body("body", mass=1.0, inertia=(0.01, 0.012, 0.006))
+        m.connect(m.ground, link, kane.Gimbal("o", sequence="zyx"))
+        if with_floor:
+            m.contact(link.point((0.1, 0, 0)), kane.Plane(m.ground.point((0, 0, -1)), m.ground.z), name="floor")
+        return kane.build(kane.formulate(m))
+
+    options = {"until": 0.4, "u": [0.5, 9.0, 1.0], "charts": kane.Charts(), "integrator": kane.RK5(1e-6, 1e-8)}
+    found, wanted = (kane.simulate(body(with_floor), **options) for with_floor in (True, False))
+    assert [(s.joint, s.chart) for s in found.chart_switches] == [(s.joint, s.chart) for s in wanted.chart_switches]
+    assert len(wanted.chart_switches) > 0
+    assert found.u[-1] == pytest.approx(wanted.u[-1], abs=1e-9)

@@ -14,13 +14,16 @@ import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from inspect import isgenerator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
 # Memory [bytes] that a child may use in addition to its parent's: far more than any test here needs.
 MEMORY = 4 << 30
+# Fixtures of pytest that tests here may take.
+BUILT_IN = {"tmp_path", "monkeypatch"}
 
 
 class Wrong(Protocol):
@@ -37,8 +40,17 @@ class Wrong(Protocol):
 Case = tuple[Callable[..., object], dict[str, Any]]
 
 
+class Parameter(NamedTuple):
+    """Parameter of the fixture that makes an argument of a test."""
+
+    param: object
+
+
 def cases(tests: Iterable[Callable[..., object]]) -> Iterator[Case]:
-    """Yield each test with each set of its parameters, except sets with their own marks (such as slow)."""
+    """Yield each test with each set of its parameters, except sets with their own marks (such as slow).
+
+    Parameters of the fixtures that a test takes count too.
+    """
     for test in tests:
         sets: list[dict[str, Any]] = [{}]
         for mark in getattr(test, "pytestmark", ()):
@@ -47,24 +59,60 @@ def cases(tests: Iterable[Callable[..., object]]) -> Iterator[Case]:
             rows = [v for v in mark.args[1] if not getattr(v, "marks", ())]
             given = [dict(zip(names, v if len(names) > 1 else (v,), strict=True)) for v in rows]
             sets = [{**old, **new} for old in sets for new in given]
+        for name in _arguments(test):
+            values = _parameters(test.__globals__.get(name))
+            sets = [{**old, name: Parameter(value)} for old in sets for value in values] if values else sets
         yield from ((test, given) for given in sets)
 
 
 def runnable(module: Any, without: Collection[str]) -> list[Callable[..., object]]:
     """Return the tests of a module with no mark but parametrize and no fixture but tmp_path and monkeypatch."""
-    found = []
-    for name, test in vars(module).items():
-        marks = getattr(test, "pytestmark", ())
-        if not name.startswith("test_") or name in without or any(mark.name != "parametrize" for mark in marks):
-            continue
-        code, known = test.__code__, {"tmp_path", "monkeypatch"}
-        for mark in marks:
-            known.update(
-                w.strip() for w in (mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0])
-            )
-        if known.issuperset(code.co_varnames[: code.co_argcount]):
-            found.append(test)
-    return found
+    return [test for test in _marked_at_most(module, without) if _open(test) <= BUILT_IN]
+
+
+def runnable_with_fixtures(module: Any, without: Collection[str]) -> list[Callable[..., object]]:
+    """Return the tests as ``runnable``, and those with fixtures of their module, which each test makes anew."""
+    return [test for test in _marked_at_most(module, without) if _open(test) <= BUILT_IN | _fixtures(module)]
+
+
+def _marked_at_most(module: Any, without: Collection[str]) -> list[Callable[..., object]]:
+    return [
+        test
+        for name, test in vars(module).items()
+        if name.startswith("test_")
+        and name not in without
+        and all(m.name == "parametrize" and not m.kwargs.get("indirect") for m in getattr(test, "pytestmark", ()))
+    ]
+
+
+def _open(function: Callable[..., object]) -> set[str]:
+    """Return the names of the arguments that no mark gives."""
+    given = [mark.args[0] for mark in getattr(function, "pytestmark", ())]
+    known = {w.strip() for words in given for w in (words.split(",") if isinstance(words, str) else words)}
+    return set(_arguments(function)) - known
+
+
+def _arguments(function: Callable[..., object]) -> tuple[str, ...]:
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def _fixtures(module: Any) -> set[str]:
+    """Return the names of the fixtures of a module that need no others but its own and the built-in ones."""
+    made = {name: x for name, x in vars(module).items() if _is_fixture(x)}
+    return {
+        name
+        for name, x in made.items()
+        if BUILT_IN.union(made, {"request"} if _parameters(x) else ()).issuperset(_arguments(x.__wrapped__))
+    }
+
+
+def _is_fixture(value: Any) -> bool:
+    return type(value).__name__ == "FixtureFunctionDefinition"
+
+
+def _parameters(value: Any) -> tuple[object, ...]:
+    """Return the parameters of a fixture; none of other objects."""
+    return tuple(value._fixture_function_marker.params or ()) if _is_fixture(value) else ()
 
 
 def fail(tried: Iterable[Case]) -> bool:
@@ -80,13 +128,30 @@ def fail(tried: Iterable[Case]) -> bool:
 
 
 def _run(test: Callable[..., object], given: dict[str, Any]) -> None:
-    wanted = test.__code__.co_varnames[: test.__code__.co_argcount]
     with ExitStack() as stack:
-        if "tmp_path" in wanted:
-            given = {**given, "tmp_path": Path(stack.enter_context(tempfile.TemporaryDirectory()))}
-        if "monkeypatch" in wanted:
-            given = {**given, "monkeypatch": stack.enter_context(pytest.MonkeyPatch.context())}
-        test(**given)
+        made = dict(given)
+        test(**{name: _made(name, made, test.__globals__, stack) for name in _arguments(test)})
+
+
+def _made(name: str, made: dict[str, Any], home: dict[str, Any], stack: ExitStack) -> Any:
+    """Return an argument of a test: as given, or made by a fixture, with the arguments that the fixture takes."""
+    given = made.get(name)
+    if name in made and not isinstance(given, Parameter):
+        return given
+    if name == "tmp_path":
+        made[name] = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    elif name == "monkeypatch":
+        made[name] = stack.enter_context(pytest.MonkeyPatch.context())
+    else:
+        function = home[name].__wrapped__
+        wanted = [n for n in _arguments(function) if n != "request"]
+        own = {"request": given} if "request" in _arguments(function) else {}
+        value = function(**own, **{n: _made(n, made, home, stack) for n in wanted})
+        if isgenerator(value):
+            stack.callback(next, value, None)
+            value = next(value)
+        made[name] = value
+    return made[name]
 
 
 def survivors_apart(

@@ -24,8 +24,6 @@ ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: as
 COMPARISONS = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 # Folders of modules of Python and of installed packages.
 FOREIGN = tuple({sysconfig.get_path(word) for word in ("stdlib", "platstdlib", "purelib", "platlib")})
-# Decorators that compile; mutants run uncompiled. Tests replace other compiling functions if necessary.
-COMPILING = ("native_loop", "native_inline", "native_kernel")
 
 
 @dataclass(frozen=True)
@@ -36,18 +34,21 @@ class Mutant:
         name: function, original code and replacement.
         module: dotted name of its file.
         path: name of the function, after the name of its class if it is a method.
-        tree: definition of the mutant.
+        function: definition of the original.
+        old, new: node of the definition and its replacement.
     """
 
     name: str
     module: str
     path: tuple[str, ...]
-    tree: ast.FunctionDef
+    function: ast.FunctionDef
+    old: ast.AST
+    new: ast.AST
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Replace the original function by the mutant within the context."""
-        with installed(self.module, self.path, self.tree):
+        with installed(self.module, self.path, _with(self.function, self.old, self.new)):
             yield
 
 
@@ -68,7 +69,7 @@ def mutants(module: str, *, without: Collection[str] = (), only: Collection[str]
                 words = f"{'.'.join(path)}: {shown(node)} -> {shown(new)}"
                 seen[words] = seen.get(words, 0) + 1
                 name = f"{words} ({seen[words]})" if seen[words] > 1 else words
-                found.append(Mutant(name, module, path, _with(function, node, new)))
+                found.append(Mutant(name, module, path, function, node, new))
     return found
 
 
@@ -90,9 +91,7 @@ def installed(module: str, path: tuple[str, ...], tree: ast.FunctionDef) -> Iter
     """Replace a function of a module, or a method of one of its classes, by another definition within the context."""
     home = importlib.import_module(module)
     names = dict(vars(home))
-    stripped = copy.copy(tree)
-    stripped.decorator_list = [d for d in tree.decorator_list if ast.unparse(d) not in COMPILING]
-    exec(compile(ast.fix_missing_locations(ast.Module([stripped], [])), f"<mutant of {module}>", "exec"), vars(home))
+    exec(compile(ast.fix_missing_locations(ast.Module([tree], [])), f"<mutant of {module}>", "exec"), vars(home))
     new = vars(home).pop(path[-1])
     if path[-1] in names:
         setattr(home, path[-1], names[path[-1]])

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 from oracles.contact_machine import ContactMachine, broken
-from oracles.interpreted_programs import _call_program, views
+from oracles.interpreted import call_compiled, views
 from oracles.source_mutants import everywhere
 
 import kane
@@ -66,7 +66,7 @@ def interpreted(machine, q, u, *, embedded):
         return project(*given)
 
     with ExitStack() as stack:
-        for context in (views(), everywhere(call.call_program, _call_program), everywhere(project, counted)):
+        for context in (views(), everywhere(call.call_program, call_compiled), everywhere(project, counted)):
             stack.enter_context(context)
         for quick in (momentum.respond_by_tree, momentum.project_speeds_by_response) if embedded else ():
             stack.enter_context(everywhere(quick, lambda *given: False))

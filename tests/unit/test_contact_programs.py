@@ -1,10 +1,14 @@
 """Native programs of constraints that come and go, each by itself at states: closed forms, and dense algebra."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from oracles.contact_machine import ContactMachine, broken
 
 import kane
+from kane.engine.hybrid import transition as changes
+from kane.engine.hybrid.consistency import RESTING, SLIPPING
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import (
     ADOPTED,
@@ -268,6 +272,21 @@ def test_a_switch_projects_momentum_on_what_it_imposes():
     assert found.u == pytest.approx(expected * C, rel=1e-14)
     assert found.energy_lost == pytest.approx(0.5 * u @ M @ u - 0.5 * expected**2 * C @ M @ C, rel=1e-13)
     assert machine.transition([0, 0], found.u, 3.0 + 1e-12).statuses == [OPEN]
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.6, 1.0])
+def test_a_ball_that_strikes_by_the_law_of_newton_leaves_with_its_share_of_the_speed(ratio):
+    """The closed form, at speeds by lot: rounding is no gain of energy."""
+    m = kane.Model("ball", gravity=(0, -G, 0))
+    ball = m.body("ball", mass=0.7)
+    m.connect(m.ground, ball, kane.Prismatic("y", axis="y"))
+    m.contact(ball.point(), kane.Plane(m.ground.point(), m.ground.y), restitution=kane.Newton(ratio), name="floor")
+    machine = ContactMachine(m)
+    for speed in np.random.default_rng(1).uniform(0.5, 3.0, 20):
+        machine.fresh()
+        found = machine.transition([0.0], [-speed])
+        assert found.status == ADOPTED
+        assert found.u == pytest.approx([ratio * speed], rel=1e-15)
 
 
 def test_restitution_of_newton_that_would_make_energy_is_an_error_that_names_the_contact():
@@ -563,3 +582,16 @@ def test_a_massless_link_of_a_loop_moves_as_a_link_of_hardly_any_mass():
     light, massless = (kane.simulate(dyn, until=0.05, q=q, parameters={"mass": value}) for value in (1e-9, 0.0))
     assert np.abs(massless.final.u).min() > 1e-2
     assert massless.final.u == pytest.approx(light.final.u, abs=1e-8)
+
+
+def test_a_slip_has_ended_where_it_began_with_the_change_and_its_speed_is_gone(monkeypatch):
+    """The cases one by one: only contacts that slipped before, and slide in the new mode, can have stopped."""
+    monkeypatch.setattr(changes, "load_velocities", lambda c, i: None)
+    monkeypatch.setattr(changes, "is_slipping", lambda c, i, k: i.moving[k])
+    for undecided in (SLIPPING, RESTING):
+        for status in (SLIDING, STICKING):
+            for moving in (True, False):
+                c = SimpleNamespace(block=SimpleNamespace(constraints=1), state=SimpleNamespace(status=[status]))
+                i = SimpleNamespace(undecided=[undecided], moving=[moving])
+                ended = undecided == SLIPPING and status == SLIDING and not moving
+                assert changes._has_slip_ended(c, i) == ended

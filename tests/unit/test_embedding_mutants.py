@@ -1,7 +1,7 @@
 """The native embedding with one thing wrong fails a test: its files are mutated, a change at a time.
 
-The kernels run as the Python functions that they are, and so do the programs, each mutant of these in a child of its
-own (see ``interpreted_programs``); the tests are those of test_embedding_native.
+The kernels run as the Python functions that they are, and so do loops and programs, each mutant of these in a child of
+its own (see ``interpreted``); the tests are those of test_embedding_native.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 from oracles.forked import cases, fail, passes_apart, runnable, survivors_apart
-from oracles.interpreted_programs import interpreted_programs
+from oracles.interpreted import interpreted
 from oracles.source_mutants import mutants, survivors
 from unit import test_embedding_native as tests
 
@@ -121,9 +121,8 @@ def test_of_all_mutants_of_the_algebra_none_passes():
 @pytest.fixture
 def fails():
     """Whether a program fails a test, or raises: native code would go on."""
-    tests.project(tests.four_bar(), tests.GUESS)  # compiles the loop over states, which stays compiled
     known = list(cases(sorted(runnable(tests, ()), key=lambda test: test in LONG)))
-    with interpreted_programs() as raised:
+    with interpreted() as raised:
         yield lambda: any(fail([case]) or raised for case in known)
 
 

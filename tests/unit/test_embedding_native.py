@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import scipy.linalg
-from oracles.interpreted_programs import views
+from oracles.interpreted import views
 from oracles.multipliers import accelerations
 
 import kane

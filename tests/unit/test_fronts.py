@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,24 @@ def test_the_cost_of_windows_grows_with_their_number():
         found = fronts(rows, ties, 2 * n + 1)
         assert len(found) == n
         assert max(len(front.own) + len(front.beyond) for front in found) <= 3
+
+
+def test_small_kernels_of_fronts_do_what_they_say(monkeypatch):
+    """By their definitions, with numbers that can be seen through."""
+    t = SimpleNamespace(diag=np.array([0.5, -3.0, 0.2]), number=2, pivots=[1, 2], lists=[0, 9, 9, 9, 9, 2, 1, 9, 9, 9])
+    assert loops.conditioning_of_fronts(t, 2, 4.0) == 0.2 / 4.0
+    assert loops.conditioning_of_fronts(t, 2, 0.1) == 1.0
+    M, h = np.full((3, 3), 7.0), np.full(3, 7.0)
+    loops._unit_mass(M, h)
+    assert (np.eye(3) == M).all()
+    assert (h == 0.0).all()
+    monkeypatch.setattr(loops, "particular", lambda t, A, x, e: None)
+    monkeypatch.setattr(loops, "back", lambda t, A, e, v: v.__setitem__([0, 2], [0.5, -3.0]))
+    u = np.array([1.0, 9.0, 1.0])
+    change = loops._change(SimpleNamespace(A=None), np.zeros(2), np.zeros(2), None, np.zeros(3), u)
+    assert u == pytest.approx([1.5, 9.0, -2.0])
+    assert change == 3.0 / 2.0
+    A, x = np.full((3, 2), 7.0), np.zeros(3)
+    loops._only(SimpleNamespace(A=A), np.array([2, 0]), np.array([-1.0, 4.0]), x)
+    assert x == pytest.approx([4.0, 0.0, -1.0])
+    assert A.tolist() == [[7.0, 7.0], [0.0, 0.0], [7.0, 7.0]]

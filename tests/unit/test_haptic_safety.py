@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from kane.engine.memory.views import (
     taken_command_size,
 )
 from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.safety import _limit, _take_orientation, ramp_up
 from kane.geometry.quaternion import exponential, multiply_quaternions
 from kane.haptics import Coupler, RecordedDevice, Safety, Session, Simulated, Traits
 from kane.haptics.realtime import favour_watchdog
@@ -123,8 +125,16 @@ KINDS += ("turned", "no unit")
 def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is_gone_within_40_ms(
     slider, rattling, seed
 ):
-    rng, faults = np.random.default_rng(seed), 2500
-    ticks = faults * BLOCK
+    run_into_faults(rattling if seed % 2 else slider, seed, 2500)
+
+
+def test_after_each_of_thirty_faults_the_force_was_within_its_limits_and_is_gone_within_40_ms(slider):
+    """Few enough to be run as Python too: test_engine_mutants."""
+    run_into_faults(slider, 2, 30)
+
+
+def run_into_faults(mechanism, seed, faults):
+    rng, ticks = np.random.default_rng(seed), faults * BLOCK
     data = good(ticks)
     commands = np.zeros((faults, taken_command_size(0)))
     taken = taken_command_at(commands, 0, 0)
@@ -141,7 +151,7 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
     rows = np.zeros((ticks, log_row_size()))
     log = rows.view(record_dtype(LOG_ROW))[:, 0]
     log["time"], log["lateness"] = t, late
-    dyn, handle = rattling if seed % 2 else slider
+    dyn, handle = mechanism
     with pytest.warns(UserWarning, match="not stable") if seed == 0 else _nothing():
         session = Session(
             dyn,
@@ -173,6 +183,48 @@ def test_after_any_of_ten_thousand_faults_the_force_was_within_its_limits_and_is
         assert (size[after] == 0.0).all(), (kind, k)
         assert log["status"][min(k + 30, end - 1)] != at.ARMED, (kind, k)
         assert log["status"][k - 1] == at.ARMED, (kind, k)
+
+
+@pytest.mark.parametrize("group", [0, 1])
+def test_a_wrench_goes_towards_what_is_wanted_as_fast_as_it_may(group):
+    """A step of 0.1 along the straight way, to the largest size at most; the kernel called as it is from Python."""
+    rules = SimpleNamespace(largest=[5.0, 5.0], slew=[100.0, 100.0], period=[1e-3])
+    before, wanted, step = np.array([0.3, -0.2, 0.1]), np.array([3.0, 4.0, 12.0]), 0.1
+    end = wanted * 5.0 / 13.0
+    _limit(rules, group, before, wanted)
+    assert wanted == pytest.approx(before + step * (end - before) / np.linalg.norm(end - before), rel=1e-14)
+    near = before + np.array([0.02, 0.03, -0.04])
+    wanted[:] = near
+    _limit(rules, group, before, wanted)
+    assert (wanted == near).all()
+
+
+def test_the_level_of_the_forces_rises_while_armed_and_is_zero_otherwise():
+    rules = SimpleNamespace(period=[1e-3], ramp_up=[4e-3])
+    s = SimpleNamespace(counts=SimpleNamespace(status=[at.ARMED]), rules=rules, state=SimpleNamespace(level=[0.6]))
+    for status, level in ((at.ARMED, 0.85), (at.ARMED, 1.0), (at.ENDING, 0.0), (at.UNARMED, 0.0)):
+        s.counts.status[0] = status
+        ramp_up(s)
+        assert s.state.level[0] == pytest.approx(level, abs=1e-15)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 3])
+def test_an_orientation_is_taken_where_an_axis_turns_and_its_rates_are_those_of_small_rotations(axes):
+    """By ``kane.geometry``: 2 sin(angle / 2) over the time, and none at the first sample."""
+    turned = exponential(np.array([0.0, 0.0, 0.01]))
+    state = SimpleNamespace(device=np.array([0, 0, 0, 1.0, 0, 0, 0]), device_rates=np.full(6, 7.0))
+    rules = SimpleNamespace(axes=np.array([1.0] * 3 + [1.0] * axes + [0.0] * (3 - axes)), leap=[1.0, 5.0])
+    s = SimpleNamespace(
+        port=SimpleNamespace(sample=SimpleNamespace(orientation=turned)),
+        state=state,
+        rules=rules,
+        calls=SimpleNamespace(scratch=SimpleNamespace(rotation=np.zeros(4))),
+    )
+    for since, rate in ((0.0, 0.0), (0.1, 2.0 * math.sin(0.005) / 0.1)):
+        state.device[3:] = [1.0, 0.0, 0.0, 0.0]
+        assert _take_orientation(s, since) == at.NO_FAULT
+        assert state.device[3:] == pytest.approx(turned if axes else [1.0, 0.0, 0.0, 0.0], abs=1e-15)
+        assert state.device_rates[3:] == pytest.approx([0.0, 0.0, rate] if axes else [7.0] * 3, abs=1e-14)
 
 
 class _nothing:

@@ -185,3 +185,14 @@ def test_an_impact_of_what_is_light_or_heavy_has_the_digits_of_one_kilogram(mass
 def test_what_cannot_give_way_is_said():
     assert impact([[0.0]], [-1.0], 0.5)[0] == IMMOVABLE
     assert impact([[np.inf]], [-1.0], 0.5)[0] == IMMOVABLE
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.4, 2.0])
+def test_friction_along_what_gives_way_in_one_direction_only_is_the_smallest_that_holds(angle):
+    """A point that moves along one line across: least squares by NumPy, and no slip at the end."""
+    line = np.array([np.cos(angle), np.sin(angle)])
+    J = np.vstack([[1.0, 0.2], np.outer(line, [0.1, 1.5])])
+    W = J @ J.T
+    _, p, v = impact(W, [-1.0, 0.0, 0.0], 0.0, static=5.0)
+    assert v == pytest.approx(0.0, abs=1e-14)
+    assert p[1:] / p[0] == pytest.approx(np.linalg.lstsq(W[1:, 1:], -W[1:, 0], rcond=1e-12)[0], rel=1e-12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from oracles.forked import cases, fail, passes_apart, runnable, survivors_apart
-from oracles.interpreted import interpreted_loops
+from oracles.interpreted import interpreted
 from oracles.source_mutants import mutants
 from unit import test_march_mutants, test_marches
 
@@ -36,7 +36,7 @@ def fails():
     """Whether a loop fails a test; models are built once, and by right code."""
     known = list(cases(TESTS))
     assert not fail(known)
-    with interpreted_loops():
+    with interpreted():
         yield lambda: fail(known)
 
 

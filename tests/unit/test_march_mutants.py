@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from oracles.interpreted import interpreted_loops
+from oracles.interpreted import interpreted
 from oracles.source_mutants import mutants, survivors
 from unit import test_marches
 
@@ -89,11 +89,11 @@ def test_loops_run_as_python_give_what_compiled_ones_give(name):
     step = {} if name in test_marches.FREE else {"dt": 0.05}
     dyn, options = test_marches.built(test_marches.driven), {"until": 0.5, "q": [1.0], "every": 1, **step}
     compiled = kane.simulate(dyn, integrator=method, **options)
-    with interpreted_loops():
-        interpreted = kane.simulate(dyn, integrator=method, **options)
+    with interpreted():
+        found = kane.simulate(dyn, integrator=method, **options)
     # numba may fuse a product and a sum; nothing else rounds otherwise.
-    np.testing.assert_allclose(interpreted.q, compiled.q, rtol=1e-14, atol=1e-14)
-    assert len(interpreted) == len(compiled)
+    np.testing.assert_allclose(found.q, compiled.q, rtol=1e-14, atol=1e-14)
+    assert len(found) == len(compiled)
 
 
 def test_loops_run_as_python_change_modes_where_compiled_ones_do():
@@ -103,7 +103,7 @@ def test_loops_run_as_python_change_modes_where_compiled_ones_do():
     m.contact(ball.point(), kane.Plane(m.ground.point(), m.ground.y), restitution=0.5, name="floor")
     dyn, options = kane.build(kane.formulate(m)), {"until": 1.0, "q": {"y": 1.0}, "every": 1}
     compiled = kane.simulate(dyn, **options)
-    with interpreted_loops():
-        interpreted = kane.simulate(dyn, **options)
-    assert len(interpreted.events) == len(compiled.events) > 1
-    np.testing.assert_allclose(interpreted.q, compiled.q, rtol=1e-12, atol=1e-12)
+    with interpreted():
+        found = kane.simulate(dyn, **options)
+    assert len(found.events) == len(compiled.events) > 1
+    np.testing.assert_allclose(found.q, compiled.q, rtol=1e-12, atol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracles.contact_machine import ContactMachine, broken
 from oracles.contact_reactions import Contacts, by_enumeration
-from oracles.interpreted_programs import _call_program, views
+from oracles.interpreted import call_compiled, views
 from oracles.source_mutants import everywhere
 
 import kane
@@ -57,7 +57,7 @@ def no_flips(monkeypatch):
         state, out, work = np.array([0.0, *q, *u]), np.zeros(function.n_out), np.zeros(function.n_work)
         rest = np.append(machine.inputs, 0.0)
         pointers = [x.__array_interface__["data"][0] for x in (state, rest, machine.stage, out, work)]
-        with views(), everywhere(call.call_program, _call_program), np.errstate(all="ignore"):
+        with views(), everywhere(call.call_program, call_compiled), np.errstate(all="ignore"):
             transition.function(*pointers)
         return machine.changed(out)
 

@@ -1,5 +1,7 @@
 """Ticks that are taken before they are due. Who vouches: the same session run again without that, to the last bit."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import kane
 from kane.engine.memory.run_memory import clock_of, counts_of
 from kane.engine.memory.views import transition_note_at
 from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.tick_prediction import _copy_state
 from kane.errors import ModelError
 from kane.haptics import Arm, Coupler, PassiveMidpoint, RigidCoupler, Session, Simulated, replay
 from kane.haptics.scenes import make_hand_scene
@@ -118,3 +121,25 @@ def test_whether_to_predict_is_said_by_true_or_false():
     dyn, coupler, q = ball(1.0)
     with pytest.raises(ModelError, match="predict"):
         Session(dyn, Simulated(), coupler, q=q, predict="yes")
+
+
+def test_the_state_that_a_tick_is_tried_from_is_the_present_one():
+    """Array by array: what a step changes is copied, and the source stays."""
+    names = {"system": ("mode", "stages"), "projection": ("kept", "notes", "least"), "aside": ("kept", "notes")}
+
+    def arrays(first):
+        parts = {
+            part: SimpleNamespace(**{n: np.full(2, first + k) for k, n in enumerate(of)}) for part, of in names.items()
+        }
+        system = parts.pop("system")
+        system.projection, system.aside = parts["projection"], parts["aside"]
+        return system, SimpleNamespace(x=np.full(3, first), clock=np.full(2, first), counts=np.full(2, first))
+
+    def values(system, store):
+        parts = {"system": system, "projection": system.projection, "aside": system.aside}
+        found = [getattr(parts[part], name).tolist() for part, of in names.items() for name in of]
+        return [*found, store.x.tolist(), store.clock.tolist(), store.counts.tolist()]
+
+    source, target = arrays(1.0), arrays(20.0)
+    _copy_state(*source, *target)
+    assert values(*target) == values(*source) == values(*arrays(1.0))

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from kane.engine.laws import internal_forces as shares
 from kane.engine.linear import factorizations as algebra
-from kane.engine.memory.contact_codes import COULOMB, STICKING
+from kane.engine.memory.contact_codes import COULOMB, STICKING, UNBOUNDED
 from kane.engine.memory.views import (
     ConstraintRows,
     contact_state_at,
@@ -141,3 +141,21 @@ def test_balls_pressed_between_walls_have_the_margin_that_there_is(lean, static)
     assert A.T @ c.forces == pytest.approx(load, abs=1e-11)
     # Sides of the cones are up to 1 - cos(pi / 360) = 4e-5 further out than the cones.
     assert margin_of(c.forces, static, 2) == pytest.approx(most, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_whether_forces_keep_their_bounds_does_not_depend_on_their_size(size):
+    """By the margins themselves: a friction of 0.5 N at a bound of 0.6 N is within it, and at 0.4 N it is not."""
+    for static, keeps in ((0.6, True), (0.4, False)):
+        c, _, _ = block_on_feet(0.0, static, 0.0)
+        c.forces[:] = size * np.tile([1.0, 0.5], len(FEET))
+        assert shares.keeps_bounds(c) == keeps
+
+
+def test_friction_without_a_bound_never_leaves_it():
+    """By the margins themselves: forces that push, with any friction."""
+    c, _, _ = block_on_feet(0.0, 0.1, 0.0)
+    c.forces[:] = np.tile([1.0, 50.0], len(FEET))
+    assert not shares.keeps_bounds(c)
+    c.table.friction[:] = UNBOUNDED
+    assert shares.keeps_bounds(c)

@@ -262,3 +262,19 @@ def test_an_input_that_is_no_number_says_how_samples_and_expressions_are_given(v
         kane.ModelError, match=r"input 'tau' is .*kane\.Interpolated\(times, values\), or an expression"
     ):
         kane.simulate(dyn, until=0.1, inputs={"tau": value})
+
+
+def test_a_block_that_is_pushed_in_samples_slips_where_the_push_exceeds_friction():
+    """Closed forms: slip begins at mu m g, and what is left of the push accelerates. The push grows by 10 N/s."""
+    model = kane.Model("block", gravity=(0, -9.81, 0))
+    block = model.body("block", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    model.connect(model.ground, block, kane.Planar(("x", "y", "th")))
+    model.load(kane.Force(block.point(), (model.input("push"), 0, 0)))
+    floor = kane.Plane(model.ground.point(), model.ground.y)
+    model.contact(block.point(), floor, friction=kane.Coulomb(0.5), name="floor")
+    push = kane.Interpolated([0.0, 2.0], [0.0, 20.0])
+    run = kane.simulate(kane.build(kane.formulate(model)), until=2.0, inputs={"push": push})
+    begins = 0.5 * 9.81 * 2.0 / 10.0
+    assert [(event.name, event.cause) for event in run.events][-1] == ("floor", "slips")
+    assert run.events[-1].time == pytest.approx(begins, abs=1e-9)
+    assert run["x_dot"][-1] == pytest.approx(2.5 * (2.0 - begins) ** 2, rel=1e-9)

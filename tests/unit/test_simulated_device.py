@@ -101,6 +101,18 @@ def test_a_force_acts_when_its_delay_is_over_and_ends_when_it_is_not_renewed():
     assert np.diff(x[25:]) == pytest.approx(10.0 * (0.02 - 2.5e-3) * 1e-3, rel=1e-9)  # no force from 20 ms on
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_force_that_is_no_number_changes_nothing(value):
+    """x = F t^2 / (2 m) by the force before."""
+    channel = Simulated(mass=0.1, damping=0.0, rate=1000.0).open()
+    for k in range(10):
+        channel.sample(k * 1e-3)
+        channel.push(k * 1e-3, np.array([0.3, 0.0, -0.2]))
+        channel.push(k * 1e-3, np.array([0.0, value, 0.0]))
+    expected = 0.5 * np.array([0.3, 0.0, -0.2]) / 0.1 * 0.01**2
+    assert channel.sample(0.01)["position"] == pytest.approx(expected, abs=1e-15)
+
+
 def test_encoders_have_steps_and_motors_have_limits():
     channel = Simulated(mass=0.1, quantum=2e-5, force=2.0, damping=0.0).open()
     channel.push(0.0, np.array([30.0, 40.0, 0.0]))

@@ -46,3 +46,12 @@ def test_slow_slip_turns_with_what_it_has_across_and_fast_slip_has_its_own_direc
 @pytest.mark.parametrize(("across", "goes_on"), [(0.9, False), (-0.9, False), (1.1, True), (-1.1, True)])
 def test_slip_ends_where_it_goes_back_more_than_across(across, goes_on):
     assert (slip_left(1.0, 0.0, -1.0, across) > 0.0) == goes_on
+
+
+def test_what_is_left_of_slip_does_not_depend_on_the_axes():
+    """The closed form: the part along the direction and the size of the part across it."""
+    for angle in np.linspace(0.0, 6.0, 7):
+        x, y = np.cos(angle), np.sin(angle)
+        for along, across in ((2.0, 0.3), (-2.0, 0.3), (-0.2, -3.0)):
+            v = (along * x - across * y, along * y + across * x)
+            assert slip_left(x, y, *v) == pytest.approx(along + abs(across), rel=1e-14)
