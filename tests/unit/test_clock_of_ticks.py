@@ -1,6 +1,6 @@
 """Times of the haptic loop and of its watchdog, by a clock that is set by hand: closed forms.
 
-The functions are those that native code is made of, called as they are from Python.
+The kernels of native code are called from Python.
 """
 
 from types import SimpleNamespace

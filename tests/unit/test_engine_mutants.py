@@ -4,6 +4,8 @@ All native code runs as Python. The tests of the PANEL vouch for it: a mutant is
 the quickest first. A mutant is caught if a test fails, crashes, or takes far longer than without it.
 
 Left out are modules that no run executes: those that compile, declare memory, or were generated from such declarations.
+
+Tests were added for mutants of this list that survived at first. Of a new list more would survive: up to a quarter.
 """
 
 from __future__ import annotations

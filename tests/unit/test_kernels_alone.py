@@ -1,6 +1,6 @@
-"""Kernels alone, called as they are from Python, while what they call is given: their definitions vouch for them.
+"""Kernels called from Python with their callees replaced. Who vouches: the definition of each kernel.
 
-They are those of which other tests notice few mistakes, because what follows repairs them.
+Other tests notice few mistakes in these kernels, because later code repairs them.
 """
 
 from types import SimpleNamespace

@@ -1,6 +1,6 @@
 """Native quaternions of the haptic loop: SciPy's rotations vouch for them, differences of the potential for torques.
 
-The functions are those that native code is made of, called as they are from Python.
+The kernels of native code are called from Python.
 """
 
 import numpy as np
