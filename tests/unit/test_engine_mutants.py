@@ -384,7 +384,7 @@ KNOWN: dict[str, str] = {
     "project.speed_selections.project: 0 "
     "-> 1 (5)": "no test has coordinates that a compiled selection does not give accurately",
     "realtime.passive_midpoint.march_passive: counts.transitions[0] != changes "
-    "-> counts.transitions[0] == changes": "tests of passive steps through impacts take too long as Python",
+    "-> counts.transitions[0] == changes": "a passive step through an impact runs this line and does not notice it",
     "realtime.simulated_device.advance: at + slack -> at": "a bound of rounding",
     "realtime.tick_prediction.adopt_prediction: _copy(a.copies[2], a.carried[2]) "
     "-> pass": "tests of predicted passive steps take too long as Python",

@@ -51,7 +51,7 @@ class InitialValueProblem:
         energy: program of kinetic and potential energy.
         constraints: numerical constraint checks; None without constraints.
         guards: program whose outputs become negative when the mode ends; None if there is only one mode.
-        change: program that computes impulses and the next mode.
+        transition: program that computes impulses and the next mode.
         project_step_end: program that projects the ends of steps; None if ``project`` does this.
         laws: sampled laws.
         key: key of the mode that these programs describe.
@@ -70,7 +70,7 @@ class InitialValueProblem:
     energy: ArrayFunction
     constraints: Constraints | None
     guards: ArrayFunction | None = None
-    change: ArrayFunction | None = None
+    transition: ArrayFunction | None = None
     project_step_end: ArrayFunction | None = None
     laws: tuple[SampledLaw, ...] = ()
     key: int = 0
@@ -190,7 +190,7 @@ class InitialValueProblem:
             ASIDE: self.project,
             EVENTS: self.event_program,
         }
-        found |= {GUARDS: self.guards, TRANSITION: self.change}
+        found |= {GUARDS: self.guards, TRANSITION: self.transition}
         return {program: function for program, function in found.items() if function is not None}
 
     def row(self, at: int) -> tuple[Indices, Vector]:
@@ -217,7 +217,7 @@ class InitialValueProblem:
             quaternions=np.array(self.layout.quaternions, dtype=np.int64),
             projection=new_projection(PROJECT, self.project, speeds),
             aside=new_projection(ASIDE, self.project, speeds),
-            automaton=Automaton(row[None, :], guards, slope, np.zeros(self.change.n_out if self.change else 0)),
+            automaton=Automaton(row[None, :], guards, slope, np.zeros(self.transition.n_out if self.transition else 0)),
         )
 
     def _projected(self, system: StateEquation, t: float, x: Vector) -> Vector:

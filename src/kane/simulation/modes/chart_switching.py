@@ -62,7 +62,7 @@ class ChartSwitching(ModeSource):
             posed = self.posed(key)
             guards, change = self.programs(posed.dyn, key)
             self._problems[key] = replace(
-                posed, guards=posed.dyn.compile(guards), change=posed.dyn.compile(change), mode_source=self
+                posed, guards=posed.dyn.compile(guards), transition=posed.dyn.compile(change), mode_source=self
             )
         return self._problems[key]
 

@@ -52,7 +52,7 @@ class ContactSwitching(ModeSource):
     def problem(self, key: int) -> InitialValueProblem:
         here, f = self._at(key), self._at(key).functions
         posed = replace(here.posed, rhs=f.rhs, project=f.project, project_step_end=f.project_step_end)
-        return replace(posed, guards=f.guards, change=f.transition, mode_source=self)
+        return replace(posed, guards=f.guards, transition=f.transition, mode_source=self)
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
         """See ``ModeSource``; constraints that stick at rest do not change velocities here."""

@@ -7,11 +7,11 @@ their files, events, sensitivities, identification, certificates, pages and hapt
 The contract of ``TransitionRecord(time, cause, kind, impulses, energy_lost, ...)``:
 
 - Each constraint that changes at a transition has a record. Records of one transition are consecutive. The first one
-  names the constraint that caused the transition, the others follow in the order of declaration.
+  names the constraint that caused the transition. The others follow in the order of declaration.
 - ``kind`` is "imposed", "deleted", "slips", "sticks", "reverses", "bounces", "halts", JAMS or STEPPED_OVER.
 - ``impulses`` act along the rows of all intermittent constraints and are the same in all records of a transition.
   They satisfy M (u - u_before) = A^T impulses along the motions that permanent constraints allow.
-- ``energy_lost`` is the kinetic energy before minus after. The first record has the loss of the whole transition, the
+- ``energy_lost`` is the kinetic energy before minus after. The first record has the loss of the whole transition. The
   others have zero, so that the sum over the log is the loss of the run.
 - ``statuses`` are the mode after the whole transition. q, ``u_before`` and u are in declared coordinates.
 """
