@@ -126,7 +126,7 @@ class _Untested(CPUCallConv):
             super().return_value(builder, value)
 
     def decorate_function(self, function: Any, names: Any, kinds: Any, noalias: bool = False) -> None:
-        """Add to a kernel's arguments that its records do not change."""
+        """Promise LLVM that no one writes to the records of a kernel while it runs."""
         super().decorate_function(function, names, kinds, noalias)
         if _path(function.name) in KernelPart.kernels:
             for argument in self.get_arguments(function):

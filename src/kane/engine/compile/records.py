@@ -28,7 +28,7 @@ _WORD = ir.IntType(64)
 
 
 def is_record(kind: Any) -> bool:
-    """Check whether a type of numba is that of a record."""
+    """Check whether a type of numba is a record."""
     return isinstance(kind, RECORDS)
 
 
@@ -63,12 +63,6 @@ class RecordModel(DataModel):
         builder.store(value, place)
         return place
 
-    def inner_models(self) -> list[Any]:
-        return []
-
-    def traverse(self, builder: Any) -> list[Any]:
-        return []
-
     def made(self, builder: Any, values: Any) -> Any:
         """Emit a new record with these values."""
         place = stack_place(builder, self.layout)
@@ -99,34 +93,26 @@ def copy_record(builder: Any, record: Any, to: Any) -> None:
 
 
 class PackedArray(ArrayModel):
-    """Array whose data, arguments and results are its address and its shape, if its elements are contiguous."""
+    """Contiguous array, which is its address and its shape in memory, as an argument and as a result."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind)
         self._data = self.get_model(self.get_field_position("data")).get_value_type()
         self._parts = (self._data, *[_WORD] * kind.ndim)
 
-    @property
-    def _is_packed(self) -> bool:
-        return bool(self._fe_type.layout == "C")
+    def get_argument_type(self) -> Any:
+        return self._parts
 
     def get_data_type(self) -> Any:
-        return ir.LiteralStructType(self._parts) if self._is_packed else super().get_data_type()
+        return ir.LiteralStructType(self._parts)
 
     get_return_type = get_data_type
 
-    def get_argument_type(self) -> Any:
-        return self._parts if self._is_packed else super().get_argument_type()
-
     def as_argument(self, builder: Any, value: Any) -> Any:
-        if not self._is_packed:
-            return super().as_argument(builder, value)
         shape = self.get(builder, value, "shape")
         return (self.get(builder, value, "data"), *cgutils.unpack_tuple(builder, shape, self._fe_type.ndim))
 
     def from_argument(self, builder: Any, value: Any) -> Any:
-        if not self._is_packed:
-            return super().from_argument(builder, value)
         data, *shape = value
         size = cpu_target.target_context.get_abi_sizeof(self._data.pointee)
         strides = [_WORD(size)]
@@ -143,33 +129,25 @@ class PackedArray(ArrayModel):
         return array
 
     def as_data(self, builder: Any, value: Any) -> Any:
-        if not self._is_packed:
-            return super().as_data(builder, value)
         return cgutils.pack_struct(builder, self.as_argument(builder, value))
 
     def from_data(self, builder: Any, value: Any) -> Any:
-        if not self._is_packed:
-            return super().from_data(builder, value)
         return self.from_argument(builder, cgutils.unpack_tuple(builder, value, len(self._parts)))
 
-    def as_return(self, builder: Any, value: Any) -> Any:
-        return self.as_data(builder, value)
-
-    def from_return(self, builder: Any, value: Any) -> Any:
-        return self.from_data(builder, value)
+    as_return, from_return = as_data, from_data
 
 
-class PairModel(UniTupleModel):
-    """Tuple of values of one type, which is returned as data, because a result owns its records."""
+def _array_model(manager: Any, kind: Any) -> ArrayModel:
+    return PackedArray(manager, kind) if kind.layout == "C" else ArrayModel(manager, kind)
+
+
+class UniformTuple(UniTupleModel):
+    """Tuple of values of one type. It is returned as data, because a result must contain its records."""
 
     def get_return_type(self) -> Any:
         return self.get_data_type()
 
-    def as_return(self, builder: Any, value: Any) -> Any:
-        return self.as_data(builder, value)
-
-    def from_return(self, builder: Any, value: Any) -> Any:
-        return self.from_data(builder, value)
+    as_return, from_return = UniTupleModel.as_data, UniTupleModel.from_data
 
 
 def _model(context: Any, kind: Any) -> RecordModel:
@@ -213,8 +191,8 @@ def use_records() -> None:
         models.register(kind, RecordModel)
         lower_getattr_generic(kind)(_emit_field)
         lower_builtin("static_getitem", kind, types.IntegerLiteral)(_emit_item)
-    models.register(types.Array, PackedArray)
-    models.register(types.UniTuple, PairModel)
+    models.register(types.Array, _array_model)
+    models.register(types.UniTuple, UniformTuple)
     models._cache.clear()
     context.refresh()
     plain = type(context).make_tuple

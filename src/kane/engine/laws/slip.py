@@ -22,9 +22,9 @@ BLURRED = 1e-3
 def slip_direction(of: ContactState, k: int, tangents: int, vx: float, vy: float) -> Any:
     """Return the direction of slip of a sliding constraint with slip velocity (vx, vy).
 
-    A constraint with one tangent keeps its direction, also after the slip has ended. With two tangents the direction is
-    that of the slip velocity, whose part along the old direction counts at least as the speed ``begun``. A constraint
-    without an old direction, because a caller set its status, gets the direction of the slip velocity.
+    A constraint with one tangent keeps its direction, also after the slip has ended. With two tangents it slips along
+    the slip velocity, whose part along the old direction counts at least as the speed ``begun``. A constraint without
+    an old direction, because a caller set its status, gets the direction of the slip velocity.
     """
     x, y = of.along[k, 0], of.along[k, 1]
     if tangents == 2:
