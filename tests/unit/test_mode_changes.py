@@ -60,7 +60,7 @@ def problem(dyn, *, guard=None, speed=None, key=0.0, events=()):
 
     posed = InitialValueProblem.of(dyn, None, None, events)
     return dataclasses.replace(
-        posed, guards=compiled("guards", [guard]), change=compiled("change", [y, speed, v * 0.0 + key, v])
+        posed, guards=compiled("guards", [guard]), transition=compiled("transition", [y, speed, v * 0.0 + key, v])
     )
 
 
