@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import types
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +22,8 @@ import kane
 from kane.engine import code, kinds
 from kane.engine.call import NativeLoop, call_program
 from kane.engine.code import PORTABLE, Entry, compile_apart, keep, sources_digest
-from kane.engine.compile.__main__ import FIRST_ENTRIES, missing
-from kane.engine.compile.entries import OPTIONS, entries, text_of
+from kane.engine.compile.__main__ import FIRST_GROUPS, _runs, missing
+from kane.engine.compile.entries import OPTIONS, entries, modules_of, translated
 from kane.engine.compile.objects import code_of
 from kane.engine.memory import loop_arguments as arrays
 from kane.engine.memory.loop_arguments import Matrix, Vector
@@ -63,7 +62,7 @@ def test_no_run_imports_numba():
 def compiled(tmp_path_factory):
     """A folder with the code of one small loop, for processors of this kind and for all."""
     folder = tmp_path_factory.mktemp("compiled")
-    list(compile_apart(folder, "--only", EACH.title, "--targets", *platform_targets(), PORTABLE))
+    list(compile_apart(folder, "--only", EACH.group, "--targets", *platform_targets(), PORTABLE))
     return folder
 
 
@@ -76,7 +75,8 @@ def installation(compiled, tmp_path, monkeypatch):
     monkeypatch.setenv("KANE_CACHE", "on")
     monkeypatch.setenv("KANE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(code, "find_spec", lambda name: None)
-    return folder
+    yield folder
+    code.linked_group.cache_clear()
 
 
 def outdate(folder):
@@ -89,6 +89,7 @@ def outdate(folder):
 
 def works():
     """Whether a loop that is linked anew calls a program once for every row."""
+    code.linked_group.cache_clear()
     model = kane.library.n_link_pendulum(2)
     function = kane.build(kane.formulate(model), target=kane.LLVM(cache=False)).function("energy")
     loop, rng = NativeLoop(batches.each_state.function), np.random.default_rng(0)
@@ -102,7 +103,7 @@ def works():
 def test_the_code_of_the_installation_is_taken_without_a_word(installation, capsys):
     assert works()
     assert capsys.readouterr().err == ""
-    assert not (installation.parent / "cache").exists()
+    assert not any(EACH.group.encode() in file.read_bytes() for file in (installation.parent / "cache").glob("*"))
 
 
 def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_and_keeps_it(
@@ -110,9 +111,7 @@ def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_
 ):
     monkeypatch.setattr(code, "own_target", lambda: None)
     assert works()
-    told = (
-        "kane: compiling native code, step.batches.each_state, of which the installation has none for this processor\n"
-    )
+    told = "kane: compiling native code, step.batches, of which the installation has none for this processor\n"
     assert capsys.readouterr().err == told
     assert works()
     assert capsys.readouterr().err == ""
@@ -120,10 +119,8 @@ def test_a_processor_that_no_code_was_made_for_gets_it_from_bitcode_with_a_word_
 
 def test_bitcode_that_llvm_cannot_read_is_a_named_error(installation, monkeypatch):
     monkeypatch.setattr(code, "own_target", lambda: None)
-    keep(installation, EACH, PORTABLE, b"of another time")
-    with pytest.raises(
-        CompileError, match=r"(?s)cannot read the native code of step\.batches\.each_state .* upgrade llvmlite"
-    ):
+    keep(installation, EACH.group, PORTABLE, b"of another time")
+    with pytest.raises(CompileError, match=r"(?s)cannot read the native code of step\.batches .* upgrade llvmlite"):
         works()
 
 
@@ -138,11 +135,11 @@ def test_code_that_is_missing_damaged_or_older_than_its_source_is_never_run(faul
         if fault == "damage":
             file.write_bytes(file.read_bytes()[:-1])
         elif fault == "another's name":
-            keep(installation, Entry(EACH.module, "other"), file.parent.name, b"code")
-            (file.parent / "step.batches.other").replace(file)
+            keep(installation, "step.variations", file.parent.name, b"code")
+            (file.parent / "step.variations").replace(file)
         elif fault == "no files":
             file.unlink()
-    with pytest.raises(CompileError, match=r"each_state is missing .* or older than its source; install kane again"):
+    with pytest.raises(CompileError, match=r"step\.batches is missing .* or older than its source; install kane again"):
         works()
 
 
@@ -180,8 +177,8 @@ def test_a_simulation_without_constraints_needs_only_the_code_that_an_installati
     if here is None:
         pytest.skip("this processor has no target of its own: its code comes from bitcode")
     (folder / here).mkdir(parents=True)
-    for title in FIRST_ENTRIES:
-        shutil.copy(code.FOLDER / here / title, folder / here / title)
+    for group in FIRST_GROUPS:
+        shutil.copy(code.FOLDER / here / group, folder / here / group)
     text = f"""
 import kane.engine.code as code
 from pathlib import Path
@@ -204,18 +201,15 @@ def test_the_first_of_a_group_compiles_the_group_once(tmp_path):
         "-m",
         "kane.engine.compile",
         str(tmp_path),
-        "--with",
-        "step.variations.vary_forwards",
+        "--missing",
+        "step.variations",
     ]
     environment = {**os.environ, **code.NUMBA_SETTINGS, "PYTHONPATH": str(Path(kane.__file__).parents[1])}
     pipes = {"stdout": subprocess.PIPE, "text": True, "env": environment}
     both = [subprocess.Popen([*command, "--targets", target], **pipes) for _ in range(2)]
     said = [process.communicate()[0].splitlines() for process in both]
-    assert sorted(map(len, said)) == [0, 2]
-    assert {file.name for file in (tmp_path / target).iterdir()} == {
-        "step.variations.vary_backwards",
-        "step.variations.vary_forwards",
-    }
+    assert sorted(map(len, said)) == [0, 3]
+    assert [file.name for file in (tmp_path / target).iterdir()] == ["step.variations"]
 
 
 def test_a_compilation_that_fails_is_a_named_error(installation, monkeypatch):
@@ -235,39 +229,37 @@ def test_nobody_who_reads_messages_is_no_reason_to_fail(monkeypatch, stream):
 
 
 def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):
+    shutil.copytree(code.SOURCES / "compile", tmp_path / "compile")
+    shutil.copy(code.SOURCES / "kinds.py", tmp_path)
     for name, text in (("loop", "from kane.engine.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
         (tmp_path / f"{name}.py").write_text(text)
-        module = types.ModuleType(f"kane.engine.{name}")
-        module.__file__ = str(tmp_path / f"{name}.py")
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(code, "SOURCES", tmp_path)
     digests = []
     for changed in ("other", "inlined", "loop"):
         sources_digest.cache_clear()
-        digests.append(sources_digest("kane.engine.loop"))
+        digests.append(sources_digest("loop"))
         (tmp_path / f"{changed}.py").write_text("from kane.engine.inlined import x, y\n")
     sources_digest.cache_clear()
     assert digests[0] == digests[1]
-    assert len({*digests, sources_digest("kane.engine.loop")}) == 3
+    assert len({*digests, sources_digest("loop")}) == 3
     sources_digest.cache_clear()
 
 
 def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
     """All modules of native code that a loop inlines from, the layout of its words, and what compiles it."""
-    here, copy = Path(code.__file__).parent, tmp_path / "native"
-    shutil.copytree(here, copy, ignore=shutil.ignore_patterns("compiled", "__pycache__"))
-    for name, module in list(sys.modules.items()):
-        if name.startswith("kane.engine."):
-            monkeypatch.setattr(module, "__file__", str(copy / Path(module.__file__).relative_to(here)))
+    copy = tmp_path / "native"
+    shutil.copytree(code.SOURCES, copy, ignore=shutil.ignore_patterns("compiled", "__pycache__"))
+    monkeypatch.setattr(code, "SOURCES", copy)
 
-    def digest():
+    def digest(group="step.explicit"):
         sources_digest.cache_clear()
-        return sources_digest("kane.engine.step.explicit")
+        return sources_digest(group)
 
-    def after(part):
+    def after(part, group="step.explicit"):
         file = copy / f"{part}.py"
         text = file.read_text("utf-8")
         file.write_text(text + "\n", "utf-8")
-        found = digest()
+        found = digest(group)
         file.write_text(text, "utf-8")
         return found
 
@@ -277,6 +269,9 @@ def test_what_loops_are_made_of_is_part_of_their_digest(tmp_path, monkeypatch):
     assert all(after(part) != known for part in parts)
     assert all(after(part) == known for part in ("code", "step/lanes", "rows/embedding"))
     assert digest() == known
+    of_room = digest("hybrid")
+    assert all(after(part, "hybrid") != of_room for part in ("hybrid/collisions", "hybrid/moreau_jean", "laws/newton"))
+    assert after("realtime/tick", "hybrid") == of_room
     sources_digest.cache_clear()
 
 
@@ -297,14 +292,22 @@ def test_code_for_one_processor_alone_has_the_lanes_that_it_runs_and_no_others(t
     target = own_target()
     if target is None:
         pytest.skip("a processor that no code is made for ahead")
-    titles = {title for title in missing(tmp_path, [target]) if title.startswith("step.lanes.integrate_lanes")}
-    assert titles == {f"step.lanes.integrate_lanes-{n}" for n in {1, lane_width()}}
-    assert missing(tmp_path, [target, PORTABLE]).keys() == entries().keys()
+    run = {entry.lanes for entry, _ in entries().values() if entry.group == "step.lanes" and _runs(entry, [target])}
+    assert run == {1, lane_width()}
+    assert all(_runs(entry, [target, PORTABLE]) for entry, _ in entries().values())
+
+
+def test_code_is_missing_until_every_target_has_it(tmp_path):
+    groups = {entry.group for entry, _ in entries().values()}
+    assert set(missing(tmp_path, [PORTABLE])) == groups
+    keep(tmp_path, "hybrid", PORTABLE, b"")
+    assert set(missing(tmp_path, [PORTABLE])) == groups - {"hybrid"}
+    assert set(missing(tmp_path, ["x86-64-v4", PORTABLE])) == groups
 
 
 def refused(function):
     entry = Entry(__name__, function.__name__)
-    return code_of(entry.title, text_of(entry, NativeLoop(function)), [PORTABLE])
+    return code_of(modules_of([translated(entry, NativeLoop(function))]), PORTABLE)
 
 
 def _raises(n: int) -> int:
@@ -363,7 +366,7 @@ from numba.extending import register_jitable
 from kane.errors import CompileError
 from kane.engine.call import native_loop
 from kane.engine.code import PORTABLE, Entry
-from kane.engine.compile.entries import OPTIONS, entries, kernels, text_of
+from kane.engine.compile.entries import OPTIONS, entries, kernels, modules_of, translated
 from kane.engine.compile.objects import code_of
 from kane.engine.compile.parts import keep_parts
 
@@ -379,7 +382,8 @@ def loop(n: int) -> int:
 entries()
 keep_parts([*kernels(), "__main__.kernel"])
 try:
-    print("compiled for", *code_of("loop", text_of(Entry("x", "loop"), native_loop(loop)), [PORTABLE]))
+    parts = [translated(Entry("x", "loop"), native_loop(loop))]
+    print("compiled for", *code_of(modules_of(parts), PORTABLE).split(b"\\n")[:1])
 except CompileError as error:
     print(error)
 """
@@ -388,8 +392,8 @@ except CompileError as error:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (9, "loop can raise an exception, which native code must not do: change the kernel that raises"),
-        (2**63 - 1, "compiled for portable"),
+        (9, "kane.x.loop can raise an exception, which native code must not do: change the function that raises"),
+        (2**63 - 1, "compiled for b'kane.x.loop'"),
     ],
 )
 def test_a_kernel_that_can_raise_is_refused(tmp_path, limit, said):
@@ -407,8 +411,8 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 from kane.engine.call import native_loop
-from kane.engine.code import ENTRY_SYMBOL, PORTABLE, Entry, _emitted
-from kane.engine.compile.entries import OPTIONS, entries, kernels, text_of
+from kane.engine.code import PORTABLE, Entry, _emitted
+from kane.engine.compile.entries import OPTIONS, entries, kernels, modules_of, translated
 from kane.engine.compile.objects import code_of
 from kane.engine.compile.parts import keep_parts
 from kane.engine.memory.loop_arguments import Matrix, Vector
@@ -446,13 +450,14 @@ def {name}(inner: Inner, A: Matrix) -> float:
 entries()
 keep_parts([*kernels(), "__main__.made", "__main__.two", "__main__.total"])
 try:
-    text = text_of(Entry("x", "{name}"), native_loop({name}))
+    entry = Entry("x", "{name}")
+    parts = [translated(entry, native_loop({name}))]
 except CompileError as error:
     print(error)
 else:
     machine = target_machine(optimization=2)
-    code = _emitted(Entry("x", "{name}"), code_of("loop", text, [PORTABLE])[PORTABLE], machine)
-    linked, (address,) = link("loop", code, [ENTRY_SYMBOL], (), machine)
+    code = _emitted("x", code_of(modules_of(parts), PORTABLE), machine).partition(b"\\n")[2]
+    linked, (address,) = link("x", code, [entry.symbol], (), machine)
     x, A = np.array([1.0, 2.0, 4.0]), np.arange(12.0).reshape(3, 4)
     words = np.array([x.ctypes.data, 3, 5, A.ctypes.data, 3, 4])
     run = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address)

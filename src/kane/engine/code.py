@@ -1,8 +1,8 @@
 """Find, compile and link the machine code of native loops and programs.
 
-``kane.engine.compile`` stores the code in the folder of the sources. A wheel contains object files for common
-processors, and LLVM bitcode for all others. An installation from source contains no code. Each file begins with a
-digest of its sources. Code that is missing or older than its sources is compiled at its first use.
+``kane.engine.compile`` stores the code of each group of entries in a file beside the sources. A wheel contains object
+files for common processors, and LLVM bitcode for all others. An installation from source contains no code. Each file
+begins with a digest of its sources. Code that is missing or older than its sources is compiled at its first use.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import json
 import os
 import re
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,11 +32,14 @@ from kane.machine.object_cache import environment_cache
 from kane.machine.processor import own_target, target_machine
 from kane.progress import stage
 
-FOLDER = Path(__file__).parent / "compiled"
+SOURCES = Path(__file__).parent
+FOLDER = SOURCES / "compiled"
+# Rooms whose entries share most of their functions, and are therefore one group. Elsewhere each module is a group.
+ROOMS_COMPILED_TOGETHER = ("hybrid",)
 # Target of the bitcode, which serves all processors.
 PORTABLE = "portable"
-# Symbol of the code of each loop and program, and the functions of the C library that the code may call.
-ENTRY_SYMBOL = "kane_entry"
+# Prefix of the symbol of each entry, and the functions of the C library that the code may call.
+ENTRY_PREFIX = "kane."
 C_FUNCTIONS = ("atan2", "cos", "exp", "fmod", "log", "pow", "sin", "sqrt", "tan")
 OPTIMIZATION_LEVEL = 2
 # Settings with which numba emits code for no particular processor; LLVM vectorizes it for each target afterwards.
@@ -48,6 +52,7 @@ NUMBA_SETTINGS = {
     "NUMBA_DISABLE_JIT": "0",
 }
 _PACKAGE = __name__.rpartition(".")[0]
+_linking = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -71,85 +76,108 @@ class Entry:
         return title if self.lanes is None else f"{title}-{self.lanes}"
 
     @property
+    def symbol(self) -> str:
+        """Return the name of the function in the code of the group."""
+        return ENTRY_PREFIX + self.title
+
+    @property
     def group(self) -> str:
-        """Return the module, whose entries share functions and are compiled in one process."""
-        return self.module.removeprefix(_PACKAGE + ".")
+        """Return the module, or the room, whose entries are compiled together."""
+        module = self.module.removeprefix(_PACKAGE + ".")
+        room = module.partition(".")[0]
+        return room if room in ROOMS_COMPILED_TOGETHER else module
 
 
 def address_of(entry: Entry) -> tuple[Any, int]:
-    """Link the code of an entry into this process; return its owner and its address.
+    """Link the group of an entry into this process, once; return the owner of the code and the entry's address.
 
     Raises:
         CompileError: the code is missing and numba is not installed, or LLVM rejects the code.
     """
+    with _linking:
+        linked, addresses = linked_group(entry.group)
+    return linked, addresses[entry.symbol]
+
+
+@functools.cache
+def linked_group(group: str) -> tuple[Any, dict[str, int]]:
+    """Link the code of a group into this process; return its owner and the addresses of its entries by symbol."""
     machine = target_machine(optimization=OPTIMIZATION_LEVEL)
-    linked, (address,) = link(entry.title, _object_of(entry, machine), [ENTRY_SYMBOL], C_FUNCTIONS, machine)
-    return linked, address
+    symbols, _, code = _object_of(group, machine).partition(b"\n")
+    names = symbols.decode().split()
+    linked, addresses = link(group, code, names, C_FUNCTIONS, machine)
+    return linked, dict(zip(names, addresses, strict=True))
 
 
-def _object_of(entry: Entry, machine: Any) -> bytes:
-    """Return the object file of an entry for this processor."""
+def with_symbols(symbols: Iterable[str], code: bytes) -> bytes:
+    """Return code after a line with the symbols of its entries."""
+    return " ".join(symbols).encode() + b"\n" + code
+
+
+def _object_of(group: str, machine: Any) -> bytes:
+    """Return the object file of a group for this processor, after its symbols."""
     target = own_target()
-    code = kept(FOLDER, entry, target) if target else None
+    code = kept(FOLDER, group, target) if target else None
     if code is not None:
         return code
     cache = environment_cache()
     origin = {
-        "entry": entry.title,
-        "sources": sources_digest(entry.module),
+        "group": group,
+        "sources": sources_digest(group),
         "target": target or [llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()],
         "triple": machine.triple,
         "llvm": [*llvm.llvm_version_info, llvmlite.__version__],
     }
-    make = functools.partial(_made, entry, target, machine)
+    make = functools.partial(_made, group, target, machine)
     return make() if cache is None else cache.get(origin, make)
 
 
-def _made(entry: Entry, target: str | None, machine: Any) -> bytes:
-    bitcode = kept(FOLDER, entry, PORTABLE)
+def _made(group: str, target: str | None, machine: Any) -> bytes:
+    bitcode = kept(FOLDER, group, PORTABLE)
     if bitcode is None:
-        code = _compiled(entry, target or PORTABLE)
-        return code if target else _emitted(entry, code, machine)
-    _tell(f"compiling native code, {entry.title}, of which the installation has none for this processor")
-    return _emitted(entry, bitcode, machine)
+        code = _compiled(group, target or PORTABLE)
+        return code if target else _emitted(group, code, machine)
+    _tell(f"compiling native code, {group}, of which the installation has none for this processor")
+    return _emitted(group, bitcode, machine)
 
 
-def _emitted(entry: Entry, bitcode: bytes, machine: Any) -> bytes:
-    """Return the object file that LLVM emits from bitcode for this processor."""
+def _emitted(group: str, code: bytes, machine: Any) -> bytes:
+    """Return the object file that LLVM emits from bitcode for this processor; symbols precede both."""
+    symbols, _, bitcode = code.partition(b"\n")
     try:
         module = llvm.parse_bitcode(bitcode, llvm.create_context())
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        return bytes(machine.emit_object(module))
+        return symbols + b"\n" + bytes(machine.emit_object(module))
     except RuntimeError as error:
         raise CompileError(
-            f"llvmlite {llvmlite.__version__} cannot read the native code of {entry.title} in {FOLDER}: {error}; "
+            f"llvmlite {llvmlite.__version__} cannot read the native code of {group} in {FOLDER}: {error}; "
             "upgrade llvmlite, or install kane again"
         ) from error
 
 
-def _compiled(entry: Entry, target: str) -> bytes:
-    """Compile an entry, together with its group, in a new process; return the code of the entry.
+def _compiled(group: str, target: str) -> bytes:
+    """Compile a group in a new process and return its code.
 
     The code is stored in the folder of the sources if the folder is writeable.
     """
     if find_spec("numba") is None:
         raise CompileError(
-            f"the native code of {entry.title} is missing from {FOLDER}, or older than its source; install kane again, "
+            f"the native code of {group} is missing from {FOLDER}, or older than its source; install kane again, "
             "or numba (pip install numba), which then compiles it"
         )
     import tempfile  # imported here because the import takes milliseconds and is rarely needed
 
-    _tell(f"compiling native code for {entry.group}, once per installation (up to some minutes)")
+    _tell(f"compiling native code for {group}, once per installation (up to some minutes)")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as elsewhere:
         folder = FOLDER if os.access(FOLDER.parent, os.W_OK) else Path(elsewhere)
         with stage("compiling native code, once per installation") as bar:
-            for line in compile_apart(folder, "--with", entry.title, "--targets", target):
+            for line in compile_apart(folder, "--missing", group, "--targets", target):
                 bar.name(line)
-        code = kept(folder, entry, target)
+        code = kept(folder, group, target)
     if code is None:
-        raise CompileError(f"the sources of {entry.title} changed while it was compiled; start Python anew")
-    _tell(f"compiled native code for {entry.group} in {time.monotonic() - began:.0f} s")
+        raise CompileError(f"the sources of {group} changed while it was compiled; start Python anew")
+    _tell(f"compiled native code for {group} in {time.monotonic() - began:.0f} s")
     return code
 
 
@@ -176,50 +204,48 @@ def compile_apart(folder: Path, *options: str) -> Iterator[str]:
         raise CompileError(f"native code could not be compiled: {' '.join(lines[-3:]) or process.returncode}")
 
 
-def keep(folder: Path, entry: Entry, target: str, code: bytes) -> None:
-    """Store the code of an entry for a target: a line with its digests, then the code."""
-    file = _file(folder, entry, target)
+def keep(folder: Path, group: str, target: str, code: bytes) -> None:
+    """Store the code of a group for a target: a line with its digests, then the code with its symbols."""
+    file = folder / target / group
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, lambda draft: draft.write_bytes(_head(entry, target, code) + code))
+    write_whole(file, lambda draft: draft.write_bytes(_head(group, target, code) + code))
 
 
-def kept(folder: Path, entry: Entry, target: str) -> bytes | None:
-    """Return the stored code of an entry for a target; None if it is missing, damaged or older than its sources."""
+def kept(folder: Path, group: str, target: str) -> bytes | None:
+    """Return the stored code of a group for a target; None if it is missing, damaged or older than its sources."""
     try:
-        head, newline, code = _file(folder, entry, target).read_bytes().partition(b"\n")
+        head, newline, code = (folder / target / group).read_bytes().partition(b"\n")
     except OSError:
         return None
-    return code if head + newline == _head(entry, target, code) else None
+    return code if head + newline == _head(group, target, code) else None
 
 
-def _file(folder: Path, entry: Entry, target: str) -> Path:
-    return folder / target / entry.title
-
-
-def _head(entry: Entry, target: str, code: bytes) -> bytes:
+def _head(group: str, target: str, code: bytes) -> bytes:
     # The line is compared as bytes, so that no content of a damaged file is parsed.
-    made_of = {"entry": entry.title, "target": target, "sources": sources_digest(entry.module)}
+    made_of = {"group": group, "target": target, "sources": sources_digest(group)}
     return json.dumps({**made_of, "sha256": hashlib.sha256(code).hexdigest()}).encode() + b"\n"
 
 
 @functools.cache
-def sources_digest(module: str) -> str:
-    """Return a digest of a module, of the native modules that it imports, and of the files that compile them."""
-    here = Path(__file__).parent
-    files, left = {path.relative_to(here).as_posix(): path for path in (here / "compile").glob("[!_]*.py")}, [module]
-    files["kinds.py"] = here / "kinds.py"
+def sources_digest(group: str) -> str:
+    """Return a digest of a group's modules, of the native modules that they import, and of the files that compile."""
+    files = {path.relative_to(SOURCES).as_posix() for path in (SOURCES / "compile").glob("[!_]*.py")} | {"kinds.py"}
+    room = group.replace(".", "/")
+    left = [path.relative_to(SOURCES).as_posix() for path in (SOURCES / room).glob("[!_]*.py")] or [f"{room}.py"]
     while left:
         name = left.pop()
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and name not in files:
-            files[name] = Path(file)
-            if name != f"{_PACKAGE}.call":  # its imports define calls from Python, not the code
-                left += re.findall(rf"^from ({_PACKAGE}\.\S+) import", files[name].read_text("utf-8"), re.M)
+        if name not in files and (SOURCES / name).is_file():
+            files.add(name)
+            if name != "call.py":  # its imports define calls from Python, not the code
+                text = (SOURCES / name).read_text("utf-8")
+                for module, names in re.findall(rf"^from {_PACKAGE}\.(\S+) import (\w*)", text, re.M):
+                    path = module.replace(".", "/")
+                    left += [f"{path}.py", f"{path}/{names}.py"]
     digest = hashlib.sha256()
-    for name, path in sorted(files.items()):
-        text = path.read_bytes()
-        digest.update(f"{name} {len(text)}\n".encode())
-        digest.update(text)
+    for name in sorted(files):
+        content = (SOURCES / name).read_bytes()
+        digest.update(f"{name} {len(content)}\n".encode())
+        digest.update(content)
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Collect all native loops and programs of the package, and translate one of them to LLVM text with numba."""
+"""Collect all native loops and programs of the package, and translate them to LLVM modules with numba."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -16,11 +16,11 @@ from numba.extending import intrinsic, register_jitable
 
 import kane.engine
 from kane.engine.call import NativeLoop, NativeProgram
-from kane.engine.code import ENTRY_SYMBOL, Entry
+from kane.engine.code import Entry
 from kane.engine.compile import instructions
 from kane.engine.compile import lane_instructions as vectors
-from kane.engine.compile.objects import RAISED
-from kane.engine.compile.parts import whole
+from kane.engine.compile.objects import RAISED, Modules
+from kane.engine.compile.parts import linked
 from kane.engine.compile.records import is_record
 from kane.engine.kinds import Array, Group, Kind, LaneCount, Number, place_of_lanes
 from kane.engine.memory.loop_arguments import LANE_WIDTHS
@@ -34,6 +34,13 @@ OPTIONS: Any = {"_nrt": False, "error_model": "numpy"}
 _WORDS = types.CPointer(types.int64)
 _NUMBA_RESULTS = {int: types.int64, float: types.float64, type(None): types.none}
 _ELEMENTS = {np.dtype(np.float64): types.float64, np.dtype(np.int64): types.int64}
+
+
+class Translated(NamedTuple):
+    """Entry in LLVM's language: the function with the functions that it calls, and the text of a call from C."""
+
+    library: Any
+    call: str
 
 
 def entries() -> dict[str, tuple[Entry, Any]]:
@@ -73,8 +80,8 @@ def _of(value: NativeLoop | NativeProgram) -> list[Entry]:
     return [Entry(function.__module__, function.__name__, n) for n in (LANE_WIDTHS if in_lanes else (None,))]
 
 
-def text_of(entry: Entry, value: NativeLoop | NativeProgram) -> str:
-    """Return the LLVM text of a module in which ENTRY_SYMBOL is this program, or this loop with packed arguments.
+def translated(entry: Entry, value: NativeLoop | NativeProgram) -> Translated:
+    """Translate this program, or this loop with packed arguments, and the functions that it calls.
 
     The code calls RAISED where numba would raise an exception.
 
@@ -97,18 +104,23 @@ def text_of(entry: Entry, value: NativeLoop | NativeProgram) -> str:
         raise CompileError(
             f"{entry.title} returns {gives}, which differs from its annotation, or is neither int nor float"
         )
-    text = whole(result.library)
-    declared = "" if f"@{RAISED}(" in text else f"declare void @{RAISED}()\n"
-    return text + declared + _call(result.fndesc.llvm_func_name, len(pointers), gives)
+    return Translated(result.library, _call(entry.symbol, result.fndesc.llvm_func_name, len(pointers), gives))
 
 
-def _call(name: str, pointers: int, gives: Any) -> str:
-    """Return ENTRY_SYMBOL, a function with C calling convention that calls a function with numba's convention."""
+def modules_of(parts: Sequence[Translated]) -> Modules:
+    """Return the modules of these entries and of all functions that they call."""
+    calls = "".join(part.call for part in parts)
+    return linked((part.library for part in parts), f"declare void @{RAISED}()\n{calls}")
+
+
+def _call(symbol: str, name: str, pointers: int, gives: Any) -> str:
+    """Return a function with C calling convention that calls a function with numba's convention."""
     arguments = ", ".join(f"ptr %a{k}" for k in range(pointers))
     number = {types.int64: "i64", types.float64: "double"}.get(gives)
     end = f"%value = load {number}, ptr %result\n  ret {number} %value" if number else "ret void"
     return f"""
-define {number or "void"} @{ENTRY_SYMBOL}({arguments}) {{
+declare i32 @"{name}"(ptr, ptr{", ptr" * pointers})
+define {number or "void"} @"{symbol}"({arguments}) {{
   %result = alloca {number or "ptr"}
   %exception = alloca ptr
   %status = call i32 @"{name}"(ptr %result, ptr %exception, {arguments})

@@ -1,35 +1,35 @@
-"""Compilation of entries in parts, each of which is optimised once.
+"""Compilation of entries in parts, each of which is translated once.
 
-An entry is a native loop or program. It is compiled in four stages:
+An entry is a native loop or program. A group of entries is compiled in three stages:
 
-1. numba translates each function to LLVM text, once for each combination of argument types.
-2. A part is a kernel, or the entry itself, together with the functions that are inlined into it. Each part is optimised
-   once. By itself numba would optimise each function again in all of its callers.
-3. An entry links its own part with the parts of the kernels that it calls, directly or indirectly (``whole``).
-4. The linked module is optimised once for each target, and becomes an object file or bitcode (``objects``).
+1. numba translates each function to LLVM text, once for each combination of argument types. This is a part.
+2. The parts of all functions that the entries of a group call, directly or indirectly, are linked (``linked``).
+3. They are optimised once for each target, and become an object file or bitcode (``objects``).
+
+By itself numba would optimise each function again in all of its callers.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callconv import RETCODE_OK, CPUCallConv
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 
-from kane.engine.compile.objects import RAISED
+from kane.engine.compile.objects import RAISED, Modules, path_of
 from kane.engine.compile.records import copy_record, is_record, stack_place, use_records
 
 
-class KernelPart(JITCodeLibrary):
-    """Function with the functions inlined into it, and the parts of the kernels that it calls.
+class TranslatedFunction(JITCodeLibrary):
+    """LLVM module of one function, which is not optimised.
 
     Attributes:
-        calls: parts of the kernels that it calls, directly or indirectly.
+        calls: parts of the functions that it calls, directly or indirectly.
         kernels: names of all kernels, with their modules.
     """
 
@@ -37,17 +37,15 @@ class KernelPart(JITCodeLibrary):
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
-        self.calls: dict[KernelPart, None] = {}
+        self.calls: dict[TranslatedFunction, None] = {}
 
     def finalize(self) -> None:
-        """Link the inlined functions and note the kernels."""
+        """Note the parts of the functions that it calls."""
         self._raise_if_finalized()
         for part in dict.fromkeys(self._linking_libraries):
-            if isinstance(part, KernelPart):  # functions of numba itself are compiled before and are no parts
-                self.calls |= part.calls
-            if isinstance(part, KernelPart) and part._is_kernel():
-                self.calls[part] = None
-            else:
+            if isinstance(part, TranslatedFunction):
+                self.calls |= {part: None, **part.calls}
+            else:  # a function of numba itself, compiled before
                 self._final_module.link_in(part._get_module_for_linking(), preserve=True)
         self._finalized = True
 
@@ -55,42 +53,27 @@ class KernelPart(JITCodeLibrary):
         """Link the module of the function itself."""
         self._final_module.link_in(module)
 
-    def _is_kernel(self) -> bool:
-        return any(not f.is_declaration and _path(f.name) in self.kernels for f in self._final_module.functions)
-
-    def _get_module_for_linking(self) -> Any:
-        self._ensure_finalized()
-        if self._shared_module is None:
-            passes, builder = self._codegen._module_pass_manager()
-            passes.run(self._final_module, builder)
-        return super()._get_module_for_linking()
-
     def get_pointer_to_function(self, name: str) -> int:
         """Return a placeholder: numba stores an address, but there is no code to call."""
         self._ensure_finalized()
         return 1
 
 
-def whole(library: Any) -> str:
-    """Return the LLVM text of a function with all kernels that it calls."""
-    if not isinstance(library, KernelPart):
-        return str(library.get_llvm_str())
-    for part in (library, *library.calls):
-        part._get_module_for_linking()  # optimises the part
-    module = library._final_module.clone()
-    for part in library.calls:
-        module.link_in(part._final_module, preserve=True)
-    return str(module)
+def linked(libraries: Iterable[Any], text: str) -> Modules:
+    """Return the modules of these functions, of all functions that they call, and of more LLVM text."""
+    linear, others = llvm.parse_assembly(""), llvm.parse_assembly(text)
+    parts: dict[Any, None] = {}
+    for library in libraries:
+        parts |= {library: None, **getattr(library, "calls", {})}
+    for part in parts:
+        found = part._final_module if isinstance(part, TranslatedFunction) else llvm.parse_assembly(part.get_llvm_str())
+        (linear if _is_linear(found) else others).link_in(found, preserve=True)
+    return Modules(bytes(linear.as_bitcode()), bytes(others.as_bitcode()))
 
 
-def _path(name: str) -> str:
-    """Return the module and the name of a function, from its name in LLVM, such as _ZN4kane6engine4step..."""
-    path, rest = [], name.removeprefix("_ZN")
-    while found := re.match(r"\d+", rest):
-        end = found.end() + int(found[0])
-        path.append(rest[found.end() : end])
-        rest = rest[end:]
-    return ".".join(path)
+def _is_linear(module: Any) -> bool:
+    """Check whether a module defines a function of ``kane.engine.linear``, which calls no other rooms."""
+    return any(not f.is_declaration and path_of(f.name).startswith("kane.engine.linear.") for f in module.functions)
 
 
 class _Untested(CPUCallConv):
@@ -128,7 +111,7 @@ class _Untested(CPUCallConv):
     def decorate_function(self, function: Any, names: Any, kinds: Any, noalias: bool = False) -> None:
         """Promise LLVM that no one writes to the records of a kernel while it runs."""
         super().decorate_function(function, names, kinds, noalias)
-        if _path(function.name) in KernelPart.kernels:
+        if path_of(function.name) in TranslatedFunction.kernels:
             for argument in self.get_arguments(function):
                 fields = getattr(argument.type, "pointee", None)
                 if isinstance(fields, ir.LiteralStructType):
@@ -151,10 +134,10 @@ def keep_parts(kernels: Iterable[str]) -> None:
     Args:
         kernels: names of all kernels, with their modules.
     """
-    KernelPart.kernels = frozenset(kernels)
+    TranslatedFunction.kernels = frozenset(kernels)
     context = cpu_target.target_context
     made = context.codegen()
-    made._library_class = KernelPart
+    made._library_class = TranslatedFunction
     made.set_env = lambda name, env: None  # native code refers to no Python objects
     type(context).call_conv = property(_Untested)
     use_records()
