@@ -23,7 +23,7 @@ from kane.expression.functions import (
     tanh,
 )
 from kane.expression.operations import ADD, CONSTANT, COORDINATE, OPERATIONS, PARAMETER, SIN, SPEED, SUB
-from kane.expression.traverse import CONSTRUCTORS, count_operations, leaves, reachable, substitute_nodes
+from kane.expression.traverse import CONSTRUCTORS, count_operations, has_leaf, leaves, reachable, substitute_nodes
 
 ARENA = Arena()
 x, y, z, k = (ARENA.leaf(COORDINATE, name) for name in "xyzk")
@@ -193,6 +193,15 @@ def test_reachable_gives_arguments_before_users_and_leaves_in_order():
     assert order.index(x * y) < order.index(sin(x * y)) < order.index(root)
     assert len(order) == len(set(order)) == 6
     assert leaves([root + 2]) == [x, y, z]
+
+
+def test_a_search_for_a_leaf_looks_at_every_leaf_but_constants_until_one_is_wanted():
+    root, seen = sin(x * y) + (z + 2) * x, []
+    assert all(has_leaf(root, lambda leaf, one=one: leaf is one) for one in (x, y, z))
+    assert not has_leaf(root, lambda leaf: seen.append(leaf))
+    assert sorted(seen, key=lambda leaf: leaf.id) == [x, y, z]
+    assert has_leaf(x, lambda leaf: True)
+    assert not has_leaf(ARENA.one, lambda leaf: True)
 
 
 def test_substitution_simplifies_on_the_way_and_replaces_all_at_once():

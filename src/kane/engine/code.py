@@ -1,8 +1,9 @@
 """Find, compile and link the machine code of native loops and programs.
 
-``kane.engine.compile`` stores the code of each group of entries in a file beside the sources. A wheel contains object
-files for common processors, and LLVM bitcode for all others. An installation from source contains no code. Each file
-begins with a digest of its sources. Code that is missing or older than its sources is compiled at its first use.
+``kane.engine.compile`` stores the code of each group of entries in one file of the folder ``compiled``. A wheel
+contains object files for common processors, and LLVM bitcode for all others. An installation from source contains no
+code. Each file begins with a digest of its sources. Code that is missing or older than its sources is compiled at its
+first use.
 """
 
 from __future__ import annotations

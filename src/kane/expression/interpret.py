@@ -57,7 +57,7 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
             else:
                 meaning = OPERATIONS[node.op].meaning
                 assert meaning is not None
-                known[node] = meaning(functions, *(known[a] for a in node.args))
+                known[node] = meaning(functions, *[known[a] for a in node.args])
     return [known[root] for root in roots]
 
 

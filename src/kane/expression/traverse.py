@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from kane.expression import construct
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 
+_id = attrgetter("id")
 CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
     ops.ADD: construct.add,
     ops.SUB: construct.sub,
@@ -39,14 +41,27 @@ CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
 
 def reachable(roots: Iterable[Expr]) -> list[Expr]:
     """Return the nodes that the roots depend on, including the roots, arguments before their users."""
-    seen: set[Expr] = set()
-    stack = list(roots)
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for node in stack.pop().args:
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return sorted(seen, key=_id)
+
+
+def has_leaf(root: Expr, wanted: Callable[[Expr], bool]) -> bool:
+    """Check whether an expression depends on a leaf, other than a constant, that is wanted; stop at the first one."""
+    seen, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(node.args)
-    return sorted(seen, key=lambda node: node.id)
+        if not node.args and node.op != ops.CONSTANT and wanted(node):
+            return True
+        new = [a for a in node.args if a not in seen]
+        seen.update(new)
+        stack += new
+    return False
 
 
 def leaves(roots: Iterable[Expr]) -> list[Expr]:

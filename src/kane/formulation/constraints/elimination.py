@@ -11,7 +11,7 @@ import numpy as np
 
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
-from kane.expression.traverse import leaves
+from kane.expression.traverse import has_leaf
 from kane.formulation.tree.probe import Probe
 from kane.geometry.scalars import is_zero
 
@@ -164,7 +164,7 @@ def _kind(c: Any) -> int:
     """Return 0 for a constant, 1 for a function of parameters, 2 for a function of the state."""
     if not isinstance(c, Expr) or c.is_constant:
         return 0
-    return 1 if all(leaf.op == PARAMETER for leaf in leaves([c]) if not leaf.is_constant) else 2
+    return 2 if has_leaf(c, lambda leaf: leaf.op != PARAMETER) else 1
 
 
 def _turned(rows: Sequence[LinearRow], wanted: set[int], probe: Probe) -> list[LinearRow] | None:
