@@ -231,17 +231,19 @@ def test_nobody_who_reads_messages_is_no_reason_to_fail(monkeypatch, stream):
 def test_a_loop_is_stale_when_a_module_that_it_is_made_of_changed(tmp_path, monkeypatch):
     shutil.copytree(code.SOURCES / "compile", tmp_path / "compile")
     shutil.copy(code.SOURCES / "kinds.py", tmp_path)
-    for name, text in (("loop", "from kane.engine.inlined import x\n"), ("inlined", "x = 1\n"), ("other", "")):
+    (tmp_path / "room").mkdir()
+    loop = "from kane.engine.inlined import x\nfrom kane.engine.room import codes as named\n"
+    for name, text in (("loop", loop), ("inlined", "x = 1\n"), ("room/codes", ""), ("other", "")):
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setattr(code, "SOURCES", tmp_path)
     digests = []
-    for changed in ("other", "inlined", "loop"):
+    for changed in ("other", "inlined", "room/codes", "loop"):
         sources_digest.cache_clear()
         digests.append(sources_digest("loop"))
         (tmp_path / f"{changed}.py").write_text("from kane.engine.inlined import x, y\n")
     sources_digest.cache_clear()
     assert digests[0] == digests[1]
-    assert len({*digests, sources_digest("loop")}) == 3
+    assert len({*digests, sources_digest("loop")}) == 4
     sources_digest.cache_clear()
 
 

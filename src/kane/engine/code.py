@@ -15,7 +15,6 @@ import json
 import os
 import re
 import sys
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -53,7 +52,6 @@ NUMBA_SETTINGS = {
     "NUMBA_DISABLE_JIT": "0",
 }
 _PACKAGE = __name__.rpartition(".")[0]
-_linking = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -90,13 +88,12 @@ class Entry:
 
 
 def address_of(entry: Entry) -> tuple[Any, int]:
-    """Link the group of an entry into this process, once; return the owner of the code and the entry's address.
+    """Link the group of an entry into this process; return the owner of the code and the address of the entry.
 
     Raises:
         CompileError: the code is missing and numba is not installed, or LLVM rejects the code.
     """
-    with _linking:
-        linked, addresses = linked_group(entry.group)
+    linked, addresses = linked_group(entry.group)
     return linked, addresses[entry.symbol]
 
 

@@ -31,7 +31,7 @@ class Modules(NamedTuple):
 def code_of(modules: Modules, target: str) -> bytes:
     """Return the code of a group for a target, an object file, or bitcode for PORTABLE, after its symbols.
 
-    Loops are vectorized for known processors only, not in bitcode.
+    Loops of linear algebra are vectorized for known processors only, not in bitcode.
 
     Raises:
         CompileError: the code can raise an exception, or calls a function that C_FUNCTIONS does not list.
