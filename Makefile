@@ -53,7 +53,7 @@ $(DEMO_STAMP): pyproject.toml constraints.txt | $(PY)
 
 $(STAMP): pyproject.toml constraints.txt | $(PY)
 	$(call stage,2/3,kane for development: downloads of some 700 MB,$(PIP) --editable '.[test$(COMMA)demo]')
-	$(call stage,3/3,native code: some three minutes of CPU,$(COMPILE))
+	$(call stage,3/3,native code: three to four minutes of CPU,$(COMPILE))
 	@touch $@ $(DEMO_STAMP)
 
 $(BENCH_STAMP): $(STAMP)
