@@ -427,7 +427,7 @@ def test_turns_change_scales_kinds_of_steps_and_double_their_sweeps(monkeypatch)
     for turn in range(8):
         expected += [("scale", share[turn]), ("newton", turn % 2 == 0, 10, 6 if turn else 0, begin)]
         expected += [("inside", 3.0 ** (turn - 1))] if turn else []
-        expected += [("scale", 1.0)]
+        expected += [("scale", method.RELAXED), ("scale", 1.0)]
         begin = 7.0 + 20.0 * 2**turn
     assert told == expected
     assert p.f[0] == begin

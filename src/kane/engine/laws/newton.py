@@ -39,6 +39,8 @@ SOLVED_RESIDUAL, ADOPTABLE = 1e-13, 1e-12
 # Rounds of Newton's method and relaxation; steps of a round; sweeps of the first round, doubled in each later round;
 # halvings of a step that increases the residual, from the second round on.
 ROUNDS, ROUND_STEPS, SWEEPS, HALVINGS = 8, 10, 20, 6
+# Share of rho in sweeps. Friction that turns with normal forces makes full sweeps alternate between two reactions.
+RELAXED = 0.5
 # Starts of the interior-point method in a round; then Newton steps to the f of least norm, and steps with changes of
 # least norm. They are tried if the interior-point method leaves a residual below PROMISING.
 STARTS, SHORTEST, CHANGES, PROMISING = 4, 3, 5, 1e-4
@@ -60,10 +62,11 @@ def solve_complementarity(p: Any) -> float:
             reached = _approach_from_inside(p, 3.0 ** (turn - 1))
         if reached <= ADOPTABLE:
             return reached
-        scale_rows(p, 1.0)
+        scale_rows(p, RELAXED)
         _copy(p.best, p.f)
         for _ in range(sweeps):
             _sweep(p)
+        scale_rows(p, 1.0)
         share, sweeps = _next(share), 2 * sweeps
         least = find_residual(p)
         if not least < math.inf:
@@ -71,6 +74,21 @@ def solve_complementarity(p: Any) -> float:
                 p.f[row] = 0.0
             least = find_residual(p)
     return least
+
+
+@native_kernel
+def solve_nearby(p: Any, enough: float) -> float:
+    """Find reactions by Newton steps from ``p.f`` up to the residual ``enough``; else as ``solve_complementarity``.
+
+    Changes of least norm keep redundant reactions near the guess. The velocities of a good guess need one or two steps.
+    """
+    scale_rows(p, 1.0)
+    for _ in range(ROUND_STEPS):
+        reached = find_residual(p)
+        if reached <= enough:
+            return reached
+        _step(p, False)
+    return solve_complementarity(p)
 
 
 @native_inline
