@@ -94,7 +94,9 @@ FOREIGN_NAMES: Mapping[str, str] = {
 }
 STEP_SIZE_CURE = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
 # Advice for calls with arguments that belong to another call.
-MISPLACED_ARGUMENT_CURES: Mapping[str, str] = {**dict.fromkeys(("RK4", "Gauss4", "Midpoint"), STEP_SIZE_CURE)}
+MISPLACED_ARGUMENT_CURES: Mapping[str, str] = {
+    **dict.fromkeys(("RK4", "Gauss4", "Midpoint", "MoreauJean"), STEP_SIZE_CURE)
+}
 # Classes whose methods are not wrapped, because they are called at every state, or many times for each node.
 QUICK = ("Dynamics", "Stepper", "Derivatives", "Rotation")
 UNPREPARED_CLASSES = ("Expr",)

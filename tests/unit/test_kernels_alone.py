@@ -17,7 +17,7 @@ from kane.engine.memory.run_codes import GOING
 from kane.engine.realtime import coupler, moreau_jean_tick
 from kane.engine.rows import front_embedding, impulses
 from kane.engine.rows.tree_response import AMPLIFIED, INDEPENDENT
-from kane.engine.step import event_location, guards, lanes
+from kane.engine.step import event_location, guards, lanes, time_steps
 from kane.engine.step.event_location import NO_ROOT
 
 
@@ -196,16 +196,18 @@ def test_a_moreau_jean_step_ends_the_tick_and_is_recorded_as_a_change_of_modes(m
         "call_program": call,
     }
     for name, value in given.items():
-        monkeypatch.setattr(moreau_jean_tick, name, value)
-    program = SimpleNamespace(program=1, state=np.zeros(4), out=np.zeros(4))
+        for module in (moreau_jean_tick, time_steps):
+            monkeypatch.setattr(module, name, value, raising=False)
+    program = SimpleNamespace(program=1, given=np.zeros(5), out=np.zeros(4), rows=0)
     s = SimpleNamespace(moreau_jean=program, rules=SimpleNamespace(period=[1e-3]))
     system = SimpleNamespace(inputs=None, stages=np.zeros(1), work=None, quaternions=None)
     system.automaton, system.projection = SimpleNamespace(table=np.zeros((3, 1))), SimpleNamespace(notes=None)
-    store = SimpleNamespace(x=np.array([1.0, 2.0]), transitions=np.zeros((8, 1)))
+    store = SimpleNamespace(x=np.array([1.0, 2.0]), y=np.zeros(2), transitions=np.zeros((8, 1)))
     found = moreau_jean_tick.step_to_tick_end(s, system, store, -9)
-    assert done.pop("state") == pytest.approx([2.3e-3, 1.0, 2.0, 0.7e-3])
+    assert done.pop("state") == pytest.approx([2.3e-3, 1.0, 2.0, 0.7e-3, 0.0])
     if not adopted:
-        assert (found, done, store.x.tolist(), clock.time[0]) == (-9, {}, [1.0, 2.0], 2.3e-3)
+        assert (found, store.x.tolist(), clock.time[0]) == (-9, [1.0, 2.0], 2.3e-3)
+        assert done == {}
         return
     assert found == GOING
     assert done == {"row": 2, "projected": 3e-3, "record": (3e-3, [3.0, 4.0])}

@@ -123,6 +123,7 @@ class IntegratorState:
         sampler: plans the ticks of sampled laws.
         memory: other data that an integrator keeps between chunks.
         near: warning that fixed steps passed near a singularity; may be empty.
+        drifts: whether the method keeps constraints only up to its error, so that records may violate them.
         clock, counts: views of the clock and the counters of the store.
         mode: view of the active mode of the system.
     """
@@ -137,6 +138,7 @@ class IntegratorState:
     sampler: Sampler | None = None
     memory: Any = None
     near: str = ""
+    drifts: bool = False
     clock: RunClock = field(init=False)
     counts: RunCounts = field(init=False)
     mode: ModePrograms = field(init=False)

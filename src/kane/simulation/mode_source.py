@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class ModeSource:
     """Python part of transitions between modes; this base class serves models with a single mode.
 
-    The native programs ``guards`` and ``change`` of a mode's ``InitialValueProblem`` find where the mode ends and
+    The native programs ``guards`` and ``transition`` of a mode's ``InitialValueProblem`` find where the mode ends and
     which mode follows (``engine/step/transitions.py``). The methods below do the rest.
 
     Attributes:
         attributes: settings for the trajectory.
-        shares_stage: programs, other than SETTLE, that read and write the constants of SETTLE.
+        shares_stage: programs, other than PROJECT, that read and write the constants of PROJECT.
         slopes_with_guards: whether the program of the guards also returns x', after the guards.
     """
 

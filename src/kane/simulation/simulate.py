@@ -14,6 +14,7 @@ from kane.expression.number_arguments import list_argument, require
 from kane.progress import ProgressBar
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event
+from kane.simulation.events.zeno import many_transitions
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators.integrator import Integrator
@@ -109,7 +110,8 @@ def simulate(
             error.trajectory = _so_far(problem, integration, method)
             raise
     doubt = "" if method.fixed else _lost(problem, integration, method) or record.doubt(**method.settings)
-    for message in filter(None, (*(list(passages(integration)) or [integration.near]), doubt, record.jammed())):
+    told_once = doubt, record.jammed(), many_transitions(integration)
+    for message in filter(None, (*(list(passages(integration)) or [integration.near]), *told_once)):
         warn(message)
     return Trajectory(record.labelled(attributes), dyn, method)
 

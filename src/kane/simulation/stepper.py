@@ -274,7 +274,7 @@ class Stepper:
         counts.rows[0], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
         try:
             self._advance()
-            integration.problem.kept(integration.states()[1:], integration.notes()[1:])
+            integration.problem.kept(integration.states()[1:], integration.notes()[1:], drifts=integration.drifts)
         except BaseException:
             counts.started[0] = counts.slope_known[0] = (
                 0  # evaluate slopes again: a failed input function leaves NaN in them

@@ -293,7 +293,7 @@ class ContactFunctions:
 
     @cached_property
     def moreau_jean_step(self) -> ConstrainedFunction:
-        """One Moreau-Jean time step from [t, q, u, h], see ``kane.engine.hybrid.moreau_jean``."""
+        """One Moreau-Jean time step from a TimeStepGiven, see ``kane.engine.hybrid.moreau_jean``."""
         code, length = moreau_jean_step, self.transition.n_out
         return MoreauJeanFunction(
             "Moreau-Jean step", code, self.parts, length, mode=KEPT, rest=self.equations.inputs, threads=1
@@ -310,11 +310,11 @@ class ContactFunction(ConstrainedFunction):
 
 
 class MoreauJeanFunction(ContactFunction):
-    """A Moreau-Jean time step, whose argument is a state followed by the length of the step [s]."""
+    """A Moreau-Jean time step, whose argument has further numbers after the state."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
-        self.n_state += 1
+        self.n_state += 2 + len(self.parts.equations.constraints)
 
 
 def _function(name: str, code: Callable[[], int], parts: ContactParts, length: int) -> ContactFunction:

@@ -102,7 +102,7 @@ def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> 
     load_velocities(c, i)
     for row in range(m):
         i.start[row] = i.v[row]
-    i.cause[0] = _impose_and_delete(c)
+    i.cause[0] = impose_and_delete(c)
     i.blamed[0] = _find_not_finite(c)
     load_rounding(c, i)
     status = ADOPTED if i.blamed[0] == NONE else NO_ROWS
@@ -115,7 +115,7 @@ def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> 
     if status == ADOPTED and not is_finite(a.state[1:]):
         status = NOT_FINITE_AFTER
     if status == ADOPTED:
-        _hold_configuration(a, c, i, inputs, constants, work)
+        hold_configuration(a, c, i, inputs, constants, work)
     else:
         copy_state(a, state)
         restore_mode(c, i)
@@ -163,7 +163,7 @@ def report_mode(c: Contacts | ContactConstants, result: Transition) -> None:
 
 
 @native_inline
-def _hold_configuration(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> None:
+def hold_configuration(a: Arrays, c: Contacts, i: Impulses, inputs: Any, constants: Any, work: Any) -> None:
     """Store the present configuration residual of each newly imposed velocity constraint.
 
     Projection keeps this value instead of zero.
@@ -177,7 +177,7 @@ def _hold_configuration(a: Arrays, c: Contacts, i: Impulses, inputs: Any, consta
 
 
 @native_kernel
-def _impose_and_delete(c: Contacts) -> int:
+def impose_and_delete(c: Contacts) -> int:
     """Impose and delete bilateral constraints by the signs of their expressions, or latch them by their gaps.
 
     Returns:

@@ -247,6 +247,35 @@ class Scheme(NamedTuple):
     largest: float
 
 
+class TimeStep(NamedTuple):
+    """Program of a Moreau-Jean time step, see ``kane.engine.hybrid.moreau_jean``.
+
+    Attributes:
+        program: address; zero without intermittent constraints.
+        given: argument of the program, a TimeStepGiven.
+        out: output of the program, a Transition.
+        constraints, rows, speeds, coordinates: sizes nc, m, n and nq of the Transition.
+        normals: row along the gap of each constraint, or NONE, (nc,).
+        statuses: statuses after the last step of the run, (nc,); NaN before the first one.
+        dense: coefficients of the dense output: states within a step are on the line between its ends.
+        asks: 1 if inputs are Python functions, which the program RHS evaluates.
+        forces: mean force of each row over the step that ends at each record, (records, m).
+    """
+
+    program: int
+    given: Vector
+    out: Vector
+    constraints: int
+    rows: int
+    speeds: int
+    coordinates: int
+    normals: Indices
+    statuses: Vector
+    dense: Matrix
+    asks: int
+    forces: Matrix
+
+
 class Block(NamedTuple):
     """Trajectories in lanes. Arrays have the first component of all lanes, then the second component, ...
 

@@ -125,6 +125,17 @@ TRANSITION_OUTPUTS = MemoryRegion(
         real("statuses", ("nc",), "-", "transition, moreau_jean", "status of each constraint"),
     ),
 )
+TIME_STEP_GIVEN = MemoryRegion(
+    "TimeStepGiven",
+    "State argument of a Moreau-Jean time step.",
+    ("nx", "m"),
+    (
+        real("state", ("1 + nx",), "SI", "time_steps", "[t, q, u]"),
+        real("length", ("1",), "s", "time_steps", "length of the step"),
+        real("single", ("1",), "-", "time_step_program", "1 for a single step past a state without a mode, else 0"),
+        real("guess", ("m",), "N s or N m s", "time_steps", "guess of the impulse of each row"),
+    ),
+)
 FACTOR_TERMS = MemoryRegion(
     "FactorTerms",
     'Outputs of the program "factor", M = L^T D L, followed by inputs of the programs of rows and solutions.',

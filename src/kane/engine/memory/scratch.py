@@ -18,6 +18,8 @@ from kane.engine.memory.outputs import (
     UNCONSTRAINED_TERMS,
 )
 
+# Modules that state problems of reactions.
+LOADERS = "mode_search, collisions, time_step_laws"
 # Number of terms of the Taylor series of an impact.
 TERMS = 28
 FACTOR_SCRATCH = MemoryRegion(
@@ -95,16 +97,36 @@ REACTION_PROBLEM = MemoryRegion(
     "Problem of reactions: a = W f + b with the laws of Signorini and Coulomb; see ``newton``.",
     ("m", "k"),
     (
-        real("W", ("m", "m"), "1/kg", "mode_search, collisions", "accelerations, or velocities, per reaction"),
-        real("b", ("m",), "m/s^2 or m/s", "mode_search, collisions", "accelerations, or velocities, without reactions"),
-        real("f", ("m",), "N or N s", "newton, interior_point", "initial guess, then the reactions"),
-        integer("row", ("k",), "mode_search, collisions", "first row of each block"),
-        integer(
-            "pushes", ("k",), "mode_search, collisions", "1 if the first row of a block is a normal row with f >= 0"
+        real(
+            "W",
+            ("m", "m"),
+            "1/kg",
+            LOADERS,
+            "accelerations, or velocities, per reaction",
         ),
-        integer("tangents", ("k",), "mode_search, collisions", "number of tangent rows of a block: 0, 1 or 2"),
-        real("bound", ("k",), "- or N", "mode_search, collisions", "friction coefficient, or bound"),
-        real("least", ("k",), "N or N s", "mode_search, collisions", "least normal force"),
+        real(
+            "b",
+            ("m",),
+            "m/s^2 or m/s",
+            LOADERS,
+            "accelerations, or velocities, without reactions",
+        ),
+        real("f", ("m",), "N or N s", "newton, interior_point", "initial guess, then the reactions"),
+        integer("row", ("k",), LOADERS, "first row of each block"),
+        integer(
+            "pushes",
+            ("k",),
+            LOADERS,
+            "1 if the first row of a block is a normal row with f >= 0",
+        ),
+        integer(
+            "tangents",
+            ("k",),
+            LOADERS,
+            "number of tangent rows of a block: 0, 1 or 2",
+        ),
+        real("bound", ("k",), "- or N", LOADERS, "friction coefficient, or bound"),
+        real("least", ("k",), "N or N s", LOADERS, "least normal force"),
         real("a", ("m",), "m/s^2 or m/s", "newton", "accelerations, or velocities, with the reactions"),
         real("rho", ("m",), "kg", "newton", "scale of each row"),
         real("K", ("m", "m"), "-", "newton, interior_point", "linearized equations"),
@@ -178,9 +200,9 @@ CONTACT_SCRATCH = MemoryRegion(
         real("J", ("m", "n"), "m or 1", "momentum", "R^T J^T of the rows"),
         real("Z", ("m", "n"), "1/kg", "momentum", "(R^T M R)^-1 R^T J^T of the rows"),
         real("G", ("m", "m"), "1/kg", "momentum, islands", "velocity of each row per impulse of each row"),
-        real("v", ("m",), "m/s or rad/s", "impulses, rest", "velocities of the rows"),
+        real("v", ("m",), "m/s or rad/s", "impulses, rest, time_step_laws", "velocities of the rows"),
         real("start", ("m",), "m/s or rad/s", "transition, moreau_jean", "velocities of the rows at the start"),
-        real("impulse", ("m",), "N s or N m s", "impulses, collisions", "impulses of the rows in the impacts"),
+        real("impulse", ("m",), "N s or N m s", "impulses, collisions, time_step_laws", "impulses of the rows"),
         real("rounding", ("m",), "m/s or rad/s", "impulses", "rounding error of the velocities of rows"),
         real("left", ("m",), "m/s or rad/s", "momentum", "rounding error added by impulses"),
         real("total", ("m",), "N s or N m s", "momentum", "total impulses of the rows"),
@@ -225,7 +247,8 @@ CONTACT_SCRATCH = MemoryRegion(
             "mode_dynamics, row_forces",
             "normal acceleration of a sliding contact per normal force, with friction",
         ),
-        Room("reactions", REACTION_PROBLEM, ("m", "nc")),
+        Room("reactions", REACTION_PROBLEM, ("m", "m")),
+        real("residual", ("m",), "m or rad", "moreau_jean", "configuration residual of each row, NaN without one"),
     ),
 )
 RESPONSE_SCRATCH = MemoryRegion(

@@ -229,6 +229,35 @@ def transition_size(nc: Any, m: Any, n: Any, nq: Any) -> int:
     return (nq + n + 1 + 1 + 1 + 1 + m + nc * 2 + nc)
 
 
+class TimeStepGiven(NamedTuple):
+    """State argument of a Moreau-Jean time step."""
+
+    state: Vector
+    length: Vector
+    single: Vector
+    guess: Vector
+    end: int
+
+
+@native_inline
+def time_step_given_at(memory: Any, start: Any, nx: Any, m: Any) -> TimeStepGiven:
+    """Return the TimeStepGiven that begins ``start`` doubles after the start of ``memory``."""
+    p1 = start + (1 + nx)
+    p2 = p1 + 1
+    p3 = p2 + 1
+    p4 = p3 + m
+    return TimeStepGiven(
+        vector_at(memory, start, 1 + nx), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, m),
+        p4,
+    )
+
+
+@native_inline
+def time_step_given_size(nx: Any, m: Any) -> int:
+    """Return the number of doubles of TimeStepGiven."""
+    return ((1 + nx) + 1 + 1 + m)
+
+
 class FactorTerms(NamedTuple):
     """Outputs of the program "factor", M = L^T D L, followed by inputs of the programs of rows and solutions."""
 
@@ -1235,6 +1264,7 @@ class ContactScratch(NamedTuple):
     lost: Indices
     response: Vector
     reactions: int
+    residual: Vector
     end: int
 
 
@@ -1288,7 +1318,8 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
     p45 = p44 + m
     p46 = p45 + nc
     p47 = p46 + nc
-    p48 = p47 + reaction_problem_size(m, nc)
+    p48 = p47 + reaction_problem_size(m, m)
+    p49 = p48 + m
     return ContactScratch(
         start, integers_at(memory, p1, m), integers_at(memory, p2, m), p3, vector_at(memory, p4, m),
         matrix_at(memory, p5, nc, n), matrix_at(memory, p6, nc, n), matrix_at(memory, p7, nc, nc),
@@ -1302,7 +1333,7 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
         integers_at(memory, p34, 1), integers_at(memory, p35, 1), integers_at(memory, p36, nc), p37,
         matrix_at(memory, p38, m, m), matrix_at(memory, p39, m + 1, m + 1), matrix_at(memory, p40, 6, m + 1),
         integers_at(memory, p41, nc), integers_at(memory, p42, nc), p43, vector_at(memory, p44, m),
-        integers_at(memory, p45, nc), vector_at(memory, p46, nc), p47, p48,
+        integers_at(memory, p45, nc), vector_at(memory, p46, nc), p47, vector_at(memory, p48, m), p49,
     )
 
 
@@ -1313,7 +1344,7 @@ def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
         constraint_rows_size(m, n) + m + m + gap_terms_size(nc) + m + nc * n + nc * n + nc * nc + nc + m + n + m + n + m
         * n + m * n + m * m + m + m + m + m + m + m + n + n + contact_state_size(nc) + nc + impact_size() + nc + nc + nc
         + nc + nc * nc + 1 + 1 + 1 + 1 + nc + factor_scratch_size(n, m) + m * m + (m + 1) * (m + 1) + 6 * (m + 1) + nc +
-        nc + struck_size(m, nc) + m + nc + nc + reaction_problem_size(m, nc)
+        nc + struck_size(m, nc) + m + nc + nc + reaction_problem_size(m, m) + m
     )
 
 

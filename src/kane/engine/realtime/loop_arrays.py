@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kane.engine.memory.loop_arguments import Matrix, StateEquation, Store, Vector
+from kane.engine.memory.loop_arguments import Matrix, StateEquation, Store, TimeStep, Vector
 from kane.engine.memory.views import (
     CouplerInputs,
     DeviceCommand,
@@ -118,20 +118,6 @@ class MachineCalls(NamedTuple):
     scratch: LoopScratch
 
 
-class MoreauJeanProgram(NamedTuple):
-    """Program of a Moreau-Jean time step, see ``kane.engine.hybrid.moreau_jean``.
-
-    Attributes:
-        program: address; zero without intermittent constraints.
-        state: [t, q, u] and the length of the step.
-        out: output of the program, a ``Transition``.
-    """
-
-    program: int
-    state: Vector
-    out: Vector
-
-
 class TickPrediction(NamedTuple):
     """Copies on which the next tick is computed before it is due; scratch memory is shared with the loop.
 
@@ -167,5 +153,5 @@ class Circuit(NamedTuple):
     handle: HandlePrograms
     messages: Messages
     calls: MachineCalls
-    moreau_jean: MoreauJeanProgram
+    moreau_jean: TimeStep
     prediction: TickPrediction

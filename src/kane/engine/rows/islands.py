@@ -55,6 +55,35 @@ def solve_islands(k: RowProblem, groups: int, shortest: bool, limits: tuple[floa
 
 
 @native_kernel
+def tie_islands(k: RowProblem, groups: int) -> None:
+    """Chain the groups to islands. The first group of an island is its own root."""
+    _tie(k, groups)
+    for first in range(groups):
+        if k.group_root[first] == first:
+            _number_columns(k, first)
+
+
+@native_kernel
+def load_island(k: RowProblem, first: int) -> int:
+    """Load y and w of the rows of an island, and their S = A M^-1 A^T; return the number of rows.
+
+    Args:
+        k: RowProblem after ``tie_islands``.
+        first: first group of the island.
+    """
+    columns = _list_columns(k, first)
+    m, _ = _load(k, first, columns)
+    _fill(k, m, columns)
+    return int(m)
+
+
+@native_kernel
+def push_island(k: RowProblem, first: int) -> None:
+    """Add W lambda of the loaded island to v; ``b`` holds the forces or impulses lambda of its rows."""
+    _push(k, first, _list_columns(k, first), False)
+
+
+@native_kernel
 def share_friction(k: RowProblem, rows: int, gaps: GapTerms, limits: tuple[float, float, float, float]) -> bool:
     """Share redundant friction of sticking contacts by their bounds in each island: minimize sum f^2 / (mu N).
 
@@ -269,13 +298,14 @@ def _number_columns(k: RowProblem, first: int) -> int:
 
 
 @native_inline
-def _count_columns(k: RowProblem, first: int) -> int:
-    """Return the number of numbered columns of an island."""
+def _list_columns(k: RowProblem, first: int) -> int:
+    """List the numbered columns of an island in ``column``; return their number."""
     i, columns = first, 0
     while i != NONE:
         for j in range(k.group_width[i]):
             place = column_of(k, i, j)
             if k.owner[place] == _mark(first):
+                k.column[k.number[place]] = place
                 columns = max(columns, k.number[place] + 1)
         i = k.group_next[i]
     return columns
@@ -330,7 +360,7 @@ def _fill(k: RowProblem, m: int, columns: int) -> None:
 @native_inline
 def _fill_friction(k: RowProblem, first: int, gaps: GapTerms) -> int:
     """Compute S and g of the friction rows of sticking contacts, scaled by sqrt(mu N); return their number."""
-    i, m, columns, least = first, 0, _count_columns(k, first), 0.0
+    i, m, columns, least = first, 0, _list_columns(k, first), 0.0
     while i != NONE:
         for own in range(k.group_rows[i]):
             least = max(least, LEAST_BOUND * abs(k.force[k.slot[i] + own]))

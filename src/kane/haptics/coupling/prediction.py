@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.dynamics.contacts.time_step_program import NO_TIME_STEP, time_step_program
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.memory.loop_arguments import AT_ONCE
-from kane.engine.realtime.loop_arrays import MoreauJeanProgram, TickPrediction
+from kane.engine.memory.loop_arguments import AT_ONCE, TimeStep
+from kane.engine.realtime.loop_arrays import TickPrediction
 from kane.haptics.coupling.inverse_dynamics import RigidSteps
 from kane.haptics.coupling.passive_midpoint import PassiveSteps
 from kane.simulation.integrator_state import IntegratorState
@@ -17,13 +18,10 @@ from kane.simulation.integrator_state import IntegratorState
 Steps = PassiveSteps | RigidSteps | None
 
 
-def moreau_jean_program(dyn: Dynamics, integration: IntegratorState) -> MoreauJeanProgram:
-    """Return the data of a Moreau-Jean time step; without intermittent constraints there is no program."""
-    functions, n = contact_functions(dyn), len(integration.x)
-    if functions is None:
-        return MoreauJeanProgram(0, np.zeros(0), np.zeros(0))
-    step = functions.moreau_jean_step
-    return MoreauJeanProgram(step.address, np.zeros(2 + n), np.zeros(step.n_out))
+def moreau_jean_program(dyn: Dynamics) -> TimeStep:
+    """Return the program of a Moreau-Jean time step; NO_TIME_STEP without intermittent constraints."""
+    functions = contact_functions(dyn)
+    return NO_TIME_STEP if functions is None else time_step_program(functions, single=True)
 
 
 def copied_for_prediction(integration: IntegratorState, steps: Steps) -> tuple[IntegratorState, Steps, TickPrediction]:

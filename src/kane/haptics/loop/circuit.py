@@ -101,7 +101,7 @@ def new_circuit(
         handle=_handle_programs(coupled, problem),
         messages=messages,
         calls=MachineCalls(*addresses, np.zeros(2), new_scratch()),
-        moreau_jean=moreau_jean_program(coupled.dyn, integration),
+        moreau_jean=moreau_jean_program(coupled.dyn),
         prediction=copied_for_prediction(integration, None)[2],
     )
 

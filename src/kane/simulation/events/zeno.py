@@ -18,6 +18,10 @@ ENDLESS_TRANSITIONS, TRANSITIONS_SPAN = 50_000, 1e-4
 # A constraint changes endlessly if it changes ENDLESS_FLIPS times within at most FLIPS_WINDOW transitions, and at this
 # rate IMPLIED_CHANGES more changes would follow until the end of the run. Their records would take tens of gigabytes.
 ENDLESS_FLIPS, FLIPS_WINDOW, IMPLIED_CHANGES = 20_000, 100_000, 1e8
+# Cure for runs with very many transitions.
+TIME_STEPS = "try integrator=kane.MoreauJean(), dt=1e-3"
+# A run advises time steps from this many transitions on, in all and per second.
+MANY_TRANSITIONS, MANY_PER_SECOND = 2_000, 1_000.0
 # Largest number of constraints that a message names.
 MAX_NAMED_CONSTRAINTS = 3
 
@@ -66,7 +70,11 @@ def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status:
     cure = (
         f": {ENDLESS_TRANSITIONS:,} times within {TRANSITIONS_SPAN:g} of the run; give less restitution or friction, "
     )
-    cure += "or end the run before"
+    cure += (
+        f"end the run before, or {TIME_STEPS}"
+        if integration.problem.mode_source.intermittents
+        else "or end the run before"
+    )
     limits = [(ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, cure)] + (
         [(ENDLESS_EVENTS - 1, EVENTS_SPAN, "")] if fixed else []
     )
@@ -103,7 +111,22 @@ def _of_constraints(integration: IntegratorState, before: int) -> Iterator[tuple
             message += f"{_where(integration, t, x)}: "
             more = ENDLESS_FLIPS * left[k - ENDLESS_FLIPS] / took
             message += f"{ENDLESS_FLIPS:,} times within {took:.3g} s, so that the run takes {more:.2g} "
-            yield integration.way * t, message + "more; let its conditions change less often, or end the run before"
+            yield (
+                integration.way * t,
+                message + f"more; let its conditions change less often, end the run before, or {TIME_STEPS}",
+            )
+
+
+def many_transitions(integration: IntegratorState) -> str:
+    """Advise time steps for a run that has located very many transitions of contacts; else an empty text."""
+    count, took = len(integration.transitions.time), abs(integration.time - integration.course.start)
+    contacts = integration.problem.mode_source.intermittents
+    if integration.drifts or not contacts or count < max(MANY_TRANSITIONS, MANY_PER_SECOND * took):
+        return ""
+    return (
+        f"the contacts of {integration.problem.layout.model!r} changed their mode {count:,} times within {took:.3g} s, "
+        f"and each change was located; for a faster run with errors of the order of its step {TIME_STEPS}"
+    )
 
 
 def _main_causes(integration: IntegratorState, notes: Matrix) -> str:

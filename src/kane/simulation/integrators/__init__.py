@@ -7,6 +7,7 @@ from kane.simulation.integrators.gauss4 import Gauss4 as Gauss4
 from kane.simulation.integrators.implicit import Implicit as Implicit
 from kane.simulation.integrators.integrator import Integrator as Integrator
 from kane.simulation.integrators.midpoint import Midpoint as Midpoint
+from kane.simulation.integrators.moreau_jean import MoreauJean as MoreauJean
 from kane.simulation.integrators.rk4 import RK4 as RK4
 from kane.simulation.integrators.rk5 import RK5 as RK5
 from kane.simulation.integrators.rk8 import RK8 as RK8

@@ -185,7 +185,8 @@ class ContactRecords:
             rows, functions = stretch.rows, self._functions(stretch.key)
             at = RowsAt(functions, record.states[rows], record.parameters)
             residuals = at.residuals(behind[rows], imposed_at[rows])
-            require_kept(functions, record.states[rows], np.maximum(*residuals))
+            if not self._integration.drifts:
+                require_kept(functions, record.states[rows], np.maximum(*residuals))
             worst[rows] = np.column_stack([x.max(axis=1, initial=0.0) for x in residuals])
             rubs = (behind[rows] == SLIDING) & (at.gaps.kinetic > 0.0)
             slips[rows] = np.where(rubs[..., None], at.slips, np.nan)

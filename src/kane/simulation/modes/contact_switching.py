@@ -22,14 +22,15 @@ from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
 from kane.errors import ModelError, list_names
 from kane.simulation.events.event import Event
+from kane.simulation.events.zeno import TIME_STEPS
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status, StoredTransitions
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_records import ContactRecords, require_kept
 from kane.simulation.modes.growing_problem import GrowingProblem, continue_with
-from kane.simulation.modes.moreau_jean import step_over, without_end
 from kane.simulation.modes.rows_at import RowsAt
+from kane.simulation.modes.step_over import step_over, without_end
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
 from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.record import Record
@@ -52,7 +53,7 @@ class ContactSwitching(ModeSource):
     def problem(self, key: int) -> InitialValueProblem:
         here, f = self._at(key), self._at(key).functions
         posed = replace(here.posed, rhs=f.rhs, project=f.project, project_step_end=f.project_step_end)
-        return replace(posed, guards=f.guards, transition=f.transition, mode_source=self)
+        return replace(posed, guards=f.guards, transition=f.transition, contacts=f, mode_source=self)
 
     def projected(self, problem: InitialValueProblem, system: StateEquation, state: Vector) -> Vector:
         """See ``ModeSource``; constraints that stick at rest do not change velocities here."""
@@ -136,10 +137,16 @@ class ContactSwitching(ModeSource):
                 else "the distance of angles from where they end"
             )
             return f"within the next step {what} is no number"
+        names = list_names([repr(name) for name in self._active(integration)]) or "nothing"
+        if integration.drifts:
+            return (
+                f"no impulses of the step dt = {abs(integration.course.step):.6g} s satisfy the laws of contact; "
+                f"active, or touching: {names}; give a shorter step, or less friction"
+            )
         if outcome is Outcome.ENDLESS:
-            names = list_names([repr(name) for name in self._active(integration)])
-            return f"{super().refusal(integration, outcome)}: active, or touching: {names or 'nothing'}"
-        return refusal(functions.equations, automaton.changed, self._active(integration))
+            return f"{super().refusal(integration, outcome)}: active, or touching: {names}; or {TIME_STEPS}"
+        why = refusal(functions.equations, automaton.changed, self._active(integration))
+        return f"{why}; or {TIME_STEPS}" if automaton.changed[len(integration.x)] in (NO_MODE, ENDLESS_IMPACTS) else why
 
     def _active(self, integration: IntegratorState) -> list[str]:
         """Return the names of the constraints that touch or are active at the current state."""
@@ -165,7 +172,8 @@ class ContactSwitching(ModeSource):
         state, now = np.concatenate([[integration.time], integration.x])[None, :], self.mode(integration)[None, :]
         functions = self._at(integration.problem.key).functions
         rows = RowsAt(functions, state, integration.problem.parameters)
-        require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
+        if not integration.drifts:
+            require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
         if not len(integration.transitions.time):
             return None
         records = self._records(integration)
@@ -188,7 +196,9 @@ class ContactSwitching(ModeSource):
         records = self._records(integration)
         statuses = records.statuses(len(record.states))
         fresh = contact_constants_of(self._at(0).functions.parts.expected).state.status
-        states, reactions = self._in_declared(integration, records.stored), records.reactions(record, statuses)
+        states = self._in_declared(integration, records.stored)
+        reactions = integration.memory[1].forces[: len(record.states)] if integration.drifts else None
+        reactions = records.reactions(record, statuses) if reactions is None else reactions
         contact_log = records.log(fresh, states, statuses, reactions)
         worst, slips = records.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0

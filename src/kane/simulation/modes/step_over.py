@@ -10,7 +10,7 @@ from kane.engine.memory.contact_codes import ADOPTED
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT
 from kane.engine.memory.run_memory import mode_of
-from kane.engine.memory.views import mode_programs_at
+from kane.engine.memory.views import mode_programs_at, time_step_given_at
 from kane.engine.step.transitions import enter_mode
 from kane.simulation.integrator_state import IntegratorState, StoredTransitions
 from kane.simulation.mode_table import stage_in_force
@@ -36,7 +36,10 @@ def step_over(integration: IntegratorState, functions: ContactFunctions, taken: 
     if tried == IN_A_ROW or integration.time + length == integration.time:
         return False
     stage = stage_in_force(system, PROJECT, functions.project)
-    nx, departure = len(integration.x), np.concatenate([[integration.time], integration.x, [length]])
+    eqs, nx = functions.equations, len(integration.x)
+    departure = np.zeros(functions.moreau_jean_step.n_state)
+    given = time_step_given_at(departure, 0, nx, len(eqs.constraints))
+    given.state[0], given.state[1:], given.length[0], given.single[0] = integration.time, integration.x, length, 1.0
     found = functions.moreau_jean_step(departure, system.inputs, stage)
     if found[nx] != ADOPTED:
         return False
