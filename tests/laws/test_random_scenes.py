@@ -3,12 +3,14 @@
 `python -m benchmarks.scenes` runs and certifies a thousand larger ones; docs/contacts.md says what became of them.
 """
 
+import numpy as np
 import pytest
-from oracles.random_scenes import FAMILIES, GROWTH, INSIDE, told
+from oracles.random_scenes import FAMILIES, GROWTH, INSIDE, UNTIL, gaps_of, told
 
 import kane
 
 QUICK = range(3)
+STEP = 2e-3  # of time steps [s]
 MANY = range(150)
 
 
@@ -34,6 +36,33 @@ def test_scenes_by_lot_lose_energy_stay_outside_and_come_to_their_end(spatial):
 @pytest.mark.parametrize("spatial", [False, True], ids=["plane", "space"])
 def test_of_three_hundred_scenes_none_misses_a_contact_or_stops_with_an_error(spatial):
     assert check(MANY, spatial) == ([], [])
+
+
+def step_through(seeds, spatial, family):
+    """Run scenes by time steps, and check energy and penetration.
+
+    The energy never exceeds the one at the start. No contact penetrates by more than half a step times its approach
+    speed: levers are shorter than 1 m, so that this speed is below the sum of all |u|.
+    """
+    for seed in seeds:
+        model, q = FAMILIES[family].scene(seed, spatial=spatial)
+        dyn = kane.build(kane.formulate(model))
+        q = kane.assemble(dyn, q=q).q
+        run = kane.simulate(dyn, until=UNTIL, q=q, integrator=kane.MoreauJean(), dt=STEP, every=1)
+        assert run.energy.max() - run.energy[0] < 1e-6 * max(1.0, abs(run.energy[0])), seed
+        assert -gaps_of(dyn, run).min(initial=0.0) <= STEP / 2 * np.abs(run.u).sum(axis=1).max() + 1e-9, seed
+
+
+@pytest.mark.parametrize("spatial", [False, True], ids=["plane", "space"])
+def test_time_steps_of_scenes_by_lot_gain_no_energy_and_penetrate_by_less_than_half_a_step(spatial):
+    step_through(QUICK, spatial, "small")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["small", "large", "varied"])
+@pytest.mark.parametrize("spatial", [False, True], ids=["plane", "space"])
+def test_time_steps_of_many_scenes_gain_no_energy_and_penetrate_by_less_than_half_a_step(spatial, family):
+    step_through(MANY if family == "small" else range(50), spatial, family)
 
 
 def test_a_dropped_box_comes_to_rest_on_a_face():

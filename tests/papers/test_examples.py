@@ -51,6 +51,7 @@ FIGURES = {
     "two_rough_walls": set(),
     "woodpecker": {"woodpecker.png"},
     "bag_of_spheres": {"bag_of_spheres.png"},
+    "poured_balls": {"poured_balls.png"},
     "part_on_chute": {"part_on_chute.png"},
 }
 PRINTED = {
@@ -97,6 +98,7 @@ PRINTED = {
     "two_rough_walls": "after the impact 2.625000 J",
     "woodpecker": "a hop takes 0.1512 s",
     "bag_of_spheres": "the walls carry 29.430000 N of 29.430000 N",
+    "poured_balls": "floor and walls carry 58.860000 N of 58.860000 N",
     "part_on_chute": "down the chute at 3.110179949 m/s^2, closed form 3.110179949",
 }
 

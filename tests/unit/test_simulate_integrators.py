@@ -13,7 +13,8 @@ from kane.simulation.integrators import explicit
 from kane.simulation.integrators.integrator import Integrator
 
 EXPORTED = [x for x in vars(integrators).values() if isinstance(x, type)]
-KINDS = [x for x in EXPORTED if issubclass(x, Integrator) and not isabstract(x)]
+# Time steps are for models with contacts: test_moreau_jean.py.
+KINDS = [x for x in EXPORTED if issubclass(x, Integrator) and not isabstract(x) and x is not kane.MoreauJean]
 FIXED = [kind() for kind in KINDS if kind.fixed]
 FREE = [kind() for kind in KINDS if not kind.fixed]
 INTEGRATORS = FIXED + FREE
@@ -51,7 +52,7 @@ def concrete(kind):
 
 
 def test_every_integrator_is_tested_here():
-    assert {type(i) for i in INTEGRATORS} == concrete(Integrator)
+    assert {type(i) for i in INTEGRATORS} == concrete(Integrator) - {kane.MoreauJean}
 
 
 @every_integrator
