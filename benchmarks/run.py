@@ -41,6 +41,7 @@ from benchmarks.tables import (  # noqa: E402
     spacecraft,
     squeezer,
     stepping,
+    time_steps,
     trajectories,
 )
 from benchmarks.timing import pin_to_core  # noqa: E402
@@ -76,6 +77,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "contact-laws": contacts.laws,
     "cones": cones.table,
     "many-contacts": many_contacts.table,
+    "time-steps": time_steps.table,
     "mobile": mobile.table,
     "derivation": derivation.table,
     "certificate": derivation.certificate,
