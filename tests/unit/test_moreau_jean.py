@@ -96,7 +96,7 @@ def test_a_ball_bounces_with_newtons_restitution_and_comes_to_rest():
     assert first.u[5] == pytest.approx(e * speed, abs=2 * G * h)
     assert first.energy_lost == pytest.approx((1 - e**2) * G, rel=0.01)
     assert found["f0_z"].min() > 0.1 - h / 2 * (speed + G * h)
-    assert found["f0_z"][found.time > 3.5].min() > 0.1 - 1e-11
+    assert found["f0_z"][found.time > 3.5].min() > 0.1 - 1e-9
     assert found["f0_z"][-1] == pytest.approx(0.1, abs=1e-9)
     assert found.modes[-1] == "floor0 held"
 
@@ -243,7 +243,7 @@ def test_loops_stay_closed_and_their_motion_is_that_of_a_run_with_events():
     errors = [np.abs(each.final.q - exact).max() for each in found]
     assert errors[1] < 0.7 * errors[0] < 2e-2
     residuals = [constraint_residual(dyn, q) for q in found[1].q]
-    assert np.max(residuals) < 1e-10
+    assert np.max(residuals) < 2e-9  # two rows of 1e-9 m each
 
 
 def test_a_stepper_takes_the_steps_of_a_run_to_the_bit():
@@ -264,6 +264,34 @@ def test_inputs_of_every_kind_act(push):
     found = run(built(slider(kane.Coulomb(0.1))), 1e-3, 1.0, inputs={"push": push})
     assert found.final.u[0] == pytest.approx(3.0 / 2.0 - 0.1 * G, abs=1e-12)
     assert np.array(found.inputs)[-1, 0] == 3.0
+
+
+def test_loads_that_depend_on_time_are_taken_in_the_middle_of_a_step():
+    """A force of 10 t N on 2 kg: the middle of each step makes u = 2.5 t^2 exactly."""
+    m = kane.Model("pushed", gravity=(0, -G, 0))
+    carriage, body = m.body("carriage", mass=0.0), m.body("body", mass=2.0)
+    m.load(kane.Motor(m.connect(m.ground, carriage, kane.Prismatic("x", axis="x")), 10.0 * m.time))
+    m.connect(carriage, body, kane.Prismatic("y", axis="y"))
+    m.contact(body.point(), kane.Plane(m.ground.point(), m.ground.y), name="floor")
+    assert run(built(m), 1e-2, 1.0).final.u[0] == pytest.approx(2.5, abs=1e-12)
+
+
+def test_a_body_stays_on_a_platform_that_moves_in_time():
+    """The platform rises by 0.3 t^2 m, with the same acceleration as the body: gaps are those at the ends of steps."""
+    m = kane.Model("lift", gravity=(0, -G, 0))
+    platform, body = m.body("platform", mass=0.0), m.body("body", mass=2.0)
+    m.connect(m.ground, platform, kane.Prismatic(0.3 * m.time**2, axis="y"), name="lift")
+    m.connect(m.ground, body, kane.Prismatic("y", axis="y"))
+    m.contact(body.point(), kane.Plane(platform.point(), platform.y), name="stand")
+    found = run(built(m), 1e-2, 1.0, every=1)
+    assert found["y"] == pytest.approx(0.3 * found.time**2, abs=1e-9)
+    assert np.array(found.reactions["stand"])[2:, 0] == pytest.approx(2.0 * (G + 0.6), abs=1e-6)
+
+
+def test_steps_are_noted_only_where_the_contact_mode_changes():
+    stepper = kane.Stepper(built(slider(kane.Coulomb(0.1))), u={"x_dot": 5.0}, integrator=METHOD)
+    noted = [len(stepper.step(1e-3)) + len(stepper._integration.transitions.time) for _ in range(5)]
+    assert noted == [2, 0, 0, 0, 0]
 
 
 def test_forces_at_records_are_means_over_the_steps_before_them():

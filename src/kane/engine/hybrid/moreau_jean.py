@@ -61,7 +61,6 @@ from kane.engine.memory.contact_codes import (
 )
 from kane.engine.memory.views import time_step_given_at, transition_at
 from kane.engine.project.contact_projection import load_row_velocities
-from kane.engine.project.newton import ROUNDED_RESIDUAL
 from kane.engine.project.projection import find_residual
 from kane.engine.rows.contact_arrays import contacts_of
 from kane.engine.rows.embedding import Arrays, call
@@ -74,8 +73,9 @@ from kane.engine.rows.tree_response import call_block, load_records, note_groups
 
 # u_m is accepted if it misses (u + u+) / 2 by less than this ratio of u+ - u, or by less than this [m/s or rad/s].
 SAME_MIDDLE, LEAST_MISS = 0.1, 1e-9
-# Largest number of corrections of the configuration, each with the rows of the middle of the step.
-CORRECTIONS = 3
+# Largest number of corrections of the configuration, each with the rows of the middle of the step. Penetrations and
+# residuals up to CLOSED are left [m or rad]: errors of a step are larger.
+CORRECTIONS, CLOSED = 3, 1e-9
 
 
 @native_program
@@ -258,7 +258,7 @@ def _correct_configuration(
     """Move the coordinates until no contact of the step penetrates, and its other rows have no residual."""
     k, s = row_problem_of(constants, work), scratch_of(a.head, work)
     for _ in range(CORRECTIONS):
-        if not _load_residuals(a, c, i, inputs, constants, work) > ROUNDED_RESIDUAL:
+        if not _load_residuals(a, c, i, inputs, constants, work) > CLOSED:
             return
         if not solve_rows(c, i, groups, 0.0, FOR_CORRECTION, constants, work):
             return

@@ -15,6 +15,7 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
+from kane.engine.linear.products import multiply
 from kane.engine.linear.redundant_rows import NONE, eliminate, shorten
 from kane.engine.memory.contact_codes import COULOMB, MANY_SPEEDS, STICKING
 from kane.engine.memory.loop_arguments import Indices, Matrix
@@ -73,7 +74,7 @@ def load_island(k: RowProblem, first: int) -> int:
     """
     columns = _list_columns(k, first)
     m, _ = _load(k, first, columns)
-    _fill(k, m, columns)
+    multiply(k.Y, k.W, m, columns, m, k.S)
     return int(m)
 
 
@@ -134,7 +135,7 @@ def answer_islands(k: RowProblem, groups: int, G: Matrix, island: Indices) -> No
             continue
         columns = _number_columns(k, first)
         m, _ = _load(k, first, columns)
-        _fill(k, m, columns)
+        multiply(k.Y, k.W, m, columns, m, k.S)
         i, r = first, 0
         while i != NONE:
             c = k.group_constraint[i]
@@ -234,7 +235,7 @@ def _solve_island(k: RowProblem, first: int, shortest: bool, limits: tuple[float
     _, _, amplified, kept = limits
     columns = _number_columns(k, first)
     m, moving = _load(k, first, columns)
-    _fill(k, m, columns)
+    multiply(k.Y, k.W, m, columns, m, k.S)
     others = 0.0
     for j in range(columns):
         others = max(others, abs(k.given.scaled[k.column[j]]))
@@ -345,19 +346,6 @@ def _pack(k: RowProblem, first: int, columns: int, group: int, own: int, r: int,
 
 
 @native_inline
-def _fill(k: RowProblem, m: int, columns: int) -> None:
-    """Compute S = Y W of the packed rows."""
-    for r in range(m):
-        for s in range(m):
-            k.S[r, s] = 0.0
-        for j in range(columns):
-            y = k.Y[r, j]
-            if y != 0.0:
-                for s in range(m):
-                    k.S[r, s] += y * k.W[j, s]
-
-
-@native_inline
 def _fill_friction(k: RowProblem, first: int, gaps: GapTerms) -> int:
     """Compute S and g of the friction rows of sticking contacts, scaled by sqrt(mu N); return their number."""
     i, m, columns, least = first, 0, _list_columns(k, first), 0.0
@@ -375,7 +363,7 @@ def _fill_friction(k: RowProblem, first: int, gaps: GapTerms) -> int:
             k.b[m] = k.force[k.slot[i] + own] / k.reach[m]
             m += 1
         i = k.group_next[i]
-    _fill(k, m, columns)
+    multiply(k.Y, k.W, m, columns, m, k.S)
     return m
 
 

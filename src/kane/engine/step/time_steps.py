@@ -7,7 +7,7 @@ after which this mode differs from the mode before.
 from __future__ import annotations
 
 from kane.engine.call import call_program, native_inline, native_loop
-from kane.engine.linear.vectors import is_finite, normalise
+from kane.engine.linear.vectors import is_finite
 from kane.engine.memory.contact_codes import ADOPTED, NONE, OPEN
 from kane.engine.memory.loop_arguments import (
     Course,
@@ -98,7 +98,6 @@ def take_time_step(p: TimeStep, system: StateEquation, store: Store, h: float) -
         return False
     for i in range(n):
         store.y[i] = p.out[i]
-    normalise(store.y, system.quaternions)
     enter_mode(system, system.automaton.table.shape[0] - 1)  # contacts have one key; the newest row is active
     return True
 
