@@ -140,10 +140,10 @@ def table(mode: Mode) -> Table:
     for scene in small if mode.quick else [*small, *large]:
         result.rows.append(_row(scene, mode.batches))
     result.note(
-        "CPU times of whole runs of 1 s (thrown boxes 2 s), medians; build is the time to derive and compile the model "
-        "once, from an empty cache. Errors: largest error of a final position, against a run that locates events, for "
-        "scenes with one body; later contacts of tumbling bodies amplify errors. MuJoCo with elliptic cones and its "
-        "default soft contacts. kane records 10 states and all events."
+        "CPU times of whole runs of 1 s (thrown boxes 2 s), medians; build is the CPU time to derive and compile the "
+        "model, less where the cache has its code. Errors: largest error of a final position, against a run that "
+        "locates events, for scenes with one body; later contacts of tumbling bodies amplify errors. MuJoCo with "
+        "elliptic cones and its default soft contacts. kane records 10 states and all events."
     )
     return result
 

@@ -335,6 +335,30 @@ def test_what_has_no_time_steps_is_refused_with_a_cure():
         kane.simulate_many(built(balls()), until=1.0, q={"f0_z": [0.3, 0.4]}, integrator=METHOD)
 
 
+def test_steps_that_turn_bodies_far_are_told_with_a_step_that_does_not():
+    dyn, state = built(box()), {"q": {"f_z": 2.0}, "u": {"f_wy": 20.0}}
+    with pytest.warns(
+        UserWarning, match=r"dt = 0\.1 s turn 'f_qw' of 'box' by up to 2\.03 rad each.*give dt = 0\.005 or less"
+    ):
+        run(dyn, 0.1, 0.3, **state)
+    stepper = kane.Stepper(dyn, integrator=METHOD, **state)
+    with pytest.warns(UserWarning, match=r"turn 'f_qw' of 'box' by up to") as told:
+        [stepper.step(0.1) for _ in range(3)]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: kane.simulate(d, until=1.0, integrator=kane.MoreauJean),
+        lambda d: kane.Stepper(d, integrator=kane.MoreauJean),
+    ],
+)
+def test_a_class_in_place_of_an_integrator_is_refused_with_its_call(make):
+    with pytest.raises(kane.ModelError, match=r"write kane\.MoreauJean\(\)"):
+        make(built(balls()))
+
+
 def test_a_run_that_locates_very_many_transitions_advises_time_steps():
     """A ball of restitution 0.999 bounces 2,000 times within 2 v / g (1 - 0.999^2000) / 0.001 = 0.2 s."""
     bouncing = built(balls(restitution=0.999))

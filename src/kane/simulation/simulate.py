@@ -23,6 +23,7 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.failure import explain, passages
+from kane.simulation.monitors.long_steps import describe_long_steps
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.monitors.run_progress import told
 from kane.simulation.results.trajectory import Trajectory
@@ -110,7 +111,7 @@ def simulate(
             error.trajectory = _so_far(problem, integration, method)
             raise
     doubt = "" if method.fixed else _lost(problem, integration, method) or record.doubt(**method.settings)
-    told_once = doubt, record.jammed(), many_transitions(integration)
+    told_once = doubt, record.jammed(), many_transitions(integration), describe_long_steps(integration)
     for message in filter(None, (*(list(passages(integration)) or [integration.near]), *told_once)):
         warn(message)
     return Trajectory(record.labelled(attributes), dyn, method)
@@ -174,7 +175,8 @@ def _attributes(ended: tuple[InitialValueProblem, IntegratorState, Outcome], met
 def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
     method = integrator if integrator is not None else RK8() if dt is None else RK4()
     if not isinstance(method, Integrator):
-        raise ModelError(f"the integrator is {shown(method)}; give one such as kane.RK8()")
+        cure = f"write kane.{method.__name__}()" if isinstance(method, type) else "give one such as kane.RK8()"
+        raise ModelError(f"the integrator is {shown(method)}; {cure}")
     if dt is not None and not method.fixed:
         raise ModelError(f"dt = {shown(dt)}, but {method.name} chooses its steps; leave dt out, or set its max_step")
     return method

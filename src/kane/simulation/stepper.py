@@ -10,7 +10,7 @@ import numpy as np
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Course, Vector
-from kane.errors import ModelError, SimulationError, shown
+from kane.errors import ModelError, SimulationError, shown, warn
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, require
 from kane.formulation.equations import Equations
@@ -26,6 +26,7 @@ from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.revisions import Revision, Revisions
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.failure import explain
+from kane.simulation.monitors.long_steps import describe_long_steps
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.results.contact_log import places_named
 from kane.simulation.schedule.course import course_between, grid_course, step_length
@@ -64,7 +65,10 @@ class Stepper:
     ) -> None:
         require(dyn, Dynamics, "Stepper needs Dynamics, as kane.build(equations) returns")
         if integrator is not None and not isinstance(integrator, Integrator):
-            raise ModelError(f"the integrator is {shown(integrator)}; give one such as kane.RK8()")
+            cure = (
+                f"write kane.{integrator.__name__}()" if isinstance(integrator, type) else "give one such as kane.RK8()"
+            )
+            raise ModelError(f"the integrator is {shown(integrator)}; {cure}")
         watched = (
             (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
         )
@@ -83,6 +87,7 @@ class Stepper:
             self._problem.integration(course_between(t, t), x),
             Stops(self._problem, inputs_vary=True),
         )
+        self._warned = False
         self._x, self._found = x, np.zeros((0, 2 + len(x)))
         self._tell()
 
@@ -274,6 +279,7 @@ class Stepper:
         counts.rows[0], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
         try:
             self._advance()
+            self._warn_once(describe_long_steps(integration))
             integration.problem.kept(integration.states()[1:], integration.notes()[1:], drifts=integration.drifts)
         except BaseException:
             counts.started[0] = counts.slope_known[0] = (
@@ -289,6 +295,12 @@ class Stepper:
         ]
         log = self._problem.mode_source.contact_log(integration, mode)
         return tuple(found if log is None else sorted([*found, *log.occurrences()], key=lambda event: event.time))
+
+    def _warn_once(self, message: str) -> None:
+        """Warn, unless this stepper has warned before."""
+        if message and not self._warned:
+            self._warned = True
+            warn(message)
 
     def _tell(self) -> None:
         """Store the current state and the located events, in declared coordinates."""
