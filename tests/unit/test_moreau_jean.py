@@ -257,8 +257,14 @@ def test_a_stepper_takes_the_steps_of_a_run_to_the_bit():
 
 @pytest.mark.parametrize(
     "push",
-    [3.0, kane.Held([0.0, 0.5], [3.0, 3.0]), kane.Interpolated([0.0, 1.0], [3.0, 3.0]), lambda t, q, u: 3.0],
-    ids=["number", "held", "interpolated", "function"],
+    [
+        3.0,
+        kane.Held([0.0, 0.5], [3.0, 3.0]),
+        kane.Interpolated([0.0, 1.0], [3.0, 3.0]),
+        lambda t, q, u: 3.0,
+        kane.Sampled(lambda t, q, u: 3.0, period=0.1),
+    ],
+    ids=["number", "held", "interpolated", "function", "sampled"],
 )
 def test_inputs_of_every_kind_act(push):
     found = run(built(slider(kane.Coulomb(0.1))), 1e-3, 1.0, inputs={"push": push})
