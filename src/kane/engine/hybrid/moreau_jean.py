@@ -20,7 +20,7 @@ Then the configuration moves by s = M^-1 A^T lambda to
     gap + A s >= 0,   lambda >= 0,   (gap + A s) lambda = 0,   residual + A s = 0.
 
 The step takes all events within it together, also where friction allows no accelerations (Painleve) or where impacts
-accumulate. The error of q and u over a run is of order h, and of order h^2 without contacts. A contact does the work
+accumulate. The error of q and u over a run is of order h, and of order h^2 without active rows. A contact does the work
 p . (v + v+) / 2, which is not positive at rest or in an impact with e <= 1.
 
 Source: Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (the middle of the step); Jean, The

@@ -26,7 +26,7 @@ class MoreauJean(Integrator):
 
     with M, A and the loads f in the middle of the step. The time of a step depends on the number of closed contacts,
     not on the number of events in it. So the method suits piles, bulk parts and robots that fall, where methods that
-    locate events take very short steps. Errors are of order h, and of order h^2 without contacts.
+    locate events take very short steps. Errors are of order h, and of order h^2 in free motion.
 
     A contact that closes in the second half of a step penetrates at its end, by up to h/2 times the approach velocity.
     The next step ends the approach and the penetration. Active contacts and loops are closed at the end of each step.
