@@ -44,7 +44,8 @@ def step_through(seeds, spatial, family):
     The energy never exceeds the one at the start. In varied scenes, which have loops, it may by 2 %: velocities satisfy
     loops in the middle of a step, which is an error of order h.
 
-    No contact penetrates by more than half a step times its approach speed: levers are shorter than 2 m, so that this speed is below twice the sum of all |u|.
+    No contact penetrates by more than half a step times its approach speed. Levers are shorter than 2 m, so that this
+    speed is below twice the sum of all |u|.
     """
     for seed in seeds:
         model, q = FAMILIES[family].scene(seed, spatial=spatial)
