@@ -85,8 +85,8 @@ def _scene(
 def sliding(n: int) -> Scene:
     """Boxes on the floor, 1 m apart, pushed and turned."""
     flat = (1.0, 0.0, 0.0, 0.0)
-    states = [((k % 8, k // 8, EDGE / 2), flat, (0.5 + 0.1 * k % 1, 0.2, 0), (0, 0, 1)) for k in range(n)]
-    return _scene(f"{n} sliding boxes", states, 1.0)
+    states = [((k % 8, k // 8, EDGE / 2), flat, (0.5 + 0.1 * k, 0.2, 0), (0, 0, 1)) for k in range(n)]
+    return _scene(f"sliding boxes: {n}", states, 1.0)
 
 
 def thrown(n: int) -> Scene:
@@ -96,14 +96,14 @@ def thrown(n: int) -> Scene:
         axis = rng.normal(size=3)
         turn = [math.cos(0.35), *(math.sin(0.35) * axis / np.linalg.norm(axis))]
         states.append(((k % 8, k // 8, 0.45), turn, (0.6, 0.2, 0), rng.normal(size=3)))
-    return _scene(f"{n} thrown boxes", states, 2.0)
+    return _scene(f"thrown boxes: {n}", states, 2.0)
 
 
 def stack(n: int) -> Scene:
     """Boxes that fall 2 cm onto each other, slightly shifted and turned."""
     turns = [(math.cos(0.05 * k), 0, 0, math.sin(0.05 * k)) for k in range(n)]
     states = [((0.01 * (-1) ** k, 0.005 * k, 0.15 + 0.32 * k), turns[k], (0, 0, 0), (0, 0, 0)) for k in range(n)]
-    return _scene(f"a stack of {n} boxes", states, 1.0, pairs=[(k + 1, k) for k in range(n - 1)])
+    return _scene(f"stacked boxes: {n}", states, 1.0, pairs=[(k + 1, k) for k in range(n - 1)])
 
 
 def balls(n: int) -> Scene:
@@ -119,7 +119,7 @@ def balls(n: int) -> Scene:
         for s in (-1, 1)
     ]
     return _scene(
-        f"{n} balls in a box", states, 1.0, walls=walls, pairs=list(itertools.combinations(range(n), 2)), balls=True
+        f"balls in a box: {n}", states, 1.0, walls=walls, pairs=list(itertools.combinations(range(n), 2)), balls=True
     )
 
 

@@ -41,8 +41,8 @@ def test_of_three_hundred_scenes_none_misses_a_contact_or_stops_with_an_error(sp
 def step_through(seeds, spatial, family):
     """Run scenes by time steps, and check energy and penetration.
 
-    The energy never exceeds the one at the start. In varied scenes, which have loops, it may by 2 %: velocities satisfy
-    loops in the middle of a step, which is an error of order h.
+    The energy never exceeds the one at the start, except in varied scenes: loops that swing fast have errors of order
+    h^2, up to 1.8e-4 of the energy in 50 scenes in the plane.
 
     No contact penetrates by more than half a step times its approach speed. Levers are shorter than 2 m, so that this
     speed is below twice the sum of all |u|.
@@ -52,7 +52,7 @@ def step_through(seeds, spatial, family):
         dyn = kane.build(kane.formulate(model))
         q = kane.assemble(dyn, q=q).q
         run = kane.simulate(dyn, until=UNTIL, q=q, integrator=kane.MoreauJean(), dt=STEP, every=1)
-        share = 0.02 if family == "varied" else 1e-6
+        share = 1e-3 if family == "varied" else 1e-6
         assert run.energy.max() - run.energy[0] < share * max(1.0, abs(run.energy[0])), seed
         assert -gaps_of(dyn, run).min(initial=0.0) <= STEP / 2 * 2.0 * np.abs(run.u).sum(axis=1).max() + 1e-9, seed
 

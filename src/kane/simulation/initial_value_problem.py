@@ -290,7 +290,7 @@ class InitialValueProblem:
         if self.project is None or self.constraints is None:
             return np.zeros((len(states), 0))
         open_by = np.column_stack(self.constraints.residuals(states).largest)
-        for state in states[(open_by > UNPROJECTED).any(axis=1) & (not drifts)]:
+        for state in () if drifts else states[(open_by > UNPROJECTED).any(axis=1)]:
             worst = self.constraints.worst(state, UNPROJECTED)
             if worst:
                 raise SimulationError(

@@ -17,7 +17,7 @@ from kane.simulation.events.event import Event
 from kane.simulation.events.zeno import many_transitions
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome
-from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.integrator import Integrator, require_integrator
 from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
@@ -173,10 +173,7 @@ def _attributes(ended: tuple[InitialValueProblem, IntegratorState, Outcome], met
 
 
 def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
-    method = integrator if integrator is not None else RK8() if dt is None else RK4()
-    if not isinstance(method, Integrator):
-        cure = f"write kane.{method.__name__}()" if isinstance(method, type) else "give one such as kane.RK8()"
-        raise ModelError(f"the integrator is {shown(method)}; {cure}")
+    method = require_integrator(integrator if integrator is not None else RK8() if dt is None else RK4())
     if dt is not None and not method.fixed:
         raise ModelError(f"dt = {shown(dt)}, but {method.name} chooses its steps; leave dt out, or set its max_step")
     return method

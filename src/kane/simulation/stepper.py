@@ -10,7 +10,7 @@ import numpy as np
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Course, Vector
-from kane.errors import ModelError, SimulationError, shown, warn
+from kane.errors import ModelError, SimulationError, warn
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, require
 from kane.formulation.equations import Equations
@@ -20,7 +20,7 @@ from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Event, Occurrence, event_names
 from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrator_state import Outcome
-from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.integrators.integrator import Integrator, require_integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.revisions import Revision, Revisions
@@ -64,11 +64,6 @@ class Stepper:
         charts: Charts | None = None,
     ) -> None:
         require(dyn, Dynamics, "Stepper needs Dynamics, as kane.build(equations) returns")
-        if integrator is not None and not isinstance(integrator, Integrator):
-            cure = (
-                f"write kane.{integrator.__name__}()" if isinstance(integrator, type) else "give one such as kane.RK8()"
-            )
-            raise ModelError(f"the integrator is {shown(integrator)}; {cure}")
         watched = (
             (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
         )
@@ -77,7 +72,7 @@ class Stepper:
         self._alone = OneAtATime(
             "Stepper", "make a kane.Stepper for each thread, or hold one threading.Lock around each call"
         )
-        self._method = RK8() if integrator is None else integrator
+        self._method = RK8() if integrator is None else require_integrator(integrator)
         refuse_start(dyn, t, q, u, parameters)
         posed = set_up(dyn, inputs, parameters, watched, charts)
         self._revisions = Revisions(posed, lambda revised: set_up(revised, inputs, parameters, watched, charts))

@@ -50,6 +50,7 @@ from kane.engine.memory.views import (
     contact_state_at,
     projected_state_size,
     row_record_size,
+    time_step_given_size,
     transition_size,
 )
 from kane.errors import ModelError
@@ -310,11 +311,11 @@ class ContactFunction(ConstrainedFunction):
 
 
 class MoreauJeanFunction(ContactFunction):
-    """A Moreau-Jean time step, whose argument has further numbers after the state."""
+    """A Moreau-Jean time step, whose argument is a TimeStepGiven."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
-        self.n_state += 2 + len(self.parts.equations.constraints)
+        self.n_state = time_step_given_size(self.n_state - 1, len(self.parts.equations.constraints))
 
 
 def _function(name: str, code: Callable[[], int], parts: ContactParts, length: int) -> ContactFunction:

@@ -1,31 +1,30 @@
 """One Moreau-Jean time step as a native program: its impulses satisfy the contact laws at the end of the step.
 
-A step of h seconds from q, u, with all terms at the middle q_m = q + h/2 qdot(q, u), loads f and rows A u + b:
+A step of h seconds starts from q, u. M, the loads f and the rows A u + b are those of its middle q_m:
 
-    u_f = u + h M^-1 f(q_m, u_m),   u_m = (u + u+) / 2,
-    M (u+ - u_f) = A^T p,   v+ = A u+ + b,   q+ = q + h qdot(q_m, u_m),
+    q_m = q + h/2 qdot(q, u),   u_m = (u + u+) / 2,   M (u+ - u) = h f(q_m, u_m) + A^T p,   q+ = q + h qdot(q_m, u_m),
     v_n+ + e min(0, v_n) >= 0,   p_n >= 0,   (v_n+ + e min(0, v_n)) p_n = 0,   Coulomb's law between p_t and v_t+.
 
-The laws hold for contacts whose gap at q_m is not positive, and for contacts that were active before. v belongs to u. e
-is zero for an approach that the loads of five steps can produce. Active bilateral rows and permanent rows have v+ = 0.
-Friction without a normal force is at most h times its bound. Static friction bounds constraints that stuck before,
-kinetic friction all others. Rows that are coupled form one problem.
+Here v = A u + b and v+ = A u+ + b. The laws hold for contacts whose gap at q_m is not positive, and for contacts that
+were active before. e is zero for a slow approach. Bilateral rows have v+ = -h/2 r, with their acceleration r at
+udot = 0: their velocities vanish at the end of the step. Friction without a normal force is at most h times its bound.
+Static friction bounds constraints that stuck before, kinetic friction all others. Coupled rows form one problem.
 
 The first u_m, u + (h M^-1 f(q_m, u) + M^-1 A^T p_g) / 2, follows from guessed impulses p_g, for example of the step
 before. If the result misses it, as in an impact, the step is solved once more. Loads at u would make energy, because
 loads along the axes of a body turn with it.
 
-Then the configuration moves by s = M^-1 A^T lambda to
+Then coordinates move by s = M^-1 A^T lambda, with the residuals phi of bilateral rows and the gaps of contacts:
 
-    gap + A s >= 0,   lambda >= 0,   (gap + A s) lambda = 0,   residual + A s = 0.
+    gap + A s >= 0,   lambda >= 0,   (gap + A s) lambda = 0,   phi + A s = 0.
 
 The step takes all events within it together, also where friction allows no accelerations (Painleve) or where impacts
-accumulate. The error of q and u over a run is of order h, and of order h^2 without active rows. A contact does the work
-p . (v + v+) / 2, which is not positive at rest or in an impact with e <= 1.
+accumulate. Errors of a run are of order h, and of order h^2 without active contacts and friction. A contact does the
+work p . (v + v+) / 2, which is not positive at rest or in an impact with e <= 1.
 
 Source: Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (the middle of the step); Jean, The
 non-smooth contact dynamics method, Comput. Methods Appl. Mech. Eng. 177, 1999; Acary, Projected event-capturing
-time-stepping schemes, Comput. Methods Appl. Mech. Eng. 256, 2013 (the correction of the configuration).
+time-stepping schemes, Comput. Methods Appl. Mech. Eng. 256, 2013 (the correction of the coordinates).
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ from kane.engine.rows.impulses import VELOCITY_ROUNDING, Impulses, impulses_of, 
 from kane.engine.rows.islands import column_of, record_of, tie_islands
 from kane.engine.rows.mode_dynamics import Contacts, active_arrays, copy_state, find_gaps, mark_rows
 from kane.engine.rows.row_forces import name_rows
-from kane.engine.rows.row_problem import row_problem_of
+from kane.engine.rows.row_problem import RowProblem, row_problem_of
 from kane.engine.rows.tree_response import call_block, load_records, note_groups
 
 # u_m is accepted if it misses (u + u+) / 2 by less than this ratio of u+ - u, or by less than this [m/s or rad/s].
@@ -186,7 +185,7 @@ def _load_middle_speeds(
     for row in range(i.v.size):
         i.v[row] = i.start[row] = i.impulse[row] = i.rounding[row] = 0.0
     load_row_velocities(k, a.state, inputs, constants, work)
-    for r in range(_count_active(c)):
+    for r in range(_count_loaded(k, groups)):
         i.start[k.row[r]], i.impulse[k.row[r]] = k.velocity[r, 0], guess[k.row[r]]
     for j in range(k.n):
         k.given.scaled[j] *= 0.5 * h
@@ -210,7 +209,7 @@ def _solve_step(
     for j in range(k.n):
         i.before[j], a.state[first + j] = a.state[first + j], i.first[j] + h * k.udot[j]
     load_row_velocities(k, a.state, inputs, constants, work)
-    for r in range(_count_active(c)):
+    for r in range(_count_loaded(k, groups)):
         row = k.row[r]
         i.v[row], i.rounding[row] = k.velocity[r, 0], SLOW + VELOCITY_ROUNDING * k.velocity[r, 1]
     if not solve_rows(c, i, groups, h, FOR_IMPULSES, constants, work):
@@ -234,12 +233,9 @@ def _misses_middle(a: Arrays, i: Impulses) -> bool:
 
 
 @native_inline
-def _count_active(c: Contacts) -> int:
-    """Return the number of marked rows."""
-    m = 0
-    for row in range(c.row_mask.size):
-        m += c.row_mask[row]
-    return m
+def _count_loaded(k: RowProblem, groups: int) -> int:
+    """Return the number of rows whose records are loaded."""
+    return int(k.slot[groups - 1] + k.group_rows[groups - 1]) if groups > 0 else 0
 
 
 @native_inline

@@ -1,11 +1,11 @@
 """The laws of contact in the islands of a Moreau-Jean time step, for its impulses or for a correction of coordinates.
 
-In: the records of the active rows, their velocities v = A u_f + b or configuration residuals, guesses of the impulses.
-Out: impulses p and velocities v+ of the rows, and the change of the speeds in the coordinates of L^-1.
+In: the records of the active rows, and guesses of the impulses. v = A u_f + b are velocities, or residuals of the
+configuration. Out: impulses p, velocities v+ of the rows, and the change of the speeds in the coordinates of L^-1.
 
     v+ = W p + v,   W = A M^-1 A^T
 
-The rows of an island are blocks of a ReactionProblem: a unilateral contact with its tangents, or one other row.
+A ReactionProblem has the rows of one island. A unilateral contact with its tangents is a block; each other row is one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kane.engine.memory.contact_codes import COULOMB, NONE, STICKING
 from kane.engine.memory.views import ReactionProblem, reaction_problem_at
 from kane.engine.rows.contact_arrays import Contacts
 from kane.engine.rows.impulses import Impulses
-from kane.engine.rows.islands import load_island, push_island
+from kane.engine.rows.islands import load_island, push_island, record_of
 from kane.engine.rows.row_problem import RowProblem, row_problem_of
 from kane.engine.rows.tree_response import clear
 
@@ -59,8 +59,9 @@ def _solve_island(
     """Solve the laws of one island, and add the response to its impulses, or to lambda, to v."""
     m = load_island(k, first)
     p = _problem_of(c, k, first, m, constants, work)
-    loads = _change_by_loads(k, i, first)
-    _load_blocks(c, k, i, p, first, h, purpose, loads)
+    if purpose == FOR_IMPULSES:
+        _load_wanted_velocities(c, k, i, first, h)
+    _load_blocks(c, k, i, p, first, h, purpose)
     if not solve_nearby(p, LAW_RESIDUAL) <= ADMITTED:
         return False
     clear_rounding(p)
@@ -68,20 +69,18 @@ def _solve_island(
         k.b[r] = p.f[r]
     push_island(k, first)
     if purpose == FOR_IMPULSES:
-        _keep_impulses(c, k, i, p, first, loads)
+        _keep_impulses(k, i, p, first)
     return True
 
 
 @native_kernel
-def _keep_impulses(c: Contacts, k: RowProblem, i: Impulses, p: ReactionProblem, first: int, loads: float) -> None:
+def _keep_impulses(k: RowProblem, i: Impulses, p: ReactionProblem, first: int) -> None:
     """Keep the impulses of an island, and the velocities of its rows after the step."""
     g, row = first, 0
     while g != NONE:
-        l = k.group_constraint[g]
         for own in range(k.group_rows[g]):
             at = k.row[k.slot[g] + own]
-            rebound = _rebound(c, i, l, at, loads) if own == 0 and l != NONE and is_unilateral(c, l) else 0.0
-            i.impulse[at], i.v[at] = p.f[row], p.a[row] + rebound
+            i.impulse[at], i.v[at] = p.f[row], p.a[row] + i.wanted[at]
             row += 1
         g = k.group_next[g]
 
@@ -100,7 +99,7 @@ def _problem_of(c: Contacts, k: RowProblem, first: int, m: int, constants: Any, 
 
 @native_kernel
 def _load_blocks(
-    c: Contacts, k: RowProblem, i: Impulses, p: ReactionProblem, first: int, h: float, purpose: int, loads: float
+    c: Contacts, k: RowProblem, i: Impulses, p: ReactionProblem, first: int, h: float, purpose: int
 ) -> None:
     """Load the blocks of an island, and its W, b and guesses."""
     g, row, block = first, 0, 0
@@ -115,9 +114,7 @@ def _load_blocks(
                 block += 1
             at = k.row[k.slot[g] + own]
             if purpose == FOR_IMPULSES:
-                p.f[row], p.b[row] = i.impulse[at], i.v[at]
-                if pushes and own == 0:
-                    p.b[row] -= _rebound(c, i, l, at, loads)
+                p.f[row], p.b[row] = i.impulse[at], i.v[at] - i.wanted[at]
             else:
                 p.f[row], p.b[row] = 0.0, i.residual[at] if i.residual[at] == i.residual[at] else 0.0
             row += 1
@@ -139,14 +136,25 @@ def _change_by_loads(k: RowProblem, i: Impulses, first: int) -> float:
     return largest
 
 
-@native_inline
-def _rebound(c: Contacts, i: Impulses, l: int, normal: int, loads: float) -> float:
-    """Return the normal velocity after the step of a contact that closes: -e v_n; zero for a slow approach.
+@native_kernel
+def _load_wanted_velocities(c: Contacts, k: RowProblem, i: Impulses, first: int, h: float) -> None:
+    """Compute the velocities that the rows of an island get at q_m if they do not part or slip.
 
-    Without this rule contacts would never come to rest: the loads of a step make them approach, and they rebound.
+    A contact that closes gets -e v_n; zero for a slow approach. Without this rule contacts would never come to rest,
+    because the loads of a step make them approach, and they rebound. A bilateral row with the acceleration r at
+    udot = 0 gets -h/2 r, so that its velocity vanishes at the end of the step, up to terms of order h^2.
     """
-    fast = i.start[normal] < -SLOW_APPROACH * loads
-    return float(newton_velocity(c.gaps.restitution[l], i.start[normal]) if fast else 0.0)
+    g, slow = first, -SLOW_APPROACH * _change_by_loads(k, i, first)
+    while g != NONE:
+        l = k.group_constraint[g]
+        pushes = l != NONE and is_unilateral(c, l)
+        held = l == NONE or c.table.bilateral[l] == 1
+        for own in range(k.group_rows[g]):
+            at = k.row[k.slot[g] + own]
+            i.wanted[at] = -0.5 * h * record_of(k, g, own).remainder[0] if held else 0.0
+            if pushes and own == 0 and i.start[at] < slow:
+                i.wanted[at] = newton_velocity(c.gaps.restitution[l], i.start[at])
+        g = k.group_next[g]
 
 
 @native_inline

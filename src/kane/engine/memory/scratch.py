@@ -249,6 +249,7 @@ CONTACT_SCRATCH = MemoryRegion(
         ),
         Room("reactions", REACTION_PROBLEM, ("m", "m")),
         real("residual", ("m",), "m or rad", "moreau_jean", "configuration residual of each row, NaN without one"),
+        real("wanted", ("m",), "m/s or rad/s", "time_step_laws", "velocities of rows that neither part nor slip"),
     ),
 )
 RESPONSE_SCRATCH = MemoryRegion(

@@ -1265,6 +1265,7 @@ class ContactScratch(NamedTuple):
     response: Vector
     reactions: int
     residual: Vector
+    wanted: Vector
     end: int
 
 
@@ -1320,6 +1321,7 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
     p47 = p46 + nc
     p48 = p47 + reaction_problem_size(m, m)
     p49 = p48 + m
+    p50 = p49 + m
     return ContactScratch(
         start, integers_at(memory, p1, m), integers_at(memory, p2, m), p3, vector_at(memory, p4, m),
         matrix_at(memory, p5, nc, n), matrix_at(memory, p6, nc, n), matrix_at(memory, p7, nc, nc),
@@ -1333,7 +1335,8 @@ def contact_scratch_at(memory: Any, start: Any, m: Any, n: Any, nc: Any) -> Cont
         integers_at(memory, p34, 1), integers_at(memory, p35, 1), integers_at(memory, p36, nc), p37,
         matrix_at(memory, p38, m, m), matrix_at(memory, p39, m + 1, m + 1), matrix_at(memory, p40, 6, m + 1),
         integers_at(memory, p41, nc), integers_at(memory, p42, nc), p43, vector_at(memory, p44, m),
-        integers_at(memory, p45, nc), vector_at(memory, p46, nc), p47, vector_at(memory, p48, m), p49,
+        integers_at(memory, p45, nc), vector_at(memory, p46, nc), p47, vector_at(memory, p48, m),
+        vector_at(memory, p49, m), p50,
     )
 
 
@@ -1344,7 +1347,7 @@ def contact_scratch_size(m: Any, n: Any, nc: Any) -> int:
         constraint_rows_size(m, n) + m + m + gap_terms_size(nc) + m + nc * n + nc * n + nc * nc + nc + m + n + m + n + m
         * n + m * n + m * m + m + m + m + m + m + m + n + n + contact_state_size(nc) + nc + impact_size() + nc + nc + nc
         + nc + nc * nc + 1 + 1 + 1 + 1 + nc + factor_scratch_size(n, m) + m * m + (m + 1) * (m + 1) + 6 * (m + 1) + nc +
-        nc + struck_size(m, nc) + m + nc + nc + reaction_problem_size(m, m) + m
+        nc + struck_size(m, nc) + m + nc + nc + reaction_problem_size(m, m) + m + m
     )
 
 

@@ -45,8 +45,8 @@ class Impulses(NamedTuple):
 
     Attributes:
         J, Z, G, v, start, impulse, rounding, left, total, before, first, undecided, aimed, angle, turn, step, turns,
-            cause, blamed, halted, jammed, group, island, present, lost, residual: see ContactScratch. J and Z are
-            written if a bilateral constraint is active.
+            cause, blamed, halted, jammed, group, island, present, lost, residual, wanted: see ContactScratch. J and Z
+            are written if a bilateral constraint is active.
         kept: ContactState at the start of the transition.
         impact: Impact.
     """
@@ -77,6 +77,7 @@ class Impulses(NamedTuple):
     present: Vector
     lost: Indices
     residual: Vector
+    wanted: Vector
     kept: ContactState
     impact: Impact
 
@@ -89,7 +90,7 @@ def impulses_of(a: Arrays, c: Contacts, work: Any) -> Impulses:
     return Impulses(
         s.J, s.Z, s.G, s.v, s.start, s.impulse, s.rounding, s.left, s.total, s.before, s.first, s.undecided, s.aimed,
         s.angle, s.turn, s.step, s.turns, s.cause, s.blamed, s.halted, s.jammed, s.group, s.island, s.present, s.lost,
-        s.residual, contact_state_at(work, s.kept, nc), impact_at(work, s.impact),
+        s.residual, s.wanted, contact_state_at(work, s.kept, nc), impact_at(work, s.impact),
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def integrate_time_steps(
         for i in range(x.size):
             store.slopes[0, i] = (y[i] - x[i]) / h
         note = counts.transitions[0]
-        if _is_notable(p):
+        if _keep_step(p):
             note_time_step(p, system, store, t1)
         first = counts.rows[0]
         end_step(system, tables[1], course, watch, store, p.dense, (t, h, t1), 0)
@@ -142,10 +142,11 @@ def _record_forces(p: TimeStep, nx: int, first: int, last: int) -> None:
 
 
 @native_inline
-def _is_notable(p: TimeStep) -> bool:
-    """Check whether the mode differs from that after the last step, or an impact ended within the step.
+def _keep_step(p: TimeStep) -> bool:
+    """Keep the mode after a step, and its impulses as guesses for the next step; return whether the run notes the step.
 
-    Keeps the mode, and the impulses as guesses for the next step. The note of a step of a run blames no constraint.
+    It notes a step after which the mode differs from the mode before, or within which an impact ended. The note blames
+    no constraint.
     """
     step, found = transition_at(p.out, 0, p.constraints, p.rows, p.speeds, p.coordinates), False
     given = time_step_given_at(p.given, 0, p.speeds + p.coordinates, p.rows)

@@ -140,7 +140,8 @@ def require_kinds(dyn: Any, device: Any, coupler: Any, safety: Any, method: Any)
     if isinstance(method, type):
         raise ModelError(f"integrator= is the class {method.__name__}; its brackets are missing: {method.__name__}()")
     if not isinstance(method, Explicit | Implicit | PassiveMidpoint | InverseDynamics) or not method.fixed:
-        raise ModelError(f"a session needs a method with fixed steps such as kane.RK4(), not {shown(method)}")
+        known = "kane.RK4(), kane.Midpoint(), kane.Gauss4() or kane.haptics.PassiveMidpoint()"
+        raise ModelError(f"a session takes {known}, not {shown(method)}")
 
 
 def require_room(ticks: int, rules: LoopRules, commands: CommandPost) -> None:

@@ -67,14 +67,11 @@ def _of_events(integration: IntegratorState, names: Sequence[str], before: int) 
 def _of_modes(integration: IntegratorState, before: int, *, fixed: bool, status: Status) -> Iterator[tuple[float, str]]:
     """Yield the run time at which transitions accumulate, and the message."""
     transitions = integration.transitions
+    contacts = bool(integration.problem.mode_source.intermittents)
     cure = (
         f": {ENDLESS_TRANSITIONS:,} times within {TRANSITIONS_SPAN:g} of the run; give less restitution or friction, "
     )
-    cure += (
-        f"end the run before, or {TIME_STEPS}"
-        if integration.problem.mode_source.intermittents
-        else "or end the run before"
-    )
+    cure += f"end the run before, or {TIME_STEPS}" if contacts else "or end the run before"
     limits = [(ENDLESS_TRANSITIONS, TRANSITIONS_SPAN, cure)] + (
         [(ENDLESS_EVENTS - 1, EVENTS_SPAN, "")] if fixed else []
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from kane.errors import ModelError, shown
 from kane.simulation.integrator_state import IntegratorState, Status
 
 
@@ -41,3 +42,16 @@ class Integrator(ABC):
             NOT_FINITE if the next step does not end in a finite state, STUCK if it would be shorter than the rounding
             of times. x is then the last state that was reached.
         """
+
+
+def require_integrator(given: Any) -> Integrator:
+    """Return an integrator that the user gives.
+
+    Raises:
+        ModelError: it is a class, or no integrator.
+    """
+    if isinstance(given, Integrator):
+        return given
+    known = isinstance(given, type) and issubclass(given, Integrator)
+    cure = f"write {given.__name__}()" if known else "give one such as kane.RK8()"
+    raise ModelError(f"the integrator is {shown(given)}; {cure}")

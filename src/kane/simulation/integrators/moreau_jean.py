@@ -20,24 +20,27 @@ from kane.simulation.integrators.integrator import Integrator
 class MoreauJean(Integrator):
     """Time stepping for many contacts: fixed steps and impulses, without the location of events.
 
-    The impulses p of a step of h seconds satisfy the laws of Signorini, Coulomb and Newton's restitution exactly:
+    A step of h seconds moves coordinates and speeds from q0, u0 to q1, u1, with M, the rows A and the loads f at q_m:
 
-        q_m = q0 + h/2 qdot(q0, u0),   M (u1 - u0) = h f + A^T p,   q1 = q0 + h qdot(q_m, (u0 + u1) / 2),
+        q_m = q0 + h/2 qdot(q0, u0),   M (u1 - u0) = h f + A^T p,   q1 = q0 + h qdot(q_m, (u0 + u1) / 2).
 
-    with M, A and the loads f in the middle of the step. The time of a step depends on the number of closed contacts,
-    not on the number of events in it. So the method suits piles, bulk parts and robots that fall, where methods that
-    locate events take very short steps. Errors are of order h, and of order h^2 in free motion.
+    The impulses p satisfy the laws of Signorini, Coulomb and Newton's restitution. The time of a step does not
+    depend on the number of events in it. So the method suits piles, bulk parts and robots that
+    fall, where methods that locate events take very short steps. Errors are of order h, and of order h^2 without active
+    contacts and friction.
 
     A contact that closes in the second half of a step penetrates at its end, by up to h/2 times the approach velocity.
     The next step ends the approach and the penetration. Active contacts and loops are closed at the end of each step.
-    Velocities satisfy constraints in the middle of the step.
+    Velocities satisfy contacts in the middle of the step, and loops at its end up to terms of order h^2.
 
-    The law of restitution is Newton's for all contacts, also where ``kane.Poisson`` is declared. Inputs have their
-    values in the middle of a step. Located events and records between steps are on the line between the ends of a step.
-    Contact forces at a record are means over the step that ends there.
+    The law of restitution is Newton's for all contacts, also where ``kane.Poisson`` is declared. Approaches that the
+    loads of five steps can produce do not rebound. Inputs have their values in the middle of a step. Located events
+    and records between steps are on the line between the ends of a step. Contact forces at a record are means over the
+    step that ends there.
 
     ``simulate`` and ``Stepper`` raise ModelError if the model has no contacts, stops, latches, sticks or switches, or a
-    row that is not linear in the speeds. They also refuse charts, and closed loops together with speeds of choice.
+    row that is not linear in the speeds. They also refuse charts, and closed loops together with speeds of choice. They
+    warn of steps that turn a joint or a body by more than 0.5 rad.
 
     Source: Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988; Jean, The non-smooth contact
     dynamics method, Comput. Methods Appl. Mech. Eng. 177, 1999.

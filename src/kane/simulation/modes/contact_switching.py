@@ -197,8 +197,10 @@ class ContactSwitching(ModeSource):
         statuses = records.statuses(len(record.states))
         fresh = contact_constants_of(self._at(0).functions.parts.expected).state.status
         states = self._in_declared(integration, records.stored)
-        reactions = integration.memory[1].forces[: len(record.states)] if integration.drifts else None
-        reactions = records.reactions(record, statuses) if reactions is None else reactions
+        if integration.drifts:  # a method of time steps keeps its mean forces
+            reactions = integration.memory[1].forces[: len(record.states)]
+        else:
+            reactions = records.reactions(record, statuses)
         contact_log = records.log(fresh, states, statuses, reactions)
         worst, slips = records.kept(record, statuses)
         permanent = record.constraints[:, :2] if record.constraints.size else 0.0
