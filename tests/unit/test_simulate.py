@@ -144,8 +144,11 @@ def test_equations_that_were_not_built_are_an_error(dyn):
 
 
 def test_an_integrator_that_is_none_is_an_error(dyn):
-    for wrong in (kane.RK4, "RK4"):
-        with pytest.raises(kane.ModelError, match=r"give one such as kane\.RK8\(\)"):
+    for wrong, cure in (
+        (kane.RK4, r"the class RK4; give an instance: RK4\(\)"),
+        ("RK4", r"give one such as kane\.RK8\(\)"),
+    ):
+        with pytest.raises(kane.ModelError, match=cure):
             kane.simulate(dyn, until=1.0, integrator=wrong)
 
 

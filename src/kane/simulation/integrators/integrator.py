@@ -52,6 +52,6 @@ def require_integrator(given: Any) -> Integrator:
     """
     if isinstance(given, Integrator):
         return given
-    known = isinstance(given, type) and issubclass(given, Integrator)
-    cure = f"write {given.__name__}()" if known else "give one such as kane.RK8()"
-    raise ModelError(f"the integrator is {shown(given)}; {cure}")
+    if isinstance(given, type) and issubclass(given, Integrator):
+        raise ModelError(f"the integrator is the class {given.__name__}; give an instance: {given.__name__}()")
+    raise ModelError(f"the integrator is {shown(given)}; give one such as kane.RK8()")
