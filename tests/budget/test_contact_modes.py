@@ -57,6 +57,7 @@ def test_programs_of_any_mode_take_as_many_operations_as_before():
     responses, (trunk, limb) = Responses(eqs), eqs.intermittents[1:4:2]
     programs = [responses.factor()]
     for c in (trunk, limb):
-        programs += [responses.held("held", c.rows), responses.sliding("slides", c), responses.velocities("v", c.rows)]
+        rows = [responses.held("held", c.rows), responses.sliding("slides", c), responses.velocities("v", c.rows)]
+        programs += [one.program for one in rows]
     programs.append(responses.solution(6, slides=False))
     assert [len(p.instructions) for p in programs] == [464, 227, 226, 108, 312, 308, 144, 684]

@@ -10,7 +10,7 @@ from oracles.random_programs import TABLE, random_arrays, random_program, smooth
 import kane
 from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import emit_llvm
-from kane.codegen.emit.llvm_function import MANY_ZEROS
+from kane.codegen.emit.llvm_function import BETWEEN_ZEROS, MANY_ZEROS
 from kane.codegen.jit import compiler
 from kane.codegen.jit.batches import chunk_for, in_chunks
 from kane.codegen.programs.program import Program
@@ -324,20 +324,28 @@ def test_parameters_of_the_wrong_shape_are_refused():
 
 
 @pytest.mark.parametrize("width", [None, *WIDTHS])
-@pytest.mark.parametrize("zeros", [MANY_ZEROS - 1, MANY_ZEROS, 3 * MANY_ZEROS])
-def test_outputs_that_are_zero_are_written_as_zero_and_their_neighbours_keep_their_values(zeros, width):
-    """Two runs of zeros, between them a sum, a copy and one."""
+@pytest.mark.parametrize(
+    ("zeros", "repeats", "calls"),
+    [
+        (MANY_ZEROS - 1, BETWEEN_ZEROS // 3 + 1, 0),
+        (MANY_ZEROS, BETWEEN_ZEROS // 3 + 1, 2),
+        (MANY_ZEROS // 2, BETWEEN_ZEROS // 3, 1),
+        (3 * MANY_ZEROS, 1, 1),
+    ],
+)
+def test_outputs_that_are_zero_are_written_as_zero_and_their_neighbours_keep_their_values(zeros, repeats, calls, width):
+    """Two runs of zeros; before, between and after them sums, copies and ones."""
     arena = Arena()
     x, y = (arena.leaf(COORDINATE, name) for name in "xy")
-    between, run = [x + y, x, arena.lift(1.0)], [arena.lift(0.0)] * zeros
+    between, run = [x + y, x, arena.lift(1.0)] * repeats, [arena.lift(0.0)] * zeros
     outputs = [*between, *run, *between, *run, *between]
     program = Program("zeros", outputs, state=[x, y], rest=[], parameters=[])
     state = np.arange(1.0, 12.0).reshape(11, 1) * [1.0, 10.0]
     got = compiler.compile_program(program, lanes=False)(state, [], []) if width is None else None
     got = in_lanes(program, width)(state, np.zeros((11, 0)), np.zeros(0)) if width else got
-    known = np.stack([state.sum(1), state[:, 0], np.ones(11)], axis=1)
+    known = np.stack([state.sum(1), state[:, 0], np.ones(11)] * repeats, axis=1)
     empty = np.zeros((11, zeros))
     expected = np.concatenate([known, empty, known, empty, known], axis=1)
     np.testing.assert_array_equal(got, expected)
     cleared = emit_llvm(program, Lanes(width or 1)).text.count("call void @llvm.memset")
-    assert cleared == (2 if zeros >= MANY_ZEROS else 0)
+    assert cleared == calls

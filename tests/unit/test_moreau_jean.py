@@ -373,7 +373,7 @@ def test_steps_that_turn_bodies_far_are_told_with_a_step_that_does_not():
     ],
 )
 def test_a_class_in_place_of_an_integrator_is_refused_with_its_call(make):
-    with pytest.raises(kane.ModelError, match=r"write MoreauJean\(\)"):
+    with pytest.raises(kane.ModelError, match=r"give an instance: MoreauJean\(\)"):
         make(built(balls()))
 
 

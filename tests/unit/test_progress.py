@@ -62,7 +62,7 @@ def test_a_notebook_shows_the_contacts_that_are_derived_and_the_programs_in_a_li
     done = subprocess.run([sys.executable, "-c", text], env=environment(), capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()  # read as text, which makes a new line of each "\\r"
     assert any(re.match(r"deriving the equations of motion: contact \d of 8, floor", line) for line in lines)
-    assert any(line.startswith("crate: compiling rows of floor") for line in lines)
+    assert any(line.startswith("crate: compiling rows of each constraint") for line in lines)
     assert lines[-1].strip() == "", "the last line is wiped out"
 
 

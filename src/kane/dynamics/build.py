@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.jit.compiler import compile_program
-from kane.codegen.programs.named import NamedProgram, derived
+from kane.codegen.jit.compiler import compile_family, compile_program
+from kane.codegen.programs.named import NamedProgram, ProgramFamily, derived
 from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown, warn
@@ -51,6 +51,10 @@ class LLVM:
         """
         return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
+    def compile_family(self, family: ProgramFamily) -> list[CompiledFunction]:
+        """Compile programs together; see ``compile``."""
+        return compile_family(family, cached=self.cache, threads=self.threads)
+
 
 def build(equations: Equations, *, programs: Sequence[str] = (), target: Target | None = None) -> Dynamics:
     """Compile equations to native code: the programs that a run needs, and the named ones.
@@ -74,14 +78,13 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
     """
     require(equations, Equations, "build takes Equations, which kane.formulate(model) returns")
     given = LLVM() if target is None else target
-    compiler = getattr(given, "compile", None)
-    if not callable(compiler):
+    if not callable(getattr(given, "compile", None)):
         raise ModelError(f"{shown(target)} compiles no programs; give a target such as kane.LLVM()")
     names = words(programs, "programs", "programs")
     for name in names:
         require_program(equations, name)
     _warn_of_later_declarations(equations)
-    dyn = Dynamics(equations, compiler if type(given) is LLVM else partial(_derived_first, compiler))
+    dyn = Dynamics(equations, partial(_compiled, given))
     with ProgressBar(equations.name):
         _compile_for_runs(dyn)
         for name in names:
@@ -124,6 +127,10 @@ def _compile_for_runs(dyn: Dynamics) -> None:
             contact_functions(dyn)
 
 
-def _derived_first(compiler: Callable[[Program], Any], program: Any) -> Any:
-    """Compile a program with a target that compiles no named programs."""
-    return compiler(derived(program))
+def _compiled(target: Target, given: Program | NamedProgram | ProgramFamily) -> Any:
+    """Compile a program or a family of programs; targets other than LLVM compile programs one by one."""
+    if type(target) is LLVM:
+        return target.compile_family(given) if isinstance(given, ProgramFamily) else target.compile(given)
+    if isinstance(given, ProgramFamily):
+        return [target.compile(derived(member)) for member in given.members()]
+    return target.compile(derived(given))

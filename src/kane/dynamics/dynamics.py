@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.programs.named import NamedProgram, ProgramFamily
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
 from kane.dynamics.displayed import Displayed
@@ -176,9 +176,9 @@ class Dynamics(Displayed):
         """Native code of programs by name, which the cache may have."""
         return NamedPrograms(self._equations, self._compile)
 
-    def compile(self, program: Program | NamedProgram) -> Any:
+    def compile(self, program: Program | NamedProgram | ProgramFamily) -> Any:
         """Compile another program that reads the symbols of these equations: returns an ``ArrayFunction``."""
-        require(program, (Program, NamedProgram), "compile takes a Program")
+        require(program, (Program, NamedProgram, ProgramFamily), "compile takes a Program")
         return self._compile(program)
 
     def function(self, name: str) -> ArrayFunction:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.programs.named import NamedProgram
+from kane.codegen.programs.alike import Unscheduled
+from kane.codegen.programs.named import NamedProgram, ProgramFamily
 from kane.codegen.programs.program import Program
 from kane.formulation.digest import equations_digest
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import program
+
+ProgramLabel = TypeVar("ProgramLabel", bound=Hashable)
 
 
 class NamedPrograms:
@@ -72,6 +75,22 @@ class NamedPrograms:
         if what is not None and key is not None:
             arena.history.note(what, key, None if named.is_derived else named.derive)
         return code, named.notes
+
+    def codes(
+        self, name: str, makers: Mapping[ProgramLabel, tuple[str, Callable[[], Unscheduled]]]
+    ) -> dict[ProgramLabel, CompiledFunction]:
+        """Return the native code of programs that are compiled together.
+
+        Args:
+            name: name of all together.
+            makers: name of each program, and the function that derives its outputs.
+        """
+        arena, what, key = self._given.system.arena, self._what(name), self.key(name)
+        family = ProgramFamily(name, key, arena, list(makers.values()))
+        codes = self.compile(family)
+        if what is not None and key is not None:
+            arena.history.note(what, key, None if family.is_derived else family.derive)
+        return dict(zip(makers, codes, strict=True))
 
     def key(self, name: str) -> str | None:
         """Return the key of a program: programs with equal keys are equal to the last bit. None if there is none."""

@@ -48,7 +48,9 @@ def state_widths(program: Program, lanes: Lanes) -> list[int]:
     return [len(segment.leaves) for segment in segments(program, lanes, each=False) if segment.array == "state"]
 
 
-def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, each: bool) -> tuple[str, int]:
+def rows_text(
+    name: str, callee: str, program: Program, lanes: Lanes, *, each: bool, n_out: int | None = None
+) -> tuple[str, int]:
     """Return LLVM text of the loop over states.
 
         void name(int64 n, const Source* sources, const double* stage, double* out, double* work)
@@ -64,24 +66,25 @@ def rows_text(name: str, callee: str, program: Program, lanes: Lanes, *, each: b
         program: program whose leaves are read; unused leaves are not loaded.
         lanes: number of states per block, 1, 2, 4 or 8.
         each: whether every state has its own constants.
+        n_out: number of results of the callee; by default those of the program.
 
     Returns:
         the text, and the scratch memory for this function and the arrays of its callee [doubles], without the callee's
         own scratch.
     """
-    writer = _Rows(program, lanes, each)
+    writer = _Rows(program, lanes, each, program.n_out if n_out is None else n_out)
     return writer.text(name, callee), writer.n_work
 
 
 class _Rows:
     """Writer of the loop over states."""
 
-    def __init__(self, program: Program, lanes: Lanes, each: bool) -> None:
+    def __init__(self, program: Program, lanes: Lanes, each: bool, n_out: int) -> None:
         self.lanes = lanes
         self.used = {a for node in program.instructions for a in node.args}.union(program.outputs)
         self.each = each
         self.segments = segments(program, lanes, each=each)
-        self.n_out = program.n_out
+        self.n_out = n_out
         sizes = {"state": len(program.state), "rest": len(program.rest), "out": self.n_out}
         sizes["stage"] = len(program.stage_outputs) if each else 0
         self.start: dict[str, int] = {}

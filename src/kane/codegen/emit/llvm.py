@@ -74,7 +74,7 @@ def emit_llvm(
     lines, n_work = [*main, rows], n_rows + lanes.width * n_work
     if lanes == ONE:
         once = _stage_unit(program, shared, piece or piece_for(program))
-        lines += [*once.lines, _stages_loop(program)]
+        lines += [*once.lines, stages_loop(STAGES, STAGE, len(program.parameters), len(program.stage_outputs))]
         n_work = max(n_work, once.n_work)
     text = "\n".join([*dict.fromkeys(shared.text("\n".join(lines))), *lines, ""])
     return Module(text, n_work, tuple(s for s in LIBRARY if f"call double @{s}(" in text))
@@ -102,16 +102,16 @@ def _stage_unit(program: Program, shared: Shared, piece: int) -> Unit:
     return unit
 
 
-def _stages_loop(program: Program) -> str:
-    """Return LLVM text of the function STAGES."""
+def stages_loop(name: str, callee: str, n_parameters: int, n_stage: int) -> str:
+    """Return LLVM text of a function STAGES that calls a function STAGE, for arrays of these lengths."""
     body = [
-        f"  %p1 = getelementptr inbounds double, ptr %p, i64 {len(program.parameters)}",
-        f"  %s1 = getelementptr inbounds double, ptr %s, i64 {len(program.stage_outputs)}",
-        f"  call void @{STAGE}(ptr %p, ptr %s, ptr %work)",
+        f"  %p1 = getelementptr inbounds double, ptr %p, i64 {n_parameters}",
+        f"  %s1 = getelementptr inbounds double, ptr %s, i64 {n_stage}",
+        f"  call void @{callee}(ptr %p, ptr %s, ptr %work)",
     ]
     carried = [("%p", "ptr", "%parameters", "%p1"), ("%s", "ptr", "%stage", "%s1")]
     lines = [
-        f"define void @{STAGES}(i64 %n, ptr %parameters, ptr %stage, ptr %work) nounwind {{",
+        f"define void @{name}(i64 %n, ptr %parameters, ptr %stage, ptr %work) nounwind {{",
         "  %any = icmp sgt i64 %n, 0",
         "  br i1 %any, label %next, label %none",
         "none:",

@@ -25,8 +25,9 @@ class TableColumn(NamedTuple):
 ArrayPlace = tuple[str, int | TableColumn]
 
 
-# Consecutive outputs that are zero, from this number on, are cleared by one call.
-MANY_ZEROS = 16
+# Outputs that are zero, from MANY_ZEROS on, are cleared by one call together with the outputs between them, if at most
+# BETWEEN_ZEROS are between two zeros.
+MANY_ZEROS, BETWEEN_ZEROS = 16, 16
 
 
 class Shared:
@@ -107,11 +108,12 @@ class Function:
 
     def write(self, steps: Sequence[EmittedStep], direct: Sequence[tuple[int, Expr]] = ()) -> list[str]:
         """Write the body and return its lines; ``direct`` are (index, node) of outputs that are only copied."""
-        for outputs in _runs_of_zeros(direct):
-            if len(outputs) >= MANY_ZEROS:
-                self._clear(outputs[0][0], len(outputs))
-                continue
-            for i, output in outputs:
+        cleared = list(_cleared([i for i, output in direct if _is_zero(output)]))
+        for span in cleared:
+            self._clear(span.start, len(span))
+        done = {i for span in cleared for i in span}
+        for i, output in direct:
+            if not (i in done and _is_zero(output)):
                 self._store("out", i, self._name(output))
         for of_angles, run in groupby(steps, lambda step: bool(step.angles)):
             if of_angles:
@@ -264,17 +266,15 @@ def _base(array: str) -> str:
     return array if array.startswith("@") else f"%{array}"
 
 
-def _runs_of_zeros(direct: Sequence[tuple[int, Expr]]) -> Iterator[list[tuple[int, Expr]]]:
-    """Yield outputs with consecutive indices that are zero together, and all others one by one."""
-    run: list[tuple[int, Expr]] = []
-    for i, output in direct:
-        zero = output.op == CONSTANT and output.data == 0.0  # constants have no negative zero
-        if run and not (zero and run[-1][0] == i - 1):
-            yield run
-            run = []
-        if zero:
-            run.append((i, output))
-        else:
-            yield [(i, output)]
-    if run:
-        yield run
+def _is_zero(output: Expr) -> bool:
+    return bool(output.op == CONSTANT and output.data == 0.0)  # constants have no negative zero
+
+
+def _cleared(zeros: Sequence[int]) -> Iterator[range]:
+    """Return the ranges of outputs that are cleared, for the indices of the zeros in ascending order."""
+    start = 0
+    for end in range(1, len(zeros) + 1):
+        if end == len(zeros) or zeros[end] - zeros[end - 1] > BETWEEN_ZEROS + 1:
+            if end - start >= MANY_ZEROS:
+                yield range(zeros[start], zeros[end - 1] + 1)
+            start = end

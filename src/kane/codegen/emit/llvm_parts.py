@@ -15,6 +15,9 @@ from kane.expression.node import Expr
 # Programs of more than LONG_PROGRAM operations outgrow the processor's caches and compile slowly. They become a loop
 # over parts if writing equal parts once leaves less than the fraction MAX_WRITTEN_FRACTION of all steps.
 LONG_PROGRAM, MAX_WRITTEN_FRACTION = 10_000, 0.5
+# The time of LLVM grows with the square of the number of outputs that a function stores: 8,000 stores in functions of
+# 1,000 or more take 1.6 s, in functions of 125 0.5 s.
+MANY_STORES = 125
 
 
 class Unit:
@@ -31,16 +34,27 @@ class Unit:
         shared: Shared,
         *,
         plain: tuple[str, ...] = (),
+        results: Mapping[int, ArrayPlace] | None = None,
     ) -> None:
-        """Begin; arrays in ``plain`` have one number for all lanes."""
+        """Begin.
+
+        Args:
+            name: name of the function.
+            arrays: names of its arguments.
+            sources: argument and index of each leaf.
+            shared: data shared by all functions of the module.
+            plain: arrays that have one number for all lanes.
+            results: argument and index of each output; by default they are in the array "out".
+        """
         self.name = name
         self.sources = sources
         self.shared = shared
         self.plain = plain
+        self.results = results
         self.lines: list[str] = []
         self.n_work = 0
-        read_only = {"state", "rest", "stage", "parameters"}
-        self.signature = ", ".join(f"ptr noalias {'readonly ' * (a in read_only)}%{a}" for a in arrays)
+        read_only = {"state", "rest", "stage", "parameters", "numbers"}
+        self.signature = ", ".join(f"ptr noalias {'readonly ' * (a.split('.')[0] in read_only)}%{a}" for a in arrays)
         self.call = ", ".join(f"ptr %{a}" for a in arrays)
 
     def write(
@@ -65,7 +79,7 @@ class Unit:
                 stored.setdefault(output, []).append(i)
             else:
                 direct.append((i, output))
-        if len(nodes) > LONG_PROGRAM:
+        if len(nodes) > LONG_PROGRAM and self.results is None:
             parts = repeated(steps, {leaf: array for leaf, (array, _) in self.sources.items()}, stored)
             if count_written_steps(parts) < MAX_WRITTEN_FRACTION * len(steps):
                 self._write_table(PartTable(self.name, parts, self.sources, stored, piece), direct)
@@ -95,10 +109,9 @@ class Unit:
         piece: int,
     ) -> None:
         """Write all steps in sequence, in functions of about equal size."""
-        size = -(-len(steps) // max(1, -(-len(steps) // piece))) or 1
-        pieces = [steps[i : i + size] for i in range(0, len(steps), size)] or [steps]
+        pieces = _pieces(steps, piece, stored)
         slots: dict[Expr, ArrayPlace] = {}
-        stores: dict[Expr, list[ArrayPlace]] = {node: [("out", i) for i in places] for node, places in stored.items()}
+        stores = {node: [self._result(i) for i in places] for node, places in stored.items()}
         for node in crossing(pieces) if len(pieces) > 1 else ():
             slots[node] = ("work", len(slots))
             stores.setdefault(node, []).append(slots[node])
@@ -108,12 +121,35 @@ class Unit:
         for k, (name, part) in enumerate(zip(names, pieces, strict=True)):
             writer = Function(self.shared, self.plain, reads, stores)
             kind = "define" if len(pieces) == 1 else "define internal"
-            self._function(f"{kind} void @{name}", "", writer.write(part, direct if k == 0 else ()), "ret void")
+            copied = direct if k == 0 else ()
+            if self.results is not None:
+                for i, output in copied:
+                    writer.put(output, [self._result(i)])
+                copied = ()
+            self._function(f"{kind} void @{name}", "", writer.write(part, copied), "ret void")
         if len(pieces) > 1:
             calls = [f"  call void @{name}({self.call})" for name in names]
             self.lines += [f"define void @{self.name}({self.signature}) nounwind {{", *calls, "  ret void", "}"]
+
+    def _result(self, output: int) -> ArrayPlace:
+        """Return the place of an output."""
+        return ("out", output) if self.results is None else self.results[output]
 
     def _function(self, head: str, more: str, lines: Sequence[str], end: str) -> None:
         # Spilled vectors that cross a cache line on the stack cost twice, so the stack is aligned.
         aligned = "" if self.shared.lanes == ONE else ' "stackrealign"'
         self.lines += [f"{head}({self.signature}{more}) noinline nounwind{aligned} {{", *lines, f"  {end}", "}"]
+
+
+def _pieces(
+    steps: Sequence[EmittedStep], piece: int, stored: Mapping[Expr, Sequence[int]]
+) -> list[Sequence[EmittedStep]]:
+    """Return the steps in pieces of about equal size, none with many more than MANY_STORES stored outputs."""
+    size = -(-len(steps) // max(1, -(-len(steps) // piece))) or 1
+    found, start, stores = [], 0, 0
+    for k, step in enumerate(steps):
+        if k - start == size or stores >= MANY_STORES:
+            found.append(steps[start:k])
+            start, stores = k, 0
+        stores += sum(len(stored.get(node, ())) for node in step.nodes)
+    return [*found, steps[start:]]

@@ -71,6 +71,7 @@ class CompiledFunction(ArrayFunction):
         self.address, _, stages = addresses
         self.n_state, self.n_rest, self.n_parameters = description.n_state, description.n_rest, description.n_parameters
         self.n_stage, self.n_out, self.n_work = description.n_stage, description.n_out, description.n_work
+        self._number = description.number
         self.threads = threads or processors()
         self._stages = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 3)(stages)
         self._one_lane = LaneCode(
@@ -111,6 +112,8 @@ class CompiledFunction(ArrayFunction):
         values = self._array(parameters, "parameters", self.n_parameters)
         stage, work = np.empty((*values.shape[:-1], self.n_stage)), np.empty(self.n_work)
         n = math.prod(values.shape[:-1])
+        if self._number is not None:
+            stage.view(np.int64)[..., 0] = self._number
         self._stages(n, values.ctypes.data, stage.ctypes.data, work.ctypes.data)
         return stage
 

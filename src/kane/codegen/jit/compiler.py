@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -12,10 +13,12 @@ import llvmlite.binding as llvm
 from kane.codegen.emit.lane_rows import state_widths
 from kane.codegen.emit.lanes import Lanes
 from kane.codegen.emit.llvm import MAIN, ROWS_LOOP, STAGES, Module, emit_llvm
+from kane.codegen.emit.llvm_alike import emit_alike, symbols_of
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.description import CodeDescription, text_hash
-from kane.codegen.programs.named import NamedProgram, derived
+from kane.codegen.programs.alike import AlikeProgram
+from kane.codegen.programs.named import NamedProgram, ProgramFamily, derived
 from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
@@ -78,6 +81,51 @@ def compile_program(
     return function
 
 
+def compile_family(family: ProgramFamily, *, cached: bool = True, threads: int | None = None) -> list[CompiledFunction]:
+    """Compile the programs of a family together, or load their code from the cache on disk.
+
+    Programs that share operations have one native function. Batches are computed without lanes. For the arguments and
+    errors see ``compile_program``.
+    """
+    cache, machine = environment_cache() if cached else None, _target_machine()
+    key = None if cache is None or family.key is None else {**_target(machine), "named": family.key}
+    found = _found_family(cache, key, machine) if cache is not None and key is not None else None
+    if found is None:
+        programs = family.alike
+        groups: dict[int, list[AlikeProgram]] = {}
+        for one in programs:
+            groups.setdefault(id(one.shared), []).append(one)
+        with stage(f"compiling {family.name}"):
+            with collector_paused():
+                module = emit_alike(list(groups.values()), fused=_fuses(machine))
+            code = _compiled(family.name, module, machine, cache)
+        members = {id(one): (g, k) for g, group in enumerate(groups.values()) for k, one in enumerate(group)}
+        own, text = [members[id(one)] for one in programs], text_hash(module.text)
+        described = [(g, CodeDescription.of_alike(x, k, module, text)) for x, (g, k) in zip(programs, own, strict=True)]
+        found = described, code
+        if cache is not None and key is not None and unchanged():
+            cache.keep(key, json.dumps([[g, description._asdict()] for g, description in found[0]]).encode())
+    descriptions, code = found
+    names = [name for g in range(1 + max(g for g, _ in descriptions)) for name in symbols_of(g)]
+    engine, addresses = link(family.name, code, names, descriptions[0][1].symbols, machine)
+    return [
+        CompiledFunction(named, description, addresses[3 * g : 3 * g + 3], engine=engine, threads=threads)
+        for named, (g, description) in zip(family.members(), descriptions, strict=True)
+    ]
+
+
+def _found_family(
+    cache: ObjectCache, key: dict[str, Any], machine: Any
+) -> tuple[list[tuple[int, CodeDescription]], bytes] | None:
+    """Return group and description of each program, and the code; None if the cache lacks one of them."""
+    content = cache.find(key)
+    if content is None:
+        return None
+    found = [(group, CodeDescription(**given)) for group, given in json.loads(content)]
+    code = cache.find({**_target(machine), "text": found[0][1].text})
+    return None if code is None else (found, code)
+
+
 def _found(named: NamedProgram, cache: ObjectCache, machine: Any, options: dict[str, Any]) -> CompiledFunction | None:
     """Return the code of a named program from the cache; None if the description or the code is missing."""
     target = _target(machine)
@@ -135,11 +183,15 @@ def _linked(
     title: str, module: Module, names: Sequence[str], machine: Any, cache: ObjectCache | None
 ) -> tuple[Linked, list[int]]:
     """Return the owner of a module's code in memory, and the addresses of its functions."""
+    return link(title, _compiled(title, module, machine, cache), names, module.symbols, machine)
+
+
+def _compiled(title: str, module: Module, machine: Any, cache: ObjectCache | None) -> bytes:
+    """Return the code of a module as an object file; ``title`` is its name in messages."""
     try:
-        code = _code(module.text, machine, cache)
+        return _code(module.text, machine, cache)
     except RuntimeError as error:
         raise CompileError(f"LLVM could not compile {title!r}: {error}") from error
-    return link(title, code, names, module.symbols, machine)
 
 
 def _code(text: str, machine: Any, cache: ObjectCache | None) -> bytes:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kane.codegen.emit.llvm import Module
+from kane.codegen.programs.alike import AlikeProgram
 from kane.codegen.programs.program import Program
+from kane.expression.operations import CONSTANT
 from kane.expression.traverse import leaves
 
 
@@ -20,6 +22,7 @@ class CodeDescription(NamedTuple):
         operations: operations of one state.
         symbols: functions of the C library that the code calls.
         text: hash of the LLVM text, which is part of the key of the object code.
+        number: first constant of a program that shares its code with others, see ``emit_alike``; else None.
         reads: operation and name of each leaf on which the outputs depend; empty if unknown.
         notes: what callers need besides.
     """
@@ -33,6 +36,7 @@ class CodeDescription(NamedTuple):
     operations: int
     symbols: Sequence[str] = ()
     text: str = ""
+    number: int | None = None
     reads: Sequence[tuple[int, str]] = ()
     notes: Any = None
 
@@ -55,6 +59,23 @@ class CodeDescription(NamedTuple):
         reads = [(leaf.op, leaf.data) for leaf in leaves(program.outputs)]
         return cls.of(program, module.n_work)._replace(
             symbols=module.symbols, text=text_hash(module.text), reads=reads, notes=notes
+        )
+
+    @classmethod
+    def of_alike(cls, one: AlikeProgram, number: int, module: Module, text: str) -> CodeDescription:
+        """Return the description of a program, with its number among those that share its operations.
+
+        ``text`` is the hash of the module's text.
+        """
+        numbers = sum(x.op == CONSTANT for x in one.reads.values())
+        return cls.of(one.shared, module.n_work)._replace(
+            n_parameters=len(one.shared.parameters) - numbers,
+            n_stage=1 + len(one.shared.stage_outputs),
+            n_out=len(one.outputs),
+            symbols=module.symbols,
+            text=text,
+            number=number,
+            reads=[(leaf.op, leaf.data) for leaf in one.leaves],
         )
 
     def written(self) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
+from kane.codegen.programs.alike import AlikeProgram, Unscheduled, find_alike
 from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
@@ -68,6 +70,59 @@ class NamedProgram:
     def reads(self, leaves: Any) -> frozenset[Expr]:
         """Return leaves by operation and name, without those that only a derivation would make."""
         return frozenset(self.arena.leaf(op, name) for op, name in leaves if self.arena.has_leaf(op, name))
+
+
+class ProgramFamily:
+    """Programs that are compiled together, because many of them may be alike; one key identifies all.
+
+    Attributes:
+        name: name of the whole, for messages.
+        key, arena: see ``NamedProgram``.
+        names: names of the programs.
+    """
+
+    def __init__(
+        self, name: str, key: str | None, arena: Arena, makers: Sequence[tuple[str, Callable[[], Unscheduled]]]
+    ) -> None:
+        """Name programs; ``makers`` are the name of each and the function that derives its outputs."""
+        self.name, self.key, self.arena = name, key, arena
+        self.names = [name for name, _ in makers]
+        self._makers = [make for _, make in makers]
+
+    @property
+    def alike(self) -> list[AlikeProgram]:
+        """The programs, derived after all postponed derivations of their arena."""
+        self.arena.catch_up()
+        return self.derive()
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the programs were derived in this process."""
+        return "_derived" in vars(self)
+
+    def derive(self) -> list[AlikeProgram]:
+        """Derive the programs, once."""
+        return self._derived
+
+    @cached_property
+    def _derived(self) -> list[AlikeProgram]:
+        return find_alike(self._unscheduled)
+
+    @cached_property
+    def _unscheduled(self) -> list[Unscheduled]:
+        return [make() for make in self._makers]
+
+    def members(self) -> list[NamedProgram]:
+        """Return each program by itself."""
+
+        def of(number: int) -> Callable[[], Program]:
+            def make() -> Program:
+                self.derive()
+                return self._unscheduled[number].program
+
+            return make
+
+        return [NamedProgram(name, None, self.arena, of(k)) for k, name in enumerate(self.names)]
 
 
 def derived(source: Program | NamedProgram) -> Program:

@@ -12,6 +12,7 @@ import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.alike import Unscheduled
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes, statuses_in_words
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
@@ -345,7 +346,7 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, projected_only: bool
     factor, sizes = programs.code_with_notes("factor", responses.factor, lambda: _sizes(eqs, responses))
     shared, entries, widths = sizes
     others = {which: programs.code(name, make) for which, (name, make) in _quick_programs(eqs, responses).items()}
-    own_programs = {key: programs.code(name, make) for key, (name, make) in _own_programs(eqs, responses).items()}
+    own_programs = programs.codes("rows of each constraint", _own_programs(eqs, responses))
     quick = {FACTOR: factor, FREE: programs.of("unconstrained").code("rhs"), **others}
     return ContactParts(*first, quick, own_programs, shared, entries, widths, modes)
 
@@ -361,8 +362,9 @@ def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str
     m, permanent = len(eqs.constraints), eqs.permanent
     found: dict[int, tuple[str, Callable[[], Program]]] = {SUBSTITUTION: ("substitution", responses.substitution)}
     if permanent:
-        found[ALWAYS] = _derived(responses.held, "permanent rows", permanent)
-        found[MOVING] = _derived(responses.velocities, "velocities of permanent rows", permanent)
+        held, velocities = "permanent rows", "velocities of permanent rows"
+        found[ALWAYS] = held, lambda: responses.held(held, permanent).program
+        found[MOVING] = velocities, lambda: responses.velocities(velocities, permanent).program
     if len(eqs.u) <= MANY_SPEEDS:
         below = (0, *CAPACITIES)
         for k, capacity in enumerate(CAPACITIES):
@@ -373,8 +375,8 @@ def _quick_programs(eqs: Equations, responses: Responses) -> dict[int, tuple[str
     return found
 
 
-def _own_programs(eqs: Equations, responses: Responses) -> dict[tuple[str, int], tuple[str, Callable[[], Program]]]:
-    """Return the programs of ``ContactParts.own_programs``: their names, and functions that derive them."""
+def _own_programs(eqs: Equations, responses: Responses) -> dict[tuple[str, int], tuple[str, Callable[[], Unscheduled]]]:
+    """Return the programs of ``ContactParts.own_programs``: their names, and functions that derive their outputs."""
     found = {}
     for k, c in enumerate(eqs.intermittents):
         found["answer", k] = _derived(responses.held, f"rows of {c.name}", c.rows)
@@ -384,5 +386,5 @@ def _own_programs(eqs: Equations, responses: Responses) -> dict[tuple[str, int],
     return found
 
 
-def _derived(derive: Callable[[str, Any], Program], name: str, of: Any) -> tuple[str, Callable[[], Program]]:
+def _derived(derive: Callable[[str, Any], Unscheduled], name: str, of: Any) -> tuple[str, Callable[[], Unscheduled]]:
     return name, partial(derive, name, of)

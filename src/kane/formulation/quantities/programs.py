@@ -291,9 +291,12 @@ def program(equations: Derived, name: str) -> Program:
         return scheduled(equations, name, quantity(equations, name))
 
 
-def scheduled(equations: Derived, name: str, found: Quantity) -> Program:
-    """Return the straight-line program of a quantity of these equations, under the given name."""
+def scheduled(equations: Derived, name: str, found: Quantity, numbers: Sequence[Expr] = ()) -> Program:
+    """Return the straight-line program of a quantity of these equations, under the given name.
+
+    ``numbers`` are parameters that the quantity reads besides those of the equations.
+    """
     outputs = _shortened(found).outputs
-    state = (equations.t, *equations.q, *equations.u)
+    state, parameters = (equations.t, *equations.q, *equations.u), (*equations.parameters, *numbers)
     with collector_paused():
-        return Program(name, outputs, state=state, rest=found.rest, parameters=equations.parameters)
+        return Program(name, outputs, state=state, rest=found.rest, parameters=parameters)

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
+from kane.codegen.programs.alike import Unscheduled
 from kane.codegen.programs.program import Program
 from kane.engine.laws.slip import BLURRED, SLOW, slip_left
 from kane.engine.memory.contact_codes import MANY_SPEEDS
@@ -53,6 +54,7 @@ class Responses:
     def __init__(self, equations: Derived) -> None:
         self._equations, self._free = equations, equations.unconstrained
         self.order = list(dict.fromkeys(j for row in equations.system.speeds.C for j in row))
+        self._rows: dict[int, tuple[dict[int, Any], Expr]] = {}  # of the equations' rows, by their ids
 
     @cached_property
     def factors(self) -> TriangularFactor:
@@ -98,17 +100,17 @@ class Responses:
         """Return the program of the entries of L, 1 / D, z / D and z by place in the order; dq/dt; the shared nodes."""
         return self._scheduled("factor", (*self._tree, *self.shared), self._equations.inputs)
 
-    def held(self, name: str, rows: Sequence[Equation]) -> Program:
-        """Return the program of the records of rows (see ``_record``); with many speeds, after their columns."""
+    def held(self, name: str, rows: Sequence[Equation]) -> Unscheduled:
+        """Return the records of rows (see ``_record``); with many speeds, after their columns."""
         columns = self.columns(rows)
         with collector_paused():
-            solved = [(self._solved_for(a), rest) for a, rest in map(self._read, rows)]
+            solved = [(self._solved_for(a), rest) for a, rest in self._read(rows)]
             outputs = [x for y, rest in solved for x in self._record(y, y, rest, columns)]
             outputs = [*self._list(columns), *outputs]
-        return self._scheduled(name, outputs, self._given)
+        return self._unscheduled(name, outputs, self._given)
 
-    def sliding(self, name: str, c: IntermittentEquations) -> Program:
-        """Return the program of a sliding constraint.
+    def sliding(self, name: str, c: IntermittentEquations) -> Unscheduled:
+        """Return the outputs of a sliding constraint.
 
         Outputs: the record of its normal row with friction, the remaining slip and its direction. If friction does not
         depend on a normal force, z / D with this friction replaces the record.
@@ -117,31 +119,30 @@ class Responses:
             (mu, *slip) = self._cut([c.numbers.kinetic, *(row.motion for row in c.tangents)])
             direction = direction_of(slip, self._along, self._given[-1])
             push: dict[int, Any] = {}
-            for d, row in zip(direction, c.tangents, strict=True):
-                entries, _ = self._read(row)
-                for j, x in entries.items():
+            for d, (tangent, _) in zip(direction, self._read(c.tangents), strict=True):
+                for j, x in tangent.items():
                     push[j] = push.get(j, 0.0) - mu * d * x
             if c.normal is None:
                 x = self._solved_for(push)
                 outputs = [a + b * d for a, b, d in zip(self._scaled, x, self._inverses, strict=True)]
             else:
-                entries, rest = self._read(c.normal)
+                [(entries, rest)] = self._read([c.normal])
                 force = {j: push.get(j, 0.0) + entries.get(j, 0.0) for j in {**push, **entries}}
                 columns = self.columns(c.rows)
                 outputs = self._record(self._solved_for(entries), self._solved_for(force), rest, columns)
                 outputs = [*self._list(columns), *outputs]
             outputs.append(left_of(slip, self._along))
             outputs.extend([*direction, 0.0][:2])
-        return self._scheduled(name, outputs, self._given)
+        return self._unscheduled(name, outputs, self._given)
 
-    def velocities(self, name: str, rows: Sequence[Equation]) -> Program:
-        """Return the program of A u + b of each row and of sum |A_j u_j|, to which its round-off is proportional."""
+    def velocities(self, name: str, rows: Sequence[Equation]) -> Unscheduled:
+        """Return A u + b of each row and sum |A_j u_j|, to which its round-off is proportional."""
         u = self._equations.u
         with collector_paused():
             sizes = [sum((build_absolute(a * u[j]) for j, a in row.coefficients.items()), 0.0) for row in rows]
             outputs = [x for row, size in zip(rows, sizes, strict=True) for x in (row.motion, self._lift(size))]
             baked = self._free.baked_in(outputs)
-        return self._scheduled(name, baked, self._equations.inputs)
+        return self._unscheduled(name, baked, self._equations.inputs)
 
     def solution(self, capacity: int, *, slides: bool) -> Program:
         """Return the program that solves for udot and the forces of at most ``capacity`` rows.
@@ -195,12 +196,14 @@ class Responses:
         The bound is the root of x^T D^-1 x times the sum of 1 / D at nonzero x. It holds because no entry of D^-1 x
         exceeds the root of x^T D^-1 x times the largest of these 1 / D.
         """
-        w = [a * d for a, d in zip(x, self._inverses, strict=True)]
-        own = [a * d for a, d in zip(y, self._inverses, strict=True)]
-        inverses = [d for a, d in zip(x, self._inverses, strict=True) if not is_zero(a)]
-        reach = build_sqrt(self._lift(_dot(x, w) * sum(inverses, 0.0)))
-        numbers = -(rest + _dot(y, self._scaled)), _dot(y, own), reach, rest
-        return [*(y[k] for k in columns), *(w[k] for k in columns), *numbers]
+        forces, own = ([k for k, a in enumerate(entries) if not is_zero(a)] for entries in (x, y))
+        inverses, scaled = self._inverses, self._scaled
+        w = {k: x[k] * inverses[k] for k in forces}
+        pushed = _dot([x[k] for k in forces], list(w.values()))
+        reach = build_sqrt(self._lift(pushed * sum((inverses[k] for k in forces), 0.0)))
+        load = _dot([y[k] for k in own], [scaled[k] for k in own])
+        square = _dot([y[k] for k in own], [y[k] * inverses[k] for k in own])
+        return [*(y[k] for k in columns), *(w.get(k, 0.0) for k in columns), -(rest + load), square, reach, rest]
 
     def _substituted(self, v: list[Any]) -> list[Any]:
         """Return udot = L^-1 v, by speed."""
@@ -215,10 +218,13 @@ class Responses:
         """Return L^-T a, by place in the order."""
         return eliminated(self._L, [a.get(j, 0.0) for j in range(len(self.order))], self.order)
 
-    def _read(self, row: Equation) -> tuple[dict[int, Any], Expr]:
-        """Return a row's coefficients and remainder, with leaves for the nodes shared with the factor."""
-        *entries, remainder = self._cut([*row.coefficients.values(), row.remainder])
-        return dict(zip(row.coefficients, entries, strict=True)), remainder
+    def _read(self, rows: Sequence[Equation]) -> list[tuple[dict[int, Any], Expr]]:
+        """Return the coefficients and remainder of rows, with leaves for the nodes shared with the factor."""
+        new = [row for row in rows if id(row) not in self._rows]
+        found = iter(self._cut([x for row in new for x in _entries(row)]))
+        for row in new:
+            self._rows[id(row)] = {j: next(found) for j in row.coefficients}, next(found)
+        return [self._rows[id(row)] for row in rows]
 
     def _cut(self, expressions: Sequence[Any]) -> list[Expr]:
         """Return expressions with leaves in place of the nodes that the program of the factor computes."""
@@ -265,8 +271,14 @@ class Responses:
         return self._equations.t.arena.lift(x)
 
     def _scheduled(self, name: str, outputs: Sequence[Any], rest: Sequence[Expr]) -> Program:
-        names = [f"{name} {k + 1}" for k in range(len(outputs))]
-        return scheduled(self._equations, name, Quantity(names, [self._lift(x) for x in outputs], rest))
+        return self._unscheduled(name, outputs, rest).program
+
+    def _unscheduled(self, name: str, outputs: Sequence[Any], rest: Sequence[Expr]) -> Unscheduled:
+        def schedule(found: Sequence[Expr], numbers: Sequence[Expr]) -> Program:
+            names = [f"{name} {k + 1}" for k in range(len(found))]
+            return scheduled(self._equations, name, Quantity(names, found, rest), numbers)
+
+        return Unscheduled(name, [self._lift(x) for x in outputs], schedule)
 
 
 def _entries(row: Equation) -> list[Expr]:

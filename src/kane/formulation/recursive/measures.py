@@ -12,7 +12,7 @@ from kane.expression.traverse import leaves
 from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.system import System
-from kane.geometry.scalars import Triple, cross, dot
+from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
 from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 
 
@@ -34,7 +34,8 @@ def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> 
     found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
     measures = [leaf for leaf in wanted if leaf.op == MEASURE]
     if measures:
-        found.update(_measured(system, measures))
+        w, v = _velocities(system)
+        found.update({leaf: system.arena.lift(_value(system, leaf.data, w, v)) for leaf in measures})
     return found
 
 
@@ -45,19 +46,28 @@ def measure_rates(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
     """
     if not measures:
         return {}
-    w = angular_velocities(system)
-    v = origin_velocities(system, w)
+    w, v = _velocities(system)
     return {leaf: system.arena.lift(_rate(system, leaf.data, w, v)) for leaf in measures}
 
 
-def _measured(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
-    w = angular_velocities(system)
-    v = origin_velocities(system, w)
-    out = {}
-    for leaf in measures:
-        measure: Measure = leaf.data
-        out[leaf] = system.arena.lift(_value(system, measure, w, v))
-    return out
+def _velocities(system: System) -> tuple[list[Triple], list[Triple]]:
+    """Return angular velocity and velocity of O_K of every link, in K."""
+
+    def find() -> tuple[list[Triple], list[Triple]]:
+        w = angular_velocities(system)
+        return w, origin_velocities(system, w)
+
+    return system.once("velocities", find)
+
+
+def _poses(system: System) -> tuple[list[NumberMatrix], list[Triple]]:
+    """Return R_NK, by rows, and p_NO of every link."""
+
+    def find() -> tuple[list[NumberMatrix], list[Triple]]:
+        R = orientations(system)
+        return R, origins(system, R)
+
+    return system.once("poses", find)
 
 
 def _value(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Triple]) -> Any:
@@ -68,11 +78,16 @@ def _value(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Tr
         return dot(from_body(system, measure.body, along.link, measure.point), own)
     p = position_in_K(system, measure.body, measure.point)
     if measure.kind == POSITION:
-        R = orientations(system)
-        p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
+        p_N = _position(system, link, p)
         return dot(p_N, from_body(system, measure.direction_body, 0, measure.direction))
     vector = w[link] if measure.kind == ANGULAR_VELOCITY else plus(v[link], cross(w[link], p))
     return dot(vector, from_body(system, measure.direction_body, link, measure.direction))
+
+
+def _position(system: System, link: int, p: Triple) -> Triple:
+    """Return the position in N of the point at p from O_K."""
+    R, origin = _poses(system)
+    return plus(origin[link], tuple(dot(row, p) for row in R[link]))
 
 
 def _rate(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Triple]) -> Any:
@@ -86,8 +101,7 @@ def _rate(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Tri
     rate = dot(velocity, system.carried(along, link, direction))
     if not along:
         return rate
-    R = orientations(system)
-    p_N = plus(origins(system, R)[link], tuple(dot(row, p) for row in R[link]))
+    p_N = _position(system, link, p)
     return rate + dot(p_N, system.carried(along, 0, cross(w[along], direction)))
 
 

@@ -85,6 +85,7 @@ def eliminated(L: Sequence[dict[int, Any]], b: Sequence[Any], order: Sequence[in
     """Return L^-T b, by places in order."""
     x = [b[unknown] for unknown in order]
     for k in range(len(order) - 1, -1, -1):
-        for i, m in L[k].items():
-            x[i] = x[i] - m * x[k]
+        if not is_zero(x[k]):
+            for i, m in L[k].items():
+                x[i] = x[i] - m * x[k]
     return x

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
@@ -13,6 +14,8 @@ from kane.formulation.tree.links import Link, PlaceInLink
 from kane.formulation.tree.mass_parameters import MassParameters, regrouped
 from kane.formulation.tree.speeds import Speeds
 from kane.geometry.scalars import Triple
+
+SystemResult = TypeVar("SystemResult")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ class System:
     definitions: tuple[Expr, ...] = ()
     completed: tuple[str, ...] = ()
     fails_where: tuple[Expr, ...] = ()
+    _once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, name: str, find: Callable[[], SystemResult]) -> SystemResult:
+        """Return the result of ``find``, a function of this system alone, computed at the first call with this name."""
+        if name not in self._once:
+            self._once[name] = find()
+        found: SystemResult = self._once[name]
+        return found
 
     def columns(self, index: int) -> range:
         """Return the indices of a link's natural speeds among all natural speeds."""

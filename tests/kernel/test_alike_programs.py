@@ -1,0 +1,162 @@
+"""Programs that share native code, against the interpreter and against native code of their own."""
+
+import random
+
+import numpy as np
+import pytest
+
+from kane.codegen.emit.llvm_alike import emit_alike
+from kane.codegen.jit import compiler
+from kane.codegen.programs.alike import Unscheduled, find_alike
+from kane.codegen.programs.named import ProgramFamily
+from kane.codegen.programs.program import Program
+from kane.expression.arena import Arena
+from kane.expression.functions import maximum, sqrt
+from kane.expression.interpret import interpret
+from kane.expression.operations import COORDINATE, INPUT, PARAMETER, SPEED
+
+
+class Bodies:
+    """Leaves of several bodies in one state, and programs that read those of one body."""
+
+    def __init__(self, count=5):
+        self.arena = Arena()
+        self.q = [[self.arena.leaf(COORDINATE, f"q{b}{i}") for i in range(3)] for b in range(count)]
+        self.u = [[self.arena.leaf(SPEED, f"u{b}{i}") for i in range(2)] for b in range(count)]
+        self.rest = [self.arena.leaf(INPUT, f"tau{b}") for b in range(count)]
+        self.parameters = [self.arena.leaf(PARAMETER, f"m{b}") for b in range(count)]
+        self.state = [*(x for own in self.q for x in own), *(x for own in self.u for x in own)]
+
+    def unscheduled(self, outputs, name="f"):
+        def schedule(found, numbers):
+            given = {"state": self.state, "rest": self.rest, "parameters": [*self.parameters, *numbers]}
+            return Program(name, found, **given)
+
+        return Unscheduled(name, [self.arena.lift(x) for x in outputs], schedule)
+
+    def of(self, b, *, sizes=(0.3, 0.7), outputs=None):
+        """Products, a parameter, numbers, and outputs at a place that depends on the body."""
+        (x, y, z), (v, w), tau, m = self.q[b], self.u[b], self.rest[b], self.parameters[b]
+        first, second = sizes
+        found = [first * x * v + second * y * w, m * first * (tau - z), x, m, maximum(first * m, second)]
+        return self.unscheduled([*[0.0] * b, *found, 4.0 + b, *[0.0] * (6 - b)] if outputs is None else outputs)
+
+
+def compiled(given, bodies):
+    """The native code of the programs, without a cache."""
+    family = ProgramFamily("family", None, bodies.arena, [(x.name, lambda x=x: x) for x in given])
+    return compiler.compile_family(family, cached=False)
+
+
+def run(code, state, rest, parameters):
+    return code(state, rest, code.stage(parameters))
+
+
+def values(bodies, seed=0):
+    source = np.random.default_rng(seed)
+    return [source.uniform(0.5, 2.0, len(x)) for x in (bodies.state, bodies.rest, bodies.parameters)]
+
+
+def expected(one, bodies, given):
+    leaves = [*bodies.state, *bodies.rest, *bodies.parameters]
+    known = dict(zip(leaves, np.concatenate(given), strict=True))
+    return [float(x) for x in interpret(list(one.outputs), known)]
+
+
+def test_programs_of_equal_bodies_share_operations_and_have_their_own_values():
+    bodies = Bodies()
+    given = [bodies.of(b, sizes=(0.3 + b, 0.7)) for b in range(5)]
+    assert len({id(x.shared) for x in find_alike(given)}) == 1
+    state, rest, parameters = values(bodies)
+    for one, code in zip(given, compiled(given, bodies), strict=True):
+        got = run(code, state, rest, parameters)
+        np.testing.assert_allclose(got, expected(one, bodies, (state, rest, parameters)), rtol=1e-14)
+
+
+def test_batches_of_states_and_of_parameters_have_the_values_of_single_calls():
+    bodies = Bodies()
+    given = [bodies.of(b) for b in range(3)]
+    batches = [np.stack(x) for x in zip(*(values(bodies, seed) for seed in range(7)), strict=True)]
+    for code in compiled(given, bodies):
+        one_by_one = [run(code, *(x[k] for x in batches)) for k in range(7)]
+        np.testing.assert_array_equal(run(code, *batches), one_by_one)
+        np.testing.assert_array_equal(run(code, *batches[:2], batches[2][0])[0], one_by_one[0])
+
+
+def test_programs_that_differ_in_operations_or_exponents_or_wiring_share_nothing():
+    bodies = Bodies()
+    (x, y, z), (v, _) = bodies.q[0], bodies.u[0]
+    outputs = [x + y * 3.0, x - y * 3.0, x + z * y, (x + y) * 3.0, x + v * 3.0, x**1.5 + y * 3.0, x**2.5 + y * 3.0,
+               x + x * 3.0, x + sqrt(y) * 3.0, x + y * 2.0]  # fmt: skip
+    given = [bodies.unscheduled([output]) for output in outputs]
+    assert len({id(one.shared) for one in find_alike(given)}) == len(outputs)
+    arrays = values(bodies)
+    for one, code in zip(given, compiled(given, bodies), strict=True):
+        np.testing.assert_allclose(run(code, *arrays), expected(one, bodies, arrays), rtol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_of_other_leaves_and_numbers_have_the_values_of_the_interpreter(seed):
+    """The same random operations on some of the leaves, so that addresses and numbers differ."""
+    bodies = Bodies(8)
+
+    def outputs(some, numbers):
+        source, pool = random.Random(seed), [*some]
+        for k in range(60):
+            a, b, c = (source.choice(pool[-25:]) for _ in range(3))
+            pool.append(source.choice([a * b + numbers[k % 4], a - numbers[k % 4] * c, maximum(a, b) * 0.5, a + b - c]))
+        found = pool[-12:]
+        source.shuffle(found)
+        return found
+
+    given = []
+    for k in range(8):
+        other = random.Random(100 * seed + k)
+        groups = (bodies.state[:24], 10), (bodies.state[24:], 8), (bodies.rest, 4), (bodies.parameters, 4)
+        some = [leaf for group, n in groups for leaf in sorted(other.sample(group, n), key=lambda leaf: leaf.id)]
+        zeros = [0.0] * other.randrange(12)
+        found = outputs(some, [other.uniform(0.1, 3.0) for _ in range(4)])
+        given.append(bodies.unscheduled([*zeros, *found, *[0.0] * (11 - len(zeros))]))
+    # common subexpressions with earlier programs exchange the arguments of some sums
+    assert len({id(x.shared) for x in find_alike(given)}) <= 4
+    arrays = values(bodies, seed)
+    for one, code in zip(given, compiled(given, bodies), strict=True):
+        scale = max(1.0, *map(abs, expected(one, bodies, arrays)))
+        np.testing.assert_allclose(run(code, *arrays), expected(one, bodies, arrays), rtol=1e-11, atol=1e-12 * scale)
+
+
+def test_a_number_of_a_program_that_does_not_exist_leads_to_the_last_one():
+    """Native code reads the number from constants, which a caller may have changed."""
+    bodies = Bodies()
+    codes = compiled([bodies.of(b) for b in range(3)], bodies)
+    state, rest, parameters = values(bodies)
+    stage = codes[2].stage(parameters)
+    right = codes[2](state, rest, stage)
+    for wrong in (3, -1, 2**62):
+        stage.view(np.int64)[0] = wrong
+        np.testing.assert_array_equal(codes[0](state, rest, stage), right)
+
+
+def test_more_bodies_need_more_numbers_but_no_more_functions():
+    texts = []
+    for count in (3, 12):
+        bodies = Bodies(count)
+        given = [bodies.unscheduled([0.3 * q[0] * u[0] + (1.1 + b) * q[1]]) for b, (q, u) in
+                 enumerate(zip(bodies.q, bodies.u, strict=True))]  # fmt: skip
+        texts.append(emit_alike([find_alike(given)]).text)
+    assert texts[0].count("\ndefine") == texts[1].count("\ndefine")
+    assert texts[0].count("\n") == texts[1].count("\n")
+
+
+def test_code_from_the_cache_has_the_same_bits_and_derives_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("KANE_CACHE_DIR", str(tmp_path))
+    found = []
+    for _ in range(2):
+        bodies = Bodies()
+        makers = [(f"f{b}", lambda b=b, bodies=bodies: bodies.of(b)) for b in range(4)]
+        family = ProgramFamily("family", "a key of this test", bodies.arena, makers)
+        codes = compiler.compile_family(family)
+        found.append([run(code, *values(bodies)).tobytes() for code in codes])
+        derived = family.is_derived
+    assert not derived
+    assert found[0] == found[1]
