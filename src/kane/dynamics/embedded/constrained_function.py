@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -71,6 +71,9 @@ class Parts:
     programs: tuple[CompiledFunction, ...]
     own: ConstrainedFunction | None
     plan: FrontPlan
+    _latest: dict[str, tuple[bytes | None, list[np.ndarray]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def n_work(self) -> int:
@@ -156,8 +159,16 @@ class Parts:
         given = self.expected.copy()
         given[selection_places(given, len(self.equations.u))[0]] = mode
         head, batch = given.view(np.float64), parameters.shape[:-1]
-        stages = [p.stage(parameters) for p in self.called if p.n_stage > 0]
-        return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *stages], axis=-1)
+        return np.concatenate([np.broadcast_to(head, (*batch, len(head))), *self._constants(parameters)], axis=-1)
+
+    def _constants(self, parameters: np.ndarray) -> list[np.ndarray]:
+        """Return the constants of the programs, computed once for consecutive calls with the same parameters."""
+        key = parameters.tobytes() if parameters.ndim == 1 else None
+        known, constants = self._latest.get("constants", (None, []))
+        if key is None or key != known:
+            constants = [p.stage(parameters) for p in self.called if p.n_stage > 0]
+            self._latest["constants"] = key, constants
+        return constants
 
 
 def selection_places(stage: np.ndarray, n: int) -> list[int]:

@@ -196,7 +196,7 @@ class Responses:
         The bound is the root of x^T D^-1 x times the sum of 1 / D at nonzero x. It holds because no entry of D^-1 x
         exceeds the root of x^T D^-1 x times the largest of these 1 / D.
         """
-        forces, own = ([k for k, a in enumerate(entries) if not is_zero(a)] for entries in (x, y))
+        forces, own = ([k for k in columns if not is_zero(entries[k])] for entries in (x, y))
         inverses, scaled = self._inverses, self._scaled
         w = {k: x[k] * inverses[k] for k in forces}
         pushed = _dot([x[k] for k in forces], list(w.values()))

@@ -183,7 +183,7 @@ class ContactRecords:
         slips = np.full((*statuses.shape, 2), np.nan)
         for stretch in self._integration.stretches():
             rows, functions = stretch.rows, self._functions(stretch.key)
-            at = RowsAt(functions, record.states[rows], record.parameters)
+            at = RowsAt(functions, record.states[rows], record.parameters, behind[rows] != OPEN)
             residuals = at.residuals(behind[rows], imposed_at[rows])
             if not self._integration.drifts:
                 require_kept(functions, record.states[rows], np.maximum(*residuals))

@@ -171,7 +171,7 @@ class ContactSwitching(ModeSource):
         """
         state, now = np.concatenate([[integration.time], integration.x])[None, :], self.mode(integration)[None, :]
         functions = self._at(integration.problem.key).functions
-        rows = RowsAt(functions, state, integration.problem.parameters)
+        rows = RowsAt(functions, state, integration.problem.parameters, now != OPEN)
         if not integration.drifts:
             require_kept(functions, state, np.maximum(*rows.residuals(now, self._held(integration)[None, :])))
         if not len(integration.transitions.time):

@@ -12,7 +12,7 @@ from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.engine.memory.contact_codes import OPEN, STICKING
 from kane.engine.memory.loop_arguments import Vector
-from kane.engine.memory.views import GapTerms, constraint_rows_at, gap_terms_at
+from kane.engine.memory.views import GapTerms, gap_terms_at
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,14 @@ class RowsAt:
         functions: native functions of the model.
         states: the states.
         parameters: parameter values.
+        active: whether velocities of each constraint are computed, (states, constraints); others are zero. None: all
+            are zero.
     """
 
     functions: ContactFunctions
     states: Array
     parameters: Vector
+    active: NDArray[np.bool_] | None = None
 
     @cached_property
     def gaps(self) -> GapTerms:
@@ -44,10 +47,17 @@ class RowsAt:
 
     @cached_property
     def motion(self) -> Array:
-        """A u + b of all rows, (states, rows)."""
-        eqs, program = self.functions.equations, self.functions.parts.programs[0]
-        values = program(self.states, np.zeros(program.n_rest), program.stage(self.parameters))
-        return constraint_rows_at(values, 0, len(eqs.constraints), len(eqs.u)).motion
+        """A u + b of the rows of active intermittent constraints, (states, rows)."""
+        eqs, programs = self.functions.equations, self.functions.parts.own_programs
+        found = np.zeros((len(self.states), len(eqs.constraints)))
+        active = np.zeros((0, 0), bool) if self.active is None else self.active
+        for k, rows in enumerate(eqs.intermittent_places[: active.shape[1]]):
+            at = np.flatnonzero(active[:, k])
+            if len(at):
+                program = programs["moves", k]
+                values = program(self.states[at], np.zeros(program.n_rest), program.stage(self.parameters))
+                found[at, rows] = values[:, ::2]  # each row is followed by a bound of its rounding
+        return found
 
     @property
     def held(self) -> Array:
@@ -75,7 +85,10 @@ class RowsAt:
         closing, held = [x.name for x in eqs.closing], [x.name for x in eqs.held]
         off = np.nan_to_num(np.abs(self.held - found))
         closed, moved = np.zeros(statuses.shape), np.zeros(statuses.shape)
+        active = (statuses != OPEN).any(axis=0)
         for k, (c, rows) in enumerate(zip(eqs.intermittents, eqs.intermittent_places, strict=True)):
+            if not active[k]:
+                continue
             imposed = statuses[:, k] == STICKING
             moved[:, k] = np.where(imposed, motion[:, rows].max(axis=1), 0.0)
             integrals = [held.index(x.name) for x in c.tangents if x.name in held]
