@@ -12,6 +12,7 @@ import kane
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mjcf.mjcf import load_mjcf
 from kane.importers.mjcf.source import MJCF_PART_KINDS, safe_text
+from kane.importers.touching import Wanted
 
 PENDULUM = (
     '<body name="rod"><joint name="q1" axis="0 1 0"/>'
@@ -65,7 +66,7 @@ def test_what_is_hostile_or_no_mjcf_is_refused_before_mujoco_sees_it(monkeypatch
 )
 def test_files_that_dynamics_does_not_need_are_never_named_to_mujoco(section):
     text = file(section, inside='<geom type="mesh" mesh="m" material="m"/><light/><camera/>')
-    handed_over = safe_text(kane.files.source_file.source_of_text(text), None, Collecting())
+    handed_over = safe_text(kane.files.source_file.source_of_text(text), None, Collecting(), Wanted())
     assert not any(word in handed_over.text for word in ("file=", "dir=", "/etc", "/tmp", "material", "<geom"))
     assert load_mjcf(text).name == "MuJoCo Model"
 

@@ -118,7 +118,7 @@ def test_contacts_that_are_left_out_are_told():
     with pytest.warns(kane.ImportFileWarning, match=r"contacts: \d+ geoms(;|$)"):
         floor = kane.load_mjcf(SHAPES, floor=0.0)
     assert any("each other and through the floor; floor=0" in note for note in without.notes)
-    assert any(note.endswith("bodies pass through each other") for note in floor.notes)
+    assert any(note.endswith('through each other; contacts="all" makes them touch each other') for note in floor.notes)
     assert not without.intermittents
 
 
@@ -138,10 +138,8 @@ def test_hulls_of_meshes_touch_where_they_are_asked_for(tmp_path):
     assert min(_gaps(dyn, [1, 0, 0, 0, 0, 0, 1])) == pytest.approx(1.0 + 0.3 - 0.2, abs=1e-6)  # floats in the file
     assert any("touches by a hull of 4 corners" in note for note in model.notes)
     with (
-        pytest.warns(
-            kane.ImportFileWarning, match=r"contacts of meshes with the floor \(hulls=20 adds them\): body 'a'"
-        ),
-        pytest.raises(ImportFileError, match="nothing of the model can touch a floor"),
+        pytest.warns(kane.ImportFileWarning, match=r"contacts of meshes \(hulls=20 adds them\): body 'a'"),
+        pytest.raises(ImportFileError, match="nothing of the model can touch anything"),
     ):
         kane.load_mjcf(tmp_path / "m.xml", floor=0.0)
     (tmp_path / "part.stl").unlink()
@@ -169,5 +167,97 @@ def test_geoms_that_cannot_be_read_are_an_error_where_they_are_to_touch():
         '<geom name="top"', '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom name="top"'
     )
     assert kane.load_mjcf(text).bodies
-    with pytest.raises(ImportFileError, match="its geoms, which should touch the floor, cannot be read"):
+    with pytest.raises(ImportFileError, match="its geoms, which should touch something, cannot be read"):
         kane.load_mjcf(text, floor=0.0)
+
+
+CROWD = """<mujoco model="crowd">{option}
+<worldbody>
+<geom name="table" type="plane" size="3 3 .1"/><geom name="post" type="sphere" size="2" contype="2"/>
+<body name="plate"><geom name="plate" type="box" size="2 2 2"/>
+ <body name="arm"><joint name="q1" axis="0 0 1"/><geom name="arm" type="capsule" size="1 1"/>
+  <body name="cap"><geom name="cap" type="sphere" size="1"/>
+   <body name="hand"><joint name="q2" axis="1 0 0"/><geom name="hand" type="sphere" size="1.5"/>
+    <body name="tip"><joint name="q3" axis="0 1 0"/>
+     <geom name="tip" type="box" size="1 1 1" contype="2" conaffinity="3"/></body></body></body></body></body>
+<body name="a"><freejoint name="a"/><geom name="a" type="sphere" size="1" contype="4" conaffinity="1"/></body>
+<body name="b"><freejoint name="b"/><geom name="b1" type="capsule" size="1 1"/><geom name="b2" type="box" size="1 1 1"/>
+</body>
+<body name="c"><freejoint name="c"/><geom name="c" type="sphere" size="1" contype="0" conaffinity="0"/></body>
+</worldbody>
+<contact><exclude body1="b" body2="a"/><pair geom1="c" geom2="hand"/><pair geom1="a" geom2="b2"/></contact></mujoco>"""
+
+
+@pytest.mark.parametrize("option", ["", '<option><flag filterparent="disable"/></option>'])
+def test_geoms_touch_each_other_if_mujoco_lets_them(option):
+    """All geoms overlap, so that MuJoCo finds a contact of each pair that it does not leave out."""
+    text = CROWD.format(option=option)
+    model = kane.load_mjcf(text, contacts="all")
+    m = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    wanted = {frozenset(m.geom(int(g)).name for g in pair) for pair in data.contact.geom}
+    found = {frozenset(c.name.split(":")[0].split(" on ")) for c in model.intermittents}
+    assert found == wanted
+    assert len(wanted) > 15
+
+
+PAIR = """<mujoco><worldbody>
+<body name="a" pos="0 0 3"><freejoint name="a"/><geom name="a" type="{}" size="{}" pos=".1 0 .2" euler="20 0 0"/></body>
+<body name="b"><freejoint name="b"/><geom name="b" type="{}" size="{}" pos="0 .2 0"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("first", ["sphere", "capsule", "box"])
+@pytest.mark.parametrize("second", ["sphere", "capsule"])
+def test_geoms_are_as_far_from_each_other_as_mujoco_has_it(first, second):
+    sizes = {"sphere": ".3", "capsule": ".2 .4", "box": ".2 .3 .4"}
+    text = PAIR.format(first, sizes[first], second, sizes[second])
+    dyn = kane.build(kane.formulate(kane.load_mjcf(text, contacts="all", friction=kane.Coulomb(0.5))))
+    m = mujoco.MjModel.from_xml_string(text)
+    data, random = mujoco.MjData(m), np.random.default_rng(3)
+    compared = 0
+    for _ in range(20):
+        turns = random.normal(size=(2, 4))
+        turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+        places = random.normal(size=(2, 3))
+        data.qpos[:] = np.concatenate([np.concatenate(x) for x in zip(places, turns, strict=True)])
+        mujoco.mj_forward(m, data)
+        wanted = mujoco.mj_geomDistance(m, data, 0, 1, 10.0, None)
+        gaps = _gaps(dyn, np.concatenate([np.concatenate(x) for x in zip(turns, places, strict=True)]))
+        nearest = min(gaps)
+        if wanted > 0.05:
+            assert nearest == pytest.approx(wanted, abs=1e-6)
+            compared += 1
+    assert compared > 5
+
+
+def test_a_ball_rests_on_the_plane_of_the_file():
+    text = """<mujoco><worldbody><geom type="plane" size="1 1 .1" pos="0 0 .4"/>
+    <body name="ball" pos="0 0 1"><freejoint name="ball"/><geom name="ball" type="sphere" size=".1"/></body>
+    </worldbody></mujoco>"""
+    dyn = kane.build(kane.formulate(kane.load_mjcf(text, contacts="all")))
+    run = kane.simulate(dyn, until=1.0, q={"ball_z": 1.0, "ball_qw": 1.0})
+    assert run["ball_z"][-1] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_pairs_without_a_rule_height_fields_and_disabled_contacts_are_told():
+    body = '<body name="{0}"><freejoint name="{0}"/><geom name="{0}" type="{1}" size=".1 .2 .3"/></body>'
+    bodies = "".join(body.format(*x) for x in (("a", "ellipsoid"), ("b", "box"), ("c", "sphere")))
+    text = f"<mujoco><worldbody>{bodies}</worldbody></mujoco>"
+    with pytest.warns(kane.ImportFileWarning, match="contacts of pairs: a and b"):
+        model = kane.load_mjcf(text, contacts="all")
+    assert {c.name.split(":")[0] for c in model.intermittents} == {"a on c", "b on c"}
+    assert "a and b pass through each other: kane has no contact rule for Ellipsoid and Box" in model.notes
+    disabled = text.replace("<worldbody>", '<option><flag contact="disable"/></option><worldbody>')
+    with (
+        pytest.warns(kane.ImportFileWarning, match="contacts that the file disables"),
+        pytest.raises(ImportFileError, match="nothing of the model can touch anything"),
+    ):
+        kane.load_mjcf(disabled, contacts="all")
+    field = '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>'
+    geom = '<geom name="field" type="hfield" hfield="h"/>'
+    fielded = text.replace("<worldbody>", f"{field}<worldbody>{geom}")
+    with pytest.warns(kane.ImportFileWarning, match="1 height fields"):
+        kane.load_mjcf(fielded, contacts="all")
+    with pytest.raises(ModelError, match="contacts= is 'some'; give \"all\""):
+        kane.load_mjcf(text, contacts="some")

@@ -492,7 +492,7 @@ def test_collision_primitives_come_into_contact_with_a_floor_that_is_asked_for(g
 def test_a_collision_mesh_is_left_out_with_a_warning():
     mesh, ball = collision('<mesh filename="b.stl"/>'), collision('<sphere radius="0.1"/>')
     text = robot(link("a"), link("b", mesh), link("c", ball), joint("j", "a", "b"), joint("k", "b", "c"))
-    with pytest.warns(ImportFileWarning, match=r"contacts of meshes with the floor \(hulls=20 adds them\): link 'b'"):
+    with pytest.warns(ImportFileWarning, match=r"contacts of meshes \(hulls=20 adds them\): link 'b'"):
         model = load_urdf(text, floor=0.0)
     assert [c.name for c in model.intermittents] == ["c"]
     assert any("a collision mesh is left out" in note for note in model.notes)
@@ -555,7 +555,7 @@ def test_what_does_not_change_the_motion_is_a_note_without_a_warning():
 @pytest.mark.parametrize("shape", ["", collision('<mesh filename="b.stl"/>')], ids=["no shape", "a mesh"])
 def test_a_floor_that_nothing_can_touch_is_an_error(shape):
     text = robot(link("a", collision('<sphere radius="1"/>')), link("b", shape or BALL), joint("j", "a", "b"))
-    with pytest.raises(ImportFileError, match=r"nothing of the model can touch a floor; .*hulls=20"):
+    with pytest.raises(ImportFileError, match=r"nothing of the model can touch anything; .*hulls=20"):
         load_urdf(text, floor=0.0)
 
 
@@ -615,3 +615,18 @@ def test_a_convex_collision_mesh_is_no_negative_distance_inside_its_hull(tmp_pat
     path.write_text(robot(link("a"), link("b", shape), joint("j", "a", "b", kind="floating")))
     said = next(note for note in load_urdf(path, floor=-1.0, hulls=60).notes if "collision mesh" in note)
     assert "up to 0 m inside" in said
+
+
+def test_links_touch_each_other_but_not_their_neighbours():
+    """A chain of five links, the third fixed to the second, and the first fixed to the ground."""
+    links = [link(name, collision('<sphere radius="0.1"/>')) for name in "abcde"]
+    joints = [joint("j1", "a", "b"), joint("j2", "b", "c", "fixed"), joint("j3", "c", "d"), joint("j4", "d", "e")]
+    model = load_urdf(robot(*links, *joints), contacts="all", friction=Coulomb(0.5))
+    found = {frozenset(c.name.split(" on ")) for c in model.intermittents}
+    assert found == {frozenset(x) for x in ("ad", "ae", "be", "ce")}
+    free = load_urdf(robot(*links, *joints), contacts="all", base=Free("base"), floor=0.0)
+    assert len(free.intermittents) == 4 + 5
+    with pytest.raises(ModelError, match='contacts= is True; give "all"'):
+        load_urdf(robot(*links, *joints), contacts=True)
+    with pytest.raises(ImportFileError, match="restitution"):
+        load_urdf(robot(*links, *joints), contacts="all", restitution=-1.0)

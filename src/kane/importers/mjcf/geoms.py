@@ -1,16 +1,24 @@
-"""Import geoms of an MJCF file, primitives and meshes, as shapes for pictures and as contacts with a floor."""
+"""Import geoms of an MJCF file, primitives and meshes, as shapes for pictures and as contacts."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, count
 
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing
 from kane.importers.mjcf.mjcf_description import GeomEntry, MjcfDescription
-from kane.importers.touching import Wanted, hull_of, touching_note
+from kane.importers.touching import (
+    CollisionPiece,
+    Wanted,
+    add_floor_contacts,
+    add_pair_contacts,
+    hull_of,
+    touching_note,
+)
 from kane.importers.xml_reader import quote
 from kane.model.body import Body
 from kane.model.model import Model
@@ -34,31 +42,70 @@ def add_geoms(model: Model, bodies: Sequence[Body], file: MjcfDescription) -> No
 
 
 def add_geom_contacts(model: Model, bodies: Sequence[Body], file: MjcfDescription, wanted: Wanted) -> None:
-    """Add contacts of all colliding geoms on moving bodies with a level floor.
+    """Add contacts of colliding geoms: with a level floor, and with each other by MuJoCo's rules.
 
     Raises:
         ImportFileError: a colliding mesh does not exist, or cannot be read.
     """
-    floor, moves = wanted.plane(model), [False]
-    for entry in file.bodies[1:]:
-        moves.append(bool(entry.joints) or moves[entry.parent])
-    touching = [geom for geom in file.geoms if geom.touches and moves[geom.body]]
+    welded, above = _welded(file)
+    if wanted.contacts is not None and "CONTACT" in file.disabled:
+        note = 'the file disables contacts, so contacts="all" adds none'
+        model.notes.append(Missing("contacts that the file disables", file.source, note))
+        wanted = replace(wanted, contacts=None)
+    touching = [
+        geom
+        for geom in file.geoms
+        if (wanted.floor is not None and any(geom.masks) and welded[geom.body])
+        or (wanted.contacts is not None and (any(geom.masks) or geom.partners))
+    ]
+    pieces = {}
     for geom, name in zip(touching, _names(touching, bodies), strict=True):
-        body = bodies[geom.body]
-        shape = GEOM_SHAPES[geom.kind](body, geom) if geom.kind in GEOM_SHAPES else None
-        if isinstance(shape, Plane):
-            note = f"body {quote(body.name)}: a moving plane touches nothing"
-            model.notes.append(Missing("contacts with the floor", f"body {quote(body.name)}", note))
-            continue
-        if shape is None:
-            try:
-                mesh = None if wanted.hulls is None else _mesh(body, geom, file.folder)
-                shape, message = hull_of(mesh, wanted.hulls)
-            except (ImportFileError, ModelError) as error:
-                raise ImportFileError(f"{file.source}: body {quote(body.name)}: {error}") from None
-            model.notes.append(touching_note(f"body {quote(body.name)}", shape, message))
+        shape = _shape_of(model, bodies[geom.body], geom, file, wanted)
         if shape is not None:
-            model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
+            pieces[geom.index] = CollisionPiece(name, shape, geom.body)
+    if wanted.floor is not None:
+        moving = [geom for geom in touching if welded[geom.body] and any(geom.masks) and geom.index in pieces]
+        add_floor_contacts(model, [pieces[geom.index] for geom in moving], wanted)
+    if wanted.contacts is None:
+        return
+    by_name = {pieces[geom.index].name: geom for geom in touching if geom.index in pieces}
+
+    def may_touch(a: CollisionPiece, b: CollisionPiece) -> bool:
+        first, second = welded[a.place], welded[b.place]
+        neighbours = first and second and (above[first] == second or above[second] == first)
+        excluded = (min(a.place, b.place), max(a.place, b.place)) in file.exclusions
+        filtered = excluded or (neighbours and "FILTERPARENT" not in file.disabled)
+        listed = by_name[b.name].index in by_name[a.name].partners
+        return first != second and (listed or (not filtered and by_name[a.name].touches(by_name[b.name])))
+
+    add_pair_contacts(model, list(pieces.values()), may_touch, wanted)
+
+
+def _welded(file: MjcfDescription) -> tuple[list[int], list[int]]:
+    """Return for each body the body with joints to which it is fixed, 0 for the world, and the same of its parent."""
+    welded, above = [0], [0]
+    for index, entry in enumerate(file.bodies[1:], start=1):
+        welded.append(index if entry.joints else welded[entry.parent])
+        above.append(welded[entry.parent] if entry.joints else above[entry.parent])
+    return welded, above
+
+
+def _shape_of(model: Model, body: Body, geom: GeomEntry, file: MjcfDescription, wanted: Wanted) -> Shape | None:
+    """Return the shape by which a geom touches, or None with a note."""
+    if geom.kind in GEOM_SHAPES:
+        shape = GEOM_SHAPES[geom.kind](body, geom)
+        if not isinstance(shape, Plane) or body is model.ground:
+            return shape
+        note = f"body {quote(body.name)}: a moving plane touches nothing"
+        model.notes.append(Missing("contacts of moving planes", f"body {quote(body.name)}", note))
+        return None
+    try:
+        mesh = None if wanted.hulls is None else _mesh(body, geom, file.folder)
+        hull, message = hull_of(mesh, wanted.hulls)
+    except (ImportFileError, ModelError) as error:
+        raise ImportFileError(f"{file.source}: body {quote(body.name)}: {error}") from None
+    model.notes.append(touching_note(f"body {quote(body.name)}", hull, message))
+    return hull
 
 
 def _names(geoms: Sequence[GeomEntry], bodies: Sequence[Body]) -> list[str]:

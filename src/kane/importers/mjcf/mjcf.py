@@ -51,6 +51,7 @@ def load_mjcf(
     friction: Coulomb | None = None,
     restitution: float | Poisson | Newton = 0.0,
     hulls: int | None = None,
+    contacts: str | None = None,
 ) -> Model:
     """Return the model that an MJCF file describes, with MuJoCo's coordinates.
 
@@ -68,13 +69,15 @@ def load_mjcf(
     only when they are drawn. ``model.notes`` lists meshes that cannot be shown.
 
     On request, limits become stops, and geoms become contacts with a level floor: the geoms of all groups
-    with nonzero contype or conaffinity, except on fixed bodies. Friction and restitution are the arguments given here;
-    the floor and the contact compliance in the file are ignored.
+    with nonzero contype or conaffinity, except on fixed bodies. With ``contacts="all"`` geoms touch each other by
+    MuJoCo's rules: contype and conaffinity, listed pairs and exclusions, and no contact of a body with its parent,
+    unless the parent is fixed. Planes and other geoms of fixed bodies are included. Friction and restitution are the
+    arguments given here; the contact compliance in the file is ignored.
 
-    Left out, and listed in ``model.notes``, are contacts between bodies, equality constraints, tendons and their loads,
-    dry friction, muscles, fluids, plugins, flexible bodies, keyframes and sensors. Limits and contacts with the floor
-    are left out unless requested. One ``ImportFileWarning`` names the omitted parts that change the motion: all except
-    keyframes, sensors, and limits with ``stops=False``.
+    Left out, and listed in ``model.notes``, are equality constraints, tendons and their loads, dry friction, muscles,
+    fluids, plugins, flexible bodies, keyframes and sensors, and contacts of shapes for which kane has no rule. Limits
+    and contacts are left out unless requested. One ``ImportFileWarning`` names the omitted parts that change the
+    motion: all except keyframes, sensors, and limits with ``stops=False``.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
@@ -89,30 +92,31 @@ def load_mjcf(
             out without a warning, None with a warning.
         floor: height of a level floor that geoms can touch [m]; None for no floor. Contacts have the names of the
             geoms, or of their bodies (``Model.contact``).
-        friction, restitution: properties of the floor, as for ``Model.contact``.
-        hulls: largest number of corners, 4 or more, of the convex hulls by which meshes touch the floor;
+        friction, restitution: properties of all contacts, as for ``Model.contact``.
+        hulls: largest number of corners, 4 or more, of the convex hulls by which meshes touch;
             ``model.notes`` lists their distances from the meshes. None leaves meshes out.
+        contacts: "all" for contacts between geoms, called "geom on geom"; None for none.
 
     Raises:
         ImportFileError: MuJoCo is not installed; the file cannot be read, is malformed or hostile, or needs a file
             outside ``root``; its numbers are not physical; an essential part would be left out; or nothing can touch
-            the floor.
+            anything, although ``floor`` or ``contacts`` is given.
         ModelError: an argument is invalid, or names in the file clash.
     """
-    left_out, wanted = LeftOut(MJCF_PART_KINDS, essential), Wanted(stops, floor, friction, restitution, hulls)
+    left_out, wanted = LeftOut(MJCF_PART_KINDS, essential), Wanted(stops, floor, friction, restitution, hulls, contacts)
     given = given_source(source, root, "an MJCF file")
-    text = safe_text(given, root, left_out, floor=floor is not None)
+    text = safe_text(given, root, left_out, wanted)
     mujoco = _parser(text.name)
     description = _described(text, mujoco, left_out.notes)
-    looks = safe_text(given, root, LeftOut(MJCF_PART_KINDS, ()), looks=True)
-    geoms = _geoms(looks, mujoco, left_out.notes, needed=floor is not None)
-    description = replace(description, geoms=geoms, folder=MeshFolder.of(given, root))
+    looks = safe_text(given, root, LeftOut(MJCF_PART_KINDS, ()), wanted, looks=True)
+    geoms, exclusions = _geoms(looks, mujoco, left_out.notes, needed=wanted.touching)
+    description = replace(description, geoms=geoms, exclusions=exclusions, folder=MeshFolder.of(given, root))
     try:
         model = build_mjcf_model(description, left_out, wanted)
     except ModelError as error:
         raise ImportFileError(f"{text.name}: {error}") from None
     warn_of_missing(text.name, model.notes)
-    if floor is not None:
+    if wanted.touching:
         require_touching(model, text.name, "primitive geoms to moving bodies")
     return model
 
@@ -171,8 +175,10 @@ def _nearest(mujoco: Any, words: str) -> str:
     return near(unknown[1], sorted(set(re.findall(r"[a-z]\w*", mujoco.mj_printSchema(False, False)))))
 
 
-def _geoms(text: SafeText, mujoco: Any, notes: list[str], *, needed: bool) -> tuple[GeomEntry, ...]:
-    """Return the geoms that are shown or may touch.
+def _geoms(
+    text: SafeText, mujoco: Any, notes: list[str], *, needed: bool
+) -> tuple[tuple[GeomEntry, ...], frozenset[tuple[int, int]]]:
+    """Return the geoms that are shown or may touch, and the pairs of bodies that the file excludes from contact.
 
     If MuJoCo cannot read them, raise ImportFileError if they are ``needed``, else add a note and return none.
     """
@@ -180,15 +186,17 @@ def _geoms(text: SafeText, mujoco: Any, notes: list[str], *, needed: bool) -> tu
         with _warnings_noted(mujoco, []):
             m = mujoco.MjModel.from_xml_string(text.text, text.assets)
         reader = _Reader(m, mujoco, text.name)
-        return tuple(filter(None, (reader.geom(i, text.meshes) for i in range(m.ngeom))))
+        excluded = [sorted((int(x) >> 16, int(x) & 0xFFFF)) for x in m.exclude_signature]
+        geoms = filter(None, (reader.geom(i, text.meshes) for i in range(m.ngeom)))
+        return tuple(geoms), frozenset((a, b) for a, b in excluded)
     except (ValueError, RuntimeError, ImportFileError) as error:
         words = text.in_the_original(" ".join(str(error).split()))
         if needed:
             raise ImportFileError(
-                f"{text.name}: its geoms, which should touch the floor, cannot be read: {words}"
+                f"{text.name}: its geoms, which should touch something, cannot be read: {words}"
             ) from None
         notes.append(f"its geoms cannot be read, and are not shown: {words}")
-        return ()
+        return (), frozenset()
 
 
 class _Reader:
@@ -285,10 +293,12 @@ class _Reader:
         m, mesh = self.m, int(self.m.geom_dataid[i])
         kind = self.mujoco.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
         shown = bool(m.geom_group[i] < SHOWN_GROUPS and m.geom_rgba[i][3] > 0.0)
-        touches = bool(m.geom_contype[i] or m.geom_conaffinity[i])
-        if not (shown or touches):
+        masks = int(m.geom_contype[i]), int(m.geom_conaffinity[i])
+        pairs = [*zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True)]
+        partners = frozenset(a + b - i for a, b in pairs if i in (a, b))
+        if not (shown or any(masks) or partners):
             return None
-        name, seen = m.geom(i).name, (shown, touches)
+        name, seen = m.geom(i).name, (shown, masks, partners, i)
         R, p = self.pose(m.geom_pos[i], m.geom_quat[i], "a geom")
         if kind == "mesh":
             # MuJoCo moves a mesh to its centre and principal axes; undo this.

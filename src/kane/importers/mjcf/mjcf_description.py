@@ -80,9 +80,11 @@ class GeomEntry:
         kind: "plane", "sphere", "capsule", "ellipsoid", "cylinder", "box" or "mesh".
         size: size in MuJoCo's convention: radii and half lengths [m]; for a mesh, scale factors.
         body: index of its body.
+        index: its index among all geoms.
         orientation, position: pose in the body; for a mesh, pose of the axes of its file.
         shown: whether MuJoCo shows it.
-        touches: whether it can touch anything.
+        masks: its contype and conaffinity.
+        partners: indices of the geoms with which the file lists a contact pair.
         file: for a mesh, its path relative to the folder of the MJCF file; empty if it cannot be shown.
     """
 
@@ -93,8 +95,15 @@ class GeomEntry:
     orientation: Rotation
     position: XYZ
     shown: bool
-    touches: bool
+    masks: tuple[int, int]
+    partners: frozenset[int]
+    index: int
     file: str = ""
+
+    def touches(self, other: GeomEntry) -> bool:
+        """Check whether the masks of two geoms, or a contact pair, let them touch."""
+        masks = (self.masks[0] & other.masks[1]) | (other.masks[0] & self.masks[1])
+        return bool(masks) or other.index in self.partners
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,7 @@ class MjcfDescription:
         disabled: features that the file disables: "SPRING", "DAMPER", "ACTUATION", ...
         fluid: whether bodies move in a fluid.
         geoms: geometry of the bodies, for pictures and contacts.
+        exclusions: pairs of bodies that do not touch, by their indices in ascending order.
         folder: folder that must contain the meshes.
     """
 
@@ -145,4 +155,5 @@ class MjcfDescription:
     disabled: frozenset[str]
     fluid: bool
     geoms: tuple[GeomEntry, ...] = ()
+    exclusions: frozenset[tuple[int, int]] = frozenset()
     folder: MeshFolder = MeshFolder(None, None)  # noqa: RUF009  # frozen

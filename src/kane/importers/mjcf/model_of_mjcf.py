@@ -57,7 +57,7 @@ def build_mjcf_model(file: MjcfDescription, left_out: LeftOut, wanted: Wanted) -
     for actuator in file.actuators:
         add_actuator(model, actuator, (connections, bodies), file, left_out)
     add_geoms(model, bodies, file)
-    if wanted.floor is not None:
+    if wanted.touching:
         add_geom_contacts(model, bodies, file, wanted)
     if file.fluid:
         left_out.add("fluid", file.source, "the bodies move in a fluid (density, viscosity); its forces are left out")

@@ -18,6 +18,7 @@ from kane.errors import ImportFileError
 from kane.files.source_file import Source, read_source
 from kane.importers.left_out import LeftOut
 from kane.importers.mjcf.include import beside, with_includes
+from kane.importers.touching import Wanted
 from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
 from kane.model.checks import near
 
@@ -88,15 +89,15 @@ class SafeText:
 
 
 def safe_text(
-    source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut, *, looks: bool = False, floor: bool = False
+    source: Source, root: str | os.PathLike[str] | None, left_out: LeftOut, wanted: Wanted, *, looks: bool = False
 ) -> SafeText:
     """Return the parts of an MJCF text that matter for dynamics, as text that is safe for MuJoCo.
 
     Args:
         source, root: the text, and the folder that must contain its included files.
         left_out: collects the parts that are left out.
+        wanted: options of contacts.
         looks: keep all geoms, without mass, for shapes. Meshes are not opened; a stand-in replaces each.
-        floor: whether geoms will touch a floor.
 
     Raises:
         ImportFileError: the text is not well-formed, has a document type, or needs a file outside of ``root``; or an
@@ -106,7 +107,7 @@ def safe_text(
     require_outermost(top, "mujoco", "an MJCF file")
     top = with_includes(top, source, root)
     _refuse_other_files(top, 1)
-    cleaned = _Cleaner(top, left_out, looks, floor).cleaned()
+    cleaned = _Cleaner(top, left_out, looks, wanted).cleaned()
     _require_finite(cleaned)
     folder = Path(source.name).parent if source.name != "<text>" else None
     meshes = _stand_ins(top, cleaned, folder) if looks else {}
@@ -154,9 +155,9 @@ def _whole(element: Element, attribute: str) -> int:
 class _Cleaner:
     """Copies the elements that matter, and records the elements that are left out."""
 
-    def __init__(self, top: Element, left_out: LeftOut, looks: bool, floor: bool) -> None:
+    def __init__(self, top: Element, left_out: LeftOut, looks: bool, wanted: Wanted) -> None:
         self.top = top
-        self.floor = floor
+        self.floor, self.all_touch = wanted.floor is not None, wanted.contacts is not None
         self.looks = looks
         self.left_out = left_out
         compilers = [e.attributes for e in top.children if e.tag == "compiler"]
@@ -216,9 +217,14 @@ class _Cleaner:
 
     def world(self, element: Element) -> list[Element]:
         geoms = [e for e in every(element) if e.tag == "geom" and not _touches_nothing(e)]
-        if geoms:
+        fields = [e for e in geoms if "hfield" in e.attributes]
+        if self.all_touch and fields:
+            what = f"contacts of height fields are left out (geoms: {len(fields)}): bodies pass through them"
+            self.left_out.add("contact", fields[0].place, what, part=f"{len(fields)} height fields")
+        elif geoms and not self.all_touch:
             through = "each other" if self.floor else "each other and through the floor; floor=0 makes them touch it"
-            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through {through}"
+            cure = 'contacts="all" makes them touch each other'
+            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through {through}; {cure}"
             part = f"{len(geoms)} geoms{'' if self.floor else ' (floor=0 makes them touch a floor)'}"
             self.left_out.add("contact", geoms[0].place, what, part=part)
         return [self.body(element, keeps_geoms=False, moves=False)]
@@ -260,11 +266,17 @@ class _Cleaner:
         return [replace(element, children=kept)]
 
     def contacts(self, element: Element) -> list[Element]:
+        """Return pairs and exclusions in a text for shapes; note pairs that are left out."""
+        fields = {e.attributes.get("name") for e in every(self.top) if e.tag == "geom" and "hfield" in e.attributes}
+        kept = []
         for pair in element.children:
-            if pair.tag == "pair":
+            named = {pair.attributes.get("geom1"), pair.attributes.get("geom2")}
+            if self.looks and pair.tag in ("pair", "exclude") and (pair.tag == "exclude" or not named & fields):
+                kept.append(self.plain(pair))
+            if pair.tag == "pair" and not self.all_touch:
                 both = " and ".join(quote(pair.attributes.get(word, "?")) for word in ("geom1", "geom2"))
                 self.left_out.add("pair", pair.place, f"the contact of geoms {both} is left out: they touch nothing")
-        return []
+        return [replace(element, children=kept)] if kept else []
 
 
 def _of_body(body: Element) -> Iterator[Element]:

@@ -9,7 +9,14 @@ from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.missing import Missing
 from kane.importers.pose import FramePose
-from kane.importers.touching import Wanted, hull_of, touching_note
+from kane.importers.touching import (
+    CollisionPiece,
+    Wanted,
+    add_floor_contacts,
+    add_pair_contacts,
+    hull_of,
+    touching_note,
+)
 from kane.importers.urdf.tree import Lump
 from kane.importers.urdf.urdf_description import read_numbers, read_pose, single
 from kane.importers.xml_reader import Element, quote
@@ -38,14 +45,14 @@ def add_stops(model: Model, lumps: list[Lump]) -> None:
 def add_collision_contacts(
     model: Model, bodies: list[Body], lumps: list[Lump], wanted: Wanted, folder: MeshFolder
 ) -> None:
-    """Add contacts of all collision primitives, and of the hulls of meshes if requested, with a level floor.
+    """Add contacts of collision primitives, and of the hulls of meshes if requested: with a level floor, and together.
 
     Raises:
         ImportFileError: a mesh does not exist, or cannot be read.
     """
-    floor = wanted.plane(model)
-    for body, part in zip(bodies, lumps, strict=True):
-        for link, pose in part.links if body is not model.ground else ():
+    pieces: list[CollisionPiece] = []
+    for place, (body, part) in enumerate(zip(bodies, lumps, strict=True)):
+        for link, pose in part.links if body is not model.ground or wanted.contacts is not None else ():
             for k, element in enumerate(link.collisions, start=1):
                 shape = shape_of(element, body, pose)
                 if shape is None:
@@ -58,7 +65,15 @@ def add_collision_contacts(
                 if shape is None:
                     continue
                 name = link.name if len(link.collisions) == 1 else f"{link.name} {k}"
-                model.contact(shape, floor, restitution=wanted.restitution, friction=wanted.friction, name=name)
+                pieces.append(CollisionPiece(name, shape, place))
+    if wanted.floor is not None:
+        add_floor_contacts(model, [piece for piece in pieces if bodies[piece.place] is not model.ground], wanted)
+    if wanted.contacts is not None:
+
+        def may_touch(a: CollisionPiece, b: CollisionPiece) -> bool:
+            return a.place not in (b.place, lumps[b.place].above) and b.place != lumps[a.place].above
+
+        add_pair_contacts(model, pieces, may_touch, wanted)
 
 
 def shape_of(collision: Element, body: Body, link: FramePose) -> Shape | None:

@@ -42,6 +42,7 @@ def load_urdf(
     friction: Coulomb | None = None,
     restitution: float | Poisson | Newton = 0.0,
     hulls: int | None = None,
+    contacts: str | None = None,
 ) -> Model:
     """Return the model that a URDF file describes.
 
@@ -53,11 +54,11 @@ def load_urdf(
     the mass centre. Roll, pitch and yaw within 1e-9 rad of a multiple of pi/2 are replaced by it: 1.57079632679 counts
     as a right angle, 1.5708 does not.
 
-    On request, limits become stops, and collision primitives become contacts with a floor. <visual> primitives and
-    meshes become shapes for pictures; meshes are opened only when they are drawn. Transmissions, extensions, Coulomb
-    friction of joints and contacts between links are not modelled. ``model.notes`` lists parts that are left out. One
-    ``ImportFileWarning`` names the omitted parts that change the motion, elements and attributes that are not URDF, and
-    (unless ``stops=False``) omitted limits.
+    On request, limits become stops, and collision primitives become contacts with a floor and with each other.
+    <visual> primitives and meshes become shapes for pictures; meshes are opened only when they are drawn.
+    Transmissions, extensions and Coulomb friction of joints are not modelled. ``model.notes`` lists parts that are
+    left out. One ``ImportFileWarning`` names the omitted parts that change the motion, elements and attributes that
+    are not URDF, and (unless ``stops=False``) omitted limits.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
@@ -73,18 +74,21 @@ def load_urdf(
             without a warning, None with a warning.
         floor: height of a level floor that <collision> boxes, spheres, cylinders and capsules can touch [m]; None for
             no floor. Contacts have the names of the links (``Model.contact``).
-        friction, restitution: properties of the floor, as for ``Model.contact``.
-        hulls: largest number of corners, 4 or more, of the convex hulls by which collision meshes touch the floor;
+        friction, restitution: properties of all contacts, as for ``Model.contact``.
+        hulls: largest number of corners, 4 or more, of the convex hulls by which collision meshes touch;
             ``model.notes`` lists their distances from the meshes. None leaves meshes out.
+        contacts: "all" for contacts between links, called "link on link"; None for none. Links of one body and bodies
+            that a joint connects do not touch each other. ``model.notes`` lists pairs for which kane has no rule.
 
     Raises:
         ImportFileError: the file cannot be read, is malformed, hostile or not a tree, its numbers are not physical, or
-            nothing can touch the floor; the message names file, line, element and the cure.
+            nothing can touch anything, although ``floor`` or ``contacts`` is given. The message names file, line,
+            element and the cure.
         ModelError: an argument is invalid, or names in the file clash.
     """
     if base is not None and not isinstance(base, Joint):
         raise ModelError(f"base= is {shown(base)}; give a joint such as kane.Free(), or None to fix the root link")
-    wanted = Wanted(stops, floor, friction, restitution, hulls)
+    wanted = Wanted(stops, floor, friction, restitution, hulls, contacts)
     text = given_source(source, root, "a URDF file")
     robot = read_description(read_xml(text), text.name, JOINT_KINDS)
     lumps = lump_links(robot, joint_motions(robot, read_lock(robot, lock)))
@@ -97,14 +101,14 @@ def load_urdf(
     folder = MeshFolder.of(text, root)
     try:
         model, bodies = _model(robot, lumps, masses, base)
-        if wanted.floor is not None:
+        if wanted.touching:
             add_collision_contacts(model, bodies, lumps, wanted, folder)
     except ModelError as error:
         raise ImportFileError(f"{robot.source}: {error}") from None
     _limit(model, lumps, wanted)
     add_visuals(model, bodies, lumps, folder)
     warn_of_missing(robot.source, model.notes)
-    if wanted.floor is not None:
+    if wanted.touching:
         require_touching(model, robot.source, "<collision> boxes, spheres, cylinders or capsules to moving links")
     return model
 

@@ -72,6 +72,18 @@ CONTACT_RULES: dict[tuple[type, type], Callable[[Any, Any], Sequence[Touch]]] = 
 }
 
 
+def has_rule(feature: Shape, surface: Shape) -> bool:
+    """Check whether there is a contact rule for a feature and a surface; cylinders need a length or must not have one.
+
+    Raises:
+        ModelError: a mesh is not convex.
+    """
+    feature, surface = _solid(feature), _solid(surface)
+    endless = isinstance(feature, Cylinder) and feature.length is None
+    ended = isinstance(surface, Cylinder) and surface.length is not None
+    return (type(feature), type(surface)) in CONTACT_RULES and not endless and not ended
+
+
 def touches(feature: Point | Shape, surface: Shape) -> Sequence[Touch]:
     """Return the nearest points of a feature and a surface; several for a feature with corners or ends.
 
