@@ -82,7 +82,7 @@ def add_geom_contacts(model: Model, bodies: Sequence[Body], file: MjcfDescriptio
 
 
 def _welded(file: MjcfDescription) -> tuple[list[int], list[int]]:
-    """Return for each body the body with joints to which it is fixed, 0 for the world, and the same of its parent."""
+    """Return the body with joints to which each body is fixed, or 0 for the world; then the same for the parents."""
     welded, above = [0], [0]
     for index, entry in enumerate(file.bodies[1:], start=1):
         welded.append(index if entry.joints else welded[entry.parent])

@@ -69,9 +69,9 @@ def load_mjcf(
     only when they are drawn. ``model.notes`` lists meshes that cannot be shown.
 
     On request, limits become stops, and geoms become contacts with a level floor: the geoms of all groups
-    with nonzero contype or conaffinity, except on fixed bodies. With ``contacts="all"`` geoms touch each other by
-    MuJoCo's rules: contype and conaffinity, listed pairs and exclusions, and no contact of a body with its parent,
-    unless the parent is fixed. Planes and other geoms of fixed bodies are included. Friction and restitution are the
+    with nonzero contype or conaffinity, except on fixed bodies. With ``contacts="all"`` geoms touch each other where
+    MuJoCo lets them: contype, conaffinity, pairs and exclusions count. A body does not touch its parent, unless the
+    parent is fixed. Planes and other geoms of fixed bodies are included. Friction and restitution are the
     arguments given here; the contact compliance in the file is ignored.
 
     Left out, and listed in ``model.notes``, are equality constraints, tendons and their loads, dry friction, muscles,
