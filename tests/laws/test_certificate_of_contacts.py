@@ -8,7 +8,7 @@ import kane
 from kane.analysis.certificate.contact_claims import OF_CONTACTS
 from kane.simulation.modes.contact_records import ContactRecords
 
-IMPULSES, LOSSES, ENERGY, LAWS = OF_CONTACTS
+IMPULSES, LOSSES, ENERGY, LAWS, STEPS = OF_CONTACTS
 
 
 def crate():
@@ -69,6 +69,10 @@ def test_every_kind_of_what_comes_and_goes_has_its_certificate(model, energy):
     assert found[LOSSES].digits > 12.0
     assert found[ENERGY].digits > energy
     assert found[LAWS].digits > 10.0
+    if model is catch:
+        assert "in the joints' own speeds only" in found[STEPS].remark
+    else:
+        assert found[STEPS].digits > 10.0
     assert "transitions in 4 runs of 1 s" in found[IMPULSES].remark
     assert "J of work" in found[ENERGY].remark
 
@@ -103,6 +107,7 @@ def test_contacts_that_pull_and_friction_beyond_its_bounds_are_found(monkeypatch
     monkeypatch.setattr(ContactRecords, "log", turned)
     found = {finding.claim: finding for finding in kane.certify(ball(), states=2)}
     assert found[LAWS].digits < 1.0
+    assert found[STEPS].digits < 1.0
     assert found[ENERGY].digits < 4.0
 
 
@@ -111,7 +116,7 @@ def test_a_model_of_which_nothing_comes_into_force_says_so():
     joint = m.connect(m.ground, m.body("mass", mass=1.0), kane.Prismatic("x", axis="x"))
     m.stop(joint, upper=1000.0)
     found = {finding.claim: finding for finding in kane.certify(m)}
-    assert found[IMPULSES].digits is found[LAWS].digits is found[LOSSES].digits is None
+    assert found[IMPULSES].digits is found[LAWS].digits is found[LOSSES].digits is found[STEPS].digits is None
     assert found[LAWS].remark == "no constraint was active: 0 transitions in 4 runs of 1 s"
     assert found[IMPULSES].remark == "no impulse acted: 0 transitions in 4 runs of 1 s"
 

@@ -108,7 +108,8 @@ def certify(
 
     With intermittent constraints, runs of one second start at random states without penetration. Impulses equal changes
     of momentum, and the energy lost is the kinetic energy before minus after. The energy changes by the work of loads,
-    inputs and contact forces minus impact losses. Contacts only push, and friction stays within its bounds.
+    inputs and contact forces minus impact losses. Contacts only push, and friction stays within its bounds, also in
+    Moreau-Jean time steps.
 
     Args:
         model: a model that can be formulated.

@@ -33,6 +33,7 @@ from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
 from kane.geometry.quaternion import normalise_quaternions
 from kane.simulation.events.event import Event
+from kane.simulation.integrators.moreau_jean import MoreauJean
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.results.contact_log import STEPPED_OVER, ContactLog
 from kane.simulation.results.trajectory import Trajectory
@@ -40,6 +41,7 @@ from kane.simulation.simulate import simulate
 
 RUN_DURATION = 1.0  # duration of a run [s]
 METHOD = RK8(rtol=1e-12, atol=1e-13)
+TIME_STEP = 2e-3  # length of the Moreau-Jean time steps [s]
 # Gauss nodes per step, or per part of a step between transitions, for integrals over time. The step-size control keeps
 # steps short where integrands are steep, for example where friction turns as a slip in space ends.
 GAUSS_NODES = 4
@@ -281,6 +283,30 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
     return worst, f"active {active} times at {sum(len(r.run) for r in runs.runs)} records"
 
 
+def time_steps_keep_their_laws(runs: ContactRuns) -> Found:
+    """Check that impulses of ``kane.MoreauJean`` steps push, and that friction stays within its bounds.
+
+    Each run is repeated in steps of TIME_STEP. Its mean forces are impulses over the length of a step.
+    """
+    worst, active, eqs = 16.0, 0, runs.whole.equations
+    for r in runs.runs:
+        start = {"q": r.run.q[0], "u": r.run.u[0], "inputs": r.run.inputs[0], "until": float(r.run.time[-1])}
+        try:
+            run = simulate(runs.declared.dyn, integrator=MoreauJean(), dt=TIME_STEP, **start)
+        except ModelError as error:
+            return None, str(error)
+        terms, forces = runs.forces(run)
+        gaps, size = gap_terms_at(terms.values("gaps"), 0, len(eqs.intermittents)), np.abs(forces).max(initial=0.0)
+        for k, c in enumerate(eqs.intermittents):
+            own = forces[:, r.log.of == k]
+            status = np.where((own != 0.0).any(axis=1), STICKING, OPEN).astype(np.int8)
+            worst = min(worst, _digits(_broken(c, status, (gaps.static[:, k], gaps.kinetic[:, k]), own, own), size))
+            active += int((status != OPEN).sum())
+    if not active:
+        return None, f"no constraint was active: {runs.remark}"
+    return worst, f"active {active} times in {len(runs.runs)} runs with steps of {TIME_STEP:g} s"
+
+
 def _broken(
     c: IntermittentEquations, status: NDArray[np.int8], friction: tuple[Array, Array], force: Array, slip: Array
 ) -> Array:
@@ -311,4 +337,5 @@ OF_CONTACTS: Mapping[str, ClaimOfContacts] = {
     "energy lost = kinetic energy before minus after": losses_are_kinetic,
     "energy: work of loads and contacts minus losses": energy_is_accounted_for,
     "contacts push, friction stays within its bounds": contacts_keep_their_laws,
+    "time steps: contacts push, friction within its bounds": time_steps_keep_their_laws,
 }
