@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+import kane
 from kane.codegen.emit.llvm_alike import emit_alike
 from kane.codegen.jit import compiler
 from kane.codegen.programs.alike import Unscheduled, find_alike
@@ -25,14 +26,15 @@ class Bodies:
         self.u = [[self.arena.leaf(SPEED, f"u{b}{i}") for i in range(2)] for b in range(count)]
         self.rest = [self.arena.leaf(INPUT, f"tau{b}") for b in range(count)]
         self.parameters = [self.arena.leaf(PARAMETER, f"m{b}") for b in range(count)]
+        self.given = tuple(self.rest)
         self.state = [*(x for own in self.q for x in own), *(x for own in self.u for x in own)]
 
     def unscheduled(self, outputs, name="f"):
         def schedule(found, numbers):
-            given = {"state": self.state, "rest": self.rest, "parameters": [*self.parameters, *numbers]}
+            given = {"state": self.state, "rest": self.given, "parameters": [*self.parameters, *numbers]}
             return Program(name, found, **given)
 
-        return Unscheduled(name, [self.arena.lift(x) for x in outputs], schedule)
+        return Unscheduled(name, [self.arena.lift(x) for x in outputs], self.given, schedule)
 
     def of(self, b, *, sizes=(0.3, 0.7), outputs=None):
         """Products, a parameter, numbers, and outputs at a place that depends on the body."""
@@ -160,3 +162,51 @@ def test_code_from_the_cache_has_the_same_bits_and_derives_nothing(tmp_path, mon
         derived = family.is_derived
     assert not derived
     assert found[0] == found[1]
+
+
+def test_programs_that_read_their_inputs_from_other_places_share_nothing():
+    bodies = Bodies()
+    first = bodies.unscheduled([3.0 * bodies.rest[0] + bodies.q[0][0]])
+    bodies.given = tuple(reversed(bodies.rest))
+    second = bodies.unscheduled([3.0 * bodies.rest[1] + bodies.q[1][0]])
+    assert len({id(one.shared) for one in find_alike([first, second])}) == 2
+
+
+def test_a_family_of_no_programs_has_no_code():
+    assert compiled([], Bodies()) == []
+
+
+def test_a_parameter_may_be_called_like_a_number():
+    m = kane.Model("ball", gravity=(0, 0, -9.81))
+    ball = m.body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, ball, kane.Free("f"))
+    for k in range(12):
+        m.parameter(f"number {k}", 0.3)
+    friction = kane.Coulomb(m.parameter("number 12", 0.3))
+    m.contact(kane.Sphere(ball.point(), 0.1), kane.Plane(m.ground.point(), m.ground.z), friction=friction, name="c")
+    run = kane.simulate(kane.build(kane.formulate(m)), until=1.0, q={"f_z": 0.1}, u={"f_vx": 1.0})
+    # it slips until it rolls: m v + I w / r is kept
+    assert run["f_vx"][-1] ** 2 + run["f_vz"][-1] ** 2 == pytest.approx((1.0 / 11.0) ** 2, rel=1e-6)
+
+
+class Separately:
+    """Compiles programs one by one."""
+
+    def compile(self, program):
+        return compiler.compile_program(program, cached=False)
+
+
+def test_a_target_of_the_user_compiles_alike_programs_one_by_one():
+    m = kane.Model("crates", gravity=(0, 0, -9.81))
+    for k in range(2):
+        box = m.body(f"b{k}", mass=1.0, inertia=(0.01, 0.01, 0.01))
+        m.connect(m.ground, box, kane.Free(f"f{k}"))
+        floor = kane.Plane(m.ground.point(), m.ground.z)
+        m.contact(box.shape(kane.Box(0.2, 0.2, 0.2)), floor, friction=kane.Coulomb(0.4), name=f"c{k}")
+    start = {"q": {"f0_z": 0.1, "f1_z": 0.1, "f1_x": 2.0}, "u": {"f0_vx": 1.0, "f1_vx": 0.5}}
+    runs = [
+        kane.simulate(kane.build(kane.formulate(m), target=target), until=0.4, **start)
+        for target in (kane.LLVM(cache=False), Separately())
+    ]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-9)
+    assert [event.name for event in runs[1].events] == [event.name for event in runs[0].events]

@@ -585,7 +585,7 @@ L_OF_BOXES = [((0.4, 0.1, 0.1), (0.15, 0, 0)), ((0.1, 0.1, 0.3), (0, 0, 0.1))]
 
 def test_what_is_wrong_with_a_floor_or_a_collision_is_said():
     for given in ({"friction": Coulomb(0.5)}, {"restitution": 0.5}, {"restitution": np.zeros(3)}, {"hulls": 20}):
-        assert "friction=, restitution= and hulls= need a floor" in refusal(ARM, **given)
+        assert "friction=, restitution= and hulls= belong to contacts" in refusal(ARM, **given)
     assert "floor= is nan" in refusal(ARM, floor=math.nan)
     assert "stops= tells whether" in refusal(ARM, stops=1)
     for hulls in (3, 4.5, "all"):

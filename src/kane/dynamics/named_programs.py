@@ -88,7 +88,7 @@ class NamedPrograms:
         arena, what, key = self._given.system.arena, self._what(name), self.key(name)
         family = ProgramFamily(name, key, arena, list(makers.values()))
         codes = self.compile(family)
-        if what is not None and key is not None:
+        if what is not None and key is not None and not family.taken_apart:
             arena.history.note(what, key, None if family.is_derived else family.derive)
         return dict(zip(makers, codes, strict=True))
 

@@ -50,7 +50,7 @@ class Wanted:
         if self.hulls is not None:
             whole(self.hulls, "hulls=", 4)
         require(self.stops, bool | None, "stops= tells whether limits become stops, True or False")
-        if self.contacts not in (None, ALL_CONTACTS):
+        if self.contacts is not None and not (isinstance(self.contacts, str) and self.contacts == ALL_CONTACTS):
             raise ModelError(
                 f'contacts= is {shown(self.contacts)}; give "all" for contacts of all pairs of bodies that are no '
                 "neighbours, or None"
@@ -62,8 +62,8 @@ class Wanted:
         smooth = isinstance(self.restitution, Real) and self.restitution == 0.0
         if self.friction is not None or self.hulls is not None or not smooth:
             raise ModelError(
-                f"friction=, restitution= and hulls= need a floor, but floor= is {shown(self.floor)}; give its height, "
-                'or contacts="all"'
+                "friction=, restitution= and hulls= belong to contacts, but there are none; give floor=, the height of "
+                'a floor, or contacts="all"'
             )
 
     @property
@@ -87,7 +87,7 @@ class CollisionPiece(NamedTuple):
     Attributes:
         name: name of its contacts.
         shape: its shape, on a body of the model.
-        place: index of its body or link in the file.
+        place: index in the file: of its geom in MJCF, of its body in URDF.
     """
 
     name: str
@@ -124,7 +124,7 @@ def _add_pair(model: Model, pair: tuple[CollisionPiece, CollisionPiece], wanted:
     names, kinds = (
         " and ".join(words) for words in zip(*((x.name, type(x.shape).__name__) for x in pair), strict=True)
     )
-    note = f"{names} pass through each other: kane has no contact rule for {kinds}"
+    note = f"{names} pass through each other: kane has no contact rule for {kinds}; give spheres, capsules or boxes"
     model.notes.append(Missing("contacts of pairs", names, note))
 
 
@@ -134,12 +134,12 @@ def touching_note(who: str, shape: Shape | None, message: str) -> str:
     return Missing("contacts of meshes (hulls=20 adds them)", who, note) if shape is None else note
 
 
-def require_touching(model: Model, source: str, shapes: str) -> None:
-    """Raise ImportFileError if a file has no contacts; ``shapes`` names shapes that can have some."""
+def require_touching(model: Model, source: str, shapes: str, more: str = "") -> None:
+    """Raise ImportFileError if a file has no contacts; ``shapes`` names shapes that can touch, ``more`` other cures."""
     if not any(c.gap is not None and c.surfaces for c in model.intermittents):
         raise ImportFileError(
             f"{source}: floor= or contacts= is given, but nothing of the model can touch anything; add {shapes}, let "
-            "meshes touch by hulls=20, or leave floor= and contacts= out"
+            f"meshes touch by hulls=20, {more}or leave floor= and contacts= out"
         )
 
 

@@ -1,7 +1,7 @@
 """Emit programs that share operations as LLVM text.
 
-Programs that share operations have the same functions. The first constant of a program is its number among them. By
-this number the functions find the program's numbers and the addresses of its operands in tables. Operands at fixed
+Programs that share operations have the same functions. The first constant of each program is its number in its group.
+By this number the functions find the program's numbers and the addresses of its operands in tables. Operands at fixed
 distances from each other, such as the coordinates of one body, have one address.
 """
 
@@ -178,15 +178,15 @@ class _Caller:
         yield from (*self._lines, f"  call void @{callee}({operands})", "  ret void", "}")
         for kind, columns in self._tables.items():
             if columns:
-                rows = [x for k in range(self._count) for x in (column[k] for column in columns)]
+                rows = [column[k] for k in range(self._count) for column in columns]
                 yield constant_array(f"@{self._name}.{kind}", kind, rows)
 
     def _operand(self, address: _Address) -> str:
         """Return an address of the program as operand."""
-        name, base = f"%at.{address.name}", address.array if address.array.startswith("@") else f"%{address.array}"
+        name = f"%at.{address.name}"
         start = self._read("i32", [str(i) for i in address.starts])
         self._lines.append(f"  {name}.start = zext i32 {start} to i64")
-        self._lines.append(f"  {name} = getelementptr inbounds double, ptr {base}, i64 {name}.start")
+        self._lines.append(f"  {name} = getelementptr inbounds double, ptr %{address.array}, i64 {name}.start")
         return f"ptr {name}"
 
     def _read(self, kind: str, values: Sequence[str]) -> str:

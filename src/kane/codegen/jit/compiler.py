@@ -87,22 +87,22 @@ def compile_family(family: ProgramFamily, *, cached: bool = True, threads: int |
     Programs that share operations have one native function. Batches are computed without lanes. For the arguments and
     errors see ``compile_program``.
     """
+    if not family.names:
+        return []
     cache, machine = environment_cache() if cached else None, _target_machine()
     key = None if cache is None or family.key is None else {**_target(machine), "named": family.key}
     found = _found_family(cache, key, machine) if cache is not None and key is not None else None
     if found is None:
         programs = family.alike
-        groups: dict[int, list[AlikeProgram]] = {}
+        groups: list[list[AlikeProgram]] = [[] for _ in {one.group for one in programs}]
         for one in programs:
-            groups.setdefault(id(one.shared), []).append(one)
+            groups[one.group].append(one)
         with stage(f"compiling {family.name}"):
             with collector_paused():
-                module = emit_alike(list(groups.values()), fused=_fuses(machine))
+                module = emit_alike(groups, fused=_fuses(machine))
             code = _compiled(family.name, module, machine, cache)
-        members = {id(one): (g, k) for g, group in enumerate(groups.values()) for k, one in enumerate(group)}
-        own, text = [members[id(one)] for one in programs], text_hash(module.text)
-        described = [(g, CodeDescription.of_alike(x, k, module, text)) for x, (g, k) in zip(programs, own, strict=True)]
-        found = described, code
+        text = text_hash(module.text)
+        found = [(one.group, CodeDescription.of_alike(one, module, text)) for one in programs], code
         if cache is not None and key is not None and unchanged():
             cache.keep(key, json.dumps([[g, description._asdict()] for g, description in found[0]]).encode())
     descriptions, code = found

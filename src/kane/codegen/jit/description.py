@@ -62,11 +62,8 @@ class CodeDescription(NamedTuple):
         )
 
     @classmethod
-    def of_alike(cls, one: AlikeProgram, number: int, module: Module, text: str) -> CodeDescription:
-        """Return the description of a program, with its number among those that share its operations.
-
-        ``text`` is the hash of the module's text.
-        """
+    def of_alike(cls, one: AlikeProgram, module: Module, text: str) -> CodeDescription:
+        """Return the description of a program that shares code; ``text`` is the hash of the module's text."""
         numbers = sum(x.op == CONSTANT for x in one.reads.values())
         return cls.of(one.shared, module.n_work)._replace(
             n_parameters=len(one.shared.parameters) - numbers,
@@ -74,7 +71,7 @@ class CodeDescription(NamedTuple):
             n_out=len(one.outputs),
             symbols=module.symbols,
             text=text,
-            number=number,
+            number=one.number,
             reads=[(leaf.op, leaf.data) for leaf in one.leaves],
         )
 

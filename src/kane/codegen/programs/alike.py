@@ -6,6 +6,7 @@ nothing of bodies: it compares operations, from the outputs down to the leaves.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, PARAMETER, POW
 from kane.expression.traverse import reachable, substitute_nodes
 
-# Numbers that operations read as they are; other numbers may differ between alike programs.
+# Numbers that alike programs have in common; other numbers may differ.
 _LITERAL = frozenset((0.0, 0.5, 1.0, 2.0, -0.5, -1.0, -2.0))
 
 
@@ -26,13 +27,18 @@ class Unscheduled:
     Attributes:
         name: name of the program.
         outputs: expressions to compute, not yet shortened.
+        rest: leaves of the second array of the program; alike programs have the same tuple.
         schedule: returns the program of outputs that read further parameters.
     """
 
     def __init__(
-        self, name: str, outputs: Sequence[Expr], schedule: Callable[[Sequence[Expr], Sequence[Expr]], Program]
+        self,
+        name: str,
+        outputs: Sequence[Expr],
+        rest: tuple[Expr, ...],
+        schedule: Callable[[Sequence[Expr], Sequence[Expr]], Program],
     ) -> None:
-        self.name, self.outputs, self.schedule = name, tuple(outputs), schedule
+        self.name, self.outputs, self.rest, self.schedule = name, tuple(outputs), rest, schedule
 
     @cached_property
     def program(self) -> Program:
@@ -41,16 +47,19 @@ class Unscheduled:
 
 
 class AlikeProgram(NamedTuple):
-    """A program with the operations of a program that several share.
+    """A program that shares its operations with others.
 
     Attributes:
         name: name of the program.
+        group, number: index of the shared program, and of this program among those that share it.
         shared: the shared program; its last parameters are the numbers that differ.
         reads: leaf or number that this program reads for each leaf of the shared program.
-        outputs: for each output of this program its index in the shared program, or the number that it is.
+        outputs: for each output of this program its index in the shared program, or its value if it is a number.
     """
 
     name: str
+    group: int
+    number: int
     shared: Program
     reads: Mapping[Expr, Expr]
     outputs: Sequence[int | Expr]
@@ -62,24 +71,32 @@ class AlikeProgram(NamedTuple):
 
 
 def find_alike(given: Sequence[Unscheduled]) -> list[AlikeProgram]:
-    """Return programs in the given order, as few shared programs as possible."""
-    known: dict[object, tuple[Program, list[Expr]]] = {}
+    """Return the programs in their order; alike ones have the same shared program.
+
+    All programs have the same state and parameters.
+    """
+    known: dict[object, tuple[int, Program, list[Expr]]] = {}
+    counts: Counter[int] = Counter()
     found = []
     with collector_paused():
         for one in given:
             form, met = _form(one.outputs)
-            if form not in known:
-                known[form] = _shared(one, met)
-            program, leaves = known[form]
+            key = form, id(one.rest)
+            if key not in known:
+                known[key] = len(known), *_shared(one, met)
+            group, program, leaves = known[key]
             places: Iterator[int] = iter(range(len(one.outputs)))
             outputs = [output if output.op == CONSTANT else next(places) for output in one.outputs]
-            found.append(AlikeProgram(one.name, program, dict(zip(leaves, met, strict=True)), outputs))
+            reads = dict(zip(leaves, met, strict=True))
+            found.append(AlikeProgram(one.name, group, counts[group], program, reads, outputs))
+            counts[group] += 1
     return found
 
 
 def _shared(one: Unscheduled, met: Sequence[Expr]) -> tuple[Program, list[Expr]]:
     """Return the program of the outputs that are no numbers, and a leaf for each leaf and number that was met."""
-    numbers = {x: x.arena.leaf(PARAMETER, f"number {k + 1}") for k, x in enumerate(met) if x.op == CONSTANT}
+    # Names of parameters do not begin with a space.
+    numbers = {x: x.arena.leaf(PARAMETER, f" number {k + 1}") for k, x in enumerate(met) if x.op == CONSTANT}
     outputs = substitute_nodes([x for x in one.outputs if x.op != CONSTANT], numbers)
     return one.schedule(outputs, list(numbers.values())), [numbers.get(x, x) for x in met]
 
@@ -87,7 +104,7 @@ def _shared(one: Unscheduled, met: Sequence[Expr]) -> tuple[Program, list[Expr]]
 def _form(outputs: Sequence[Expr]) -> tuple[object, list[Expr]]:
     """Return a key of the operations, equal for alike outputs; leaves and numbers in the order in which they are met.
 
-    Numbers belong to the key if powers are among the operations, which depend on the exponent.
+    If an operation is a power, all numbers belong to the key: the code of a power depends on its exponent.
     """
     roots = [x for x in outputs if x.op != CONSTANT]
     fixed = any(node.op == POW for node in reachable(roots))

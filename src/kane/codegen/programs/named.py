@@ -79,6 +79,7 @@ class ProgramFamily:
         name: name of the whole, for messages.
         key, arena: see ``NamedProgram``.
         names: names of the programs.
+        taken_apart: whether one of the programs was derived by itself, which makes nodes that the key does not cover.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class ProgramFamily:
         self.name, self.key, self.arena = name, key, arena
         self.names = [name for name, _ in makers]
         self._makers = [make for _, make in makers]
+        self.taken_apart = False
 
     @property
     def alike(self) -> list[AlikeProgram]:
@@ -117,7 +119,7 @@ class ProgramFamily:
 
         def of(number: int) -> Callable[[], Program]:
             def make() -> Program:
-                self.derive()
+                self.taken_apart = True
                 return self._unscheduled[number].program
 
             return make

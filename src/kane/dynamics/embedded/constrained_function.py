@@ -167,6 +167,7 @@ class Parts:
         known, constants = self._latest.get("constants", (None, []))
         if key is None or key != known:
             constants = [p.stage(parameters) for p in self.called if p.n_stage > 0]
+        if key is not None:
             self._latest["constants"] = key, constants
         return constants
 

@@ -270,15 +270,15 @@ class Responses:
     def _lift(self, x: Any) -> Expr:
         return self._equations.t.arena.lift(x)
 
-    def _scheduled(self, name: str, outputs: Sequence[Any], rest: Sequence[Expr]) -> Program:
+    def _scheduled(self, name: str, outputs: Sequence[Any], rest: tuple[Expr, ...]) -> Program:
         return self._unscheduled(name, outputs, rest).program
 
-    def _unscheduled(self, name: str, outputs: Sequence[Any], rest: Sequence[Expr]) -> Unscheduled:
+    def _unscheduled(self, name: str, outputs: Sequence[Any], rest: tuple[Expr, ...]) -> Unscheduled:
         def schedule(found: Sequence[Expr], numbers: Sequence[Expr]) -> Program:
             names = [f"{name} {k + 1}" for k in range(len(found))]
             return scheduled(self._equations, name, Quantity(names, found, rest), numbers)
 
-        return Unscheduled(name, [self._lift(x) for x in outputs], schedule)
+        return Unscheduled(name, [self._lift(x) for x in outputs], rest, schedule)
 
 
 def _entries(row: Equation) -> list[Expr]:

@@ -34,7 +34,7 @@ def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> 
     found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}
     measures = [leaf for leaf in wanted if leaf.op == MEASURE]
     if measures:
-        w, v = _velocities(system)
+        w, v = system.once(_velocities)
         found.update({leaf: system.arena.lift(_value(system, leaf.data, w, v)) for leaf in measures})
     return found
 
@@ -46,28 +46,20 @@ def measure_rates(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
     """
     if not measures:
         return {}
-    w, v = _velocities(system)
+    w, v = system.once(_velocities)
     return {leaf: system.arena.lift(_rate(system, leaf.data, w, v)) for leaf in measures}
 
 
 def _velocities(system: System) -> tuple[list[Triple], list[Triple]]:
     """Return angular velocity and velocity of O_K of every link, in K."""
-
-    def find() -> tuple[list[Triple], list[Triple]]:
-        w = angular_velocities(system)
-        return w, origin_velocities(system, w)
-
-    return system.once("velocities", find)
+    w = angular_velocities(system)
+    return w, origin_velocities(system, w)
 
 
 def _poses(system: System) -> tuple[list[NumberMatrix], list[Triple]]:
     """Return R_NK, by rows, and p_NO of every link."""
-
-    def find() -> tuple[list[NumberMatrix], list[Triple]]:
-        R = orientations(system)
-        return R, origins(system, R)
-
-    return system.once("poses", find)
+    R = orientations(system)
+    return R, origins(system, R)
 
 
 def _value(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Triple]) -> Any:
@@ -86,7 +78,7 @@ def _value(system: System, measure: Measure, w: Sequence[Triple], v: Sequence[Tr
 
 def _position(system: System, link: int, p: Triple) -> Triple:
     """Return the position in N of the point at p from O_K."""
-    R, origin = _poses(system)
+    R, origin = system.once(_poses)
     return plus(origin[link], tuple(dot(row, p) for row in R[link]))
 
 

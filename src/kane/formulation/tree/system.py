@@ -49,13 +49,13 @@ class System:
     definitions: tuple[Expr, ...] = ()
     completed: tuple[str, ...] = ()
     fails_where: tuple[Expr, ...] = ()
-    _once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _once: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def once(self, name: str, find: Callable[[], SystemResult]) -> SystemResult:
-        """Return the result of ``find``, a function of this system alone, computed at the first call with this name."""
-        if name not in self._once:
-            self._once[name] = find()
-        found: SystemResult = self._once[name]
+    def once(self, find: Callable[[System], SystemResult]) -> SystemResult:
+        """Return find(self), computed at the first call; its expressions must live as long as this system."""
+        if find not in self._once:
+            self._once[find] = find(self)
+        found: SystemResult = self._once[find]
         return found
 
     def columns(self, index: int) -> range:

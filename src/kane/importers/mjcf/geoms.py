@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import chain, count
 
 from kane.errors import ImportFileError, ModelError
 from kane.importers.mesh_folder import MeshFolder
-from kane.importers.missing import Missing
 from kane.importers.mjcf.mjcf_description import GeomEntry, MjcfDescription
 from kane.importers.touching import (
     CollisionPiece,
@@ -45,60 +43,52 @@ def add_geom_contacts(model: Model, bodies: Sequence[Body], file: MjcfDescriptio
     """Add contacts of colliding geoms: with a level floor, and with each other by MuJoCo's rules.
 
     Raises:
-        ImportFileError: a colliding mesh does not exist, or cannot be read.
+        ImportFileError: a colliding mesh does not exist, or cannot be read; or the file disables contacts.
     """
-    welded, above = _welded(file)
     if wanted.contacts is not None and "CONTACT" in file.disabled:
-        note = 'the file disables contacts, so contacts="all" adds none'
-        model.notes.append(Missing("contacts that the file disables", file.source, note))
-        wanted = replace(wanted, contacts=None)
-    touching = [
-        geom
-        for geom in file.geoms
-        if (wanted.floor is not None and any(geom.masks) and welded[geom.body])
-        or (wanted.contacts is not None and (any(geom.masks) or geom.partners))
-    ]
-    pieces = {}
+        raise ImportFileError(
+            f'{file.source}: contacts="all" is given, but the file disables contacts by <flag contact="disable"/>; '
+            "remove the flag, or leave contacts= out"
+        )
+    carriers, above = _carriers(file)
+    all_touch = wanted.contacts is not None
+    on_floor = {x.index for x in file.geoms if wanted.floor is not None and any(x.masks) and carriers[x.body]}
+    touching = [x for x in file.geoms if x.index in on_floor or (all_touch and (any(x.masks) or x.partners))]
+    pieces = []
     for geom, name in zip(touching, _names(touching, bodies), strict=True):
         shape = _shape_of(model, bodies[geom.body], geom, file, wanted)
         if shape is not None:
-            pieces[geom.index] = CollisionPiece(name, shape, geom.body)
+            pieces.append(CollisionPiece(name, shape, geom.index))
     if wanted.floor is not None:
-        moving = [geom for geom in touching if welded[geom.body] and any(geom.masks) and geom.index in pieces]
-        add_floor_contacts(model, [pieces[geom.index] for geom in moving], wanted)
-    if wanted.contacts is None:
+        add_floor_contacts(model, [piece for piece in pieces if piece.place in on_floor], wanted)
+    if not all_touch:
         return
-    by_name = {pieces[geom.index].name: geom for geom in touching if geom.index in pieces}
+    geoms, filters = {geom.index: geom for geom in touching}, "FILTERPARENT" not in file.disabled
 
     def may_touch(a: CollisionPiece, b: CollisionPiece) -> bool:
-        first, second = welded[a.place], welded[b.place]
+        one, other = geoms[a.place], geoms[b.place]
+        first, second = carriers[one.body], carriers[other.body]
         neighbours = first and second and (above[first] == second or above[second] == first)
-        excluded = (min(a.place, b.place), max(a.place, b.place)) in file.exclusions
-        filtered = excluded or (neighbours and "FILTERPARENT" not in file.disabled)
-        listed = by_name[b.name].index in by_name[a.name].partners
-        return first != second and (listed or (not filtered and by_name[a.name].touches(by_name[b.name])))
+        excluded = (min(one.body, other.body), max(one.body, other.body)) in file.exclusions
+        by_masks = one.matches(other) and not excluded and not (neighbours and filters)
+        return first != second and (other.index in one.partners or by_masks)
 
-    add_pair_contacts(model, list(pieces.values()), may_touch, wanted)
+    add_pair_contacts(model, pieces, may_touch, wanted)
 
 
-def _welded(file: MjcfDescription) -> tuple[list[int], list[int]]:
-    """Return the body with joints to which each body is fixed, or 0 for the world; then the same for the parents."""
-    welded, above = [0], [0]
+def _carriers(file: MjcfDescription) -> tuple[list[int], list[int]]:
+    """Return two lists by body: the body with joints that carries it, or 0 for the world; its parent's carrier."""
+    carriers, above = [0], [0]
     for index, entry in enumerate(file.bodies[1:], start=1):
-        welded.append(index if entry.joints else welded[entry.parent])
-        above.append(welded[entry.parent] if entry.joints else above[entry.parent])
-    return welded, above
+        carriers.append(index if entry.joints else carriers[entry.parent])
+        above.append(carriers[entry.parent] if entry.joints else above[entry.parent])
+    return carriers, above
 
 
 def _shape_of(model: Model, body: Body, geom: GeomEntry, file: MjcfDescription, wanted: Wanted) -> Shape | None:
     """Return the shape by which a geom touches, or None with a note."""
     if geom.kind in GEOM_SHAPES:
-        shape = GEOM_SHAPES[geom.kind](body, geom)
-        if not isinstance(shape, Plane) or body is model.ground:
-            return shape
-        note = f"body {quote(body.name)}: a moving plane touches nothing"
-        model.notes.append(Missing("contacts of moving planes", f"body {quote(body.name)}", note))
-        return None
+        return GEOM_SHAPES[geom.kind](body, geom)
     try:
         mesh = None if wanted.hulls is None else _mesh(body, geom, file.folder)
         hull, message = hull_of(mesh, wanted.hulls)

@@ -91,7 +91,7 @@ def load_mjcf(
         stops: whether the limits of hinges and slides become stops without rebound (``Model.stop``). False leaves them
             out without a warning, None with a warning.
         floor: height of a level floor that geoms can touch [m]; None for no floor. Contacts have the names of the
-            geoms, or of their bodies (``Model.contact``).
+            geoms, or of their bodies (``Model.contact``). Planes of the file are other floors.
         friction, restitution: properties of all contacts, as for ``Model.contact``.
         hulls: largest number of corners, 4 or more, of the convex hulls by which meshes touch;
             ``model.notes`` lists their distances from the meshes. None leaves meshes out.
@@ -117,7 +117,8 @@ def load_mjcf(
         raise ImportFileError(f"{text.name}: {error}") from None
     warn_of_missing(text.name, model.notes)
     if wanted.touching:
-        require_touching(model, text.name, "primitive geoms to moving bodies")
+        cure = "correct contype, conaffinity and <exclude>, "
+        require_touching(model, text.name, "primitive geoms to moving bodies", cure)
     return model
 
 

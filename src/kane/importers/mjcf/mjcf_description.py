@@ -100,10 +100,9 @@ class GeomEntry:
     index: int
     file: str = ""
 
-    def touches(self, other: GeomEntry) -> bool:
-        """Check whether the masks of two geoms, or a contact pair, let them touch."""
-        masks = (self.masks[0] & other.masks[1]) | (other.masks[0] & self.masks[1])
-        return bool(masks) or other.index in self.partners
+    def matches(self, other: GeomEntry) -> bool:
+        """Check whether the masks of two geoms let them touch."""
+        return bool((self.masks[0] & other.masks[1]) | (other.masks[0] & self.masks[1]))
 
 
 @dataclass(frozen=True, slots=True)

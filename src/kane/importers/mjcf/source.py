@@ -22,10 +22,11 @@ from kane.importers.touching import Wanted
 from kane.importers.xml_reader import Element, quote, read_xml, require_outermost
 from kane.model.checks import near
 
+MAKES_CONTACTS = 'contacts="all" makes them touch each other'
 # Kinds of parts that may be left out, with their descriptions for messages.
 MJCF_PART_KINDS = {
     "contact": "contacts",
-    "pair": "contact pairs that are listed one by one",
+    "pair": 'contact pairs that are listed one by one, without contacts="all"',
     "equality": "equality constraints",
     "tendon": "tendons",
     "friction": "dry friction in joints",
@@ -223,8 +224,7 @@ class _Cleaner:
             self.left_out.add("contact", fields[0].place, what, part=f"{len(fields)} height fields")
         elif geoms and not self.all_touch:
             through = "each other" if self.floor else "each other and through the floor; floor=0 makes them touch it"
-            cure = 'contacts="all" makes them touch each other'
-            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through {through}; {cure}"
+            what = f"contacts are left out (geoms: {len(geoms)}): bodies pass through {through}; {MAKES_CONTACTS}"
             part = f"{len(geoms)} geoms{'' if self.floor else ' (floor=0 makes them touch a floor)'}"
             self.left_out.add("contact", geoms[0].place, what, part=part)
         return [self.body(element, keeps_geoms=False, moves=False)]
@@ -275,7 +275,7 @@ class _Cleaner:
                 kept.append(self.plain(pair))
             if pair.tag == "pair" and not self.all_touch:
                 both = " and ".join(quote(pair.attributes.get(word, "?")) for word in ("geom1", "geom2"))
-                self.left_out.add("pair", pair.place, f"the contact of geoms {both} is left out: they touch nothing")
+                self.left_out.add("pair", pair.place, f"the contact of geoms {both} is left out; {MAKES_CONTACTS}")
         return [replace(element, children=kept)] if kept else []
 
 
