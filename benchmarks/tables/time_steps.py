@@ -16,7 +16,7 @@ from benchmarks.report import Table
 
 Array = npt.NDArray[np.float64]
 STEP, FRICTION, EDGE, RADIUS = 2e-3, 0.5, 0.3, 0.05
-BOXES, BALLS = (1, 4, 16), (2, 4, 8)
+BOXES, BALLS = (1, 4, 16, 64, 128), (2, 4, 8, 16)
 PLANE = "<geom type='plane' size='50 50 1' pos='{} {} {}' zaxis='{} {} {}' contype='1' conaffinity='2'/>"
 BODY = (
     "<body><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='{0} {0} {0}'/>"
