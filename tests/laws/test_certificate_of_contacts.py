@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import kane
-from kane.analysis.certificate.contact_claims import OF_CONTACTS
+from kane.analysis.certificate.contact_claims import OF_CONTACTS, ContactRuns
 from kane.simulation.modes.contact_records import ContactRecords
 
 IMPULSES, LOSSES, ENERGY, LAWS, STEPS = OF_CONTACTS
@@ -149,3 +150,18 @@ def test_runs_of_a_certificate_keep_away_from_singular_angles(seed, ended):
     assert all(finding.holds for finding in found.values()), found
     near = "1 ended early: the angles of 'gimbal' approach their singularity"
     assert (near in found[IMPULSES].remark) == ended
+
+
+def test_rows_without_force_do_no_work_where_they_do_not_exist(monkeypatch):
+    """The row that joins the nearest points of two capsules has no direction while the capsules are parallel."""
+    forces = ContactRuns.forces
+
+    def undirected(self, run):
+        terms, found = forces(self, run)
+        permanent = terms.motion.shape[1] - found.shape[1]
+        terms.motion[:, permanent:][found == 0.0] = np.nan
+        return terms, found
+
+    monkeypatch.setattr(ContactRuns, "forces", undirected)
+    found = {finding.claim: finding for finding in kane.certify(ball(), states=2)}
+    assert found[ENERGY].digits > 13.0

@@ -245,7 +245,9 @@ def energy_is_accounted_for(runs: ContactRuns) -> Found:
         if np.abs(terms.at(run.q).motion[:, :permanent]).max(initial=0.0) > 0.0:
             return None, "moving constraints do work"
         A_u = terms.motion - terms.at(run.q).motion
-        work = (r.weights * (forces * A_u[:, permanent:]).sum(axis=1)).sum()
+        # A row without force does no work, also where its direction does not exist, as between parallel capsules.
+        power = np.where(forces == 0.0, 0.0, forces * A_u[:, permanent:]).sum(axis=1)
+        work = (r.weights * power).sum()
         lost = r.log.energy_lost.sum()
         gained = E[-1, :2].sum() - E[0, :2].sum()
         left = gained - (r.weights * E[:, 2]).sum() - work + lost
