@@ -151,7 +151,7 @@ class _Caller:
         self._lines: list[str] = []
 
     def row_of_numbers(self, values: Sequence[Sequence[float]]) -> str:
-        """Return the name of the array of the program's numbers; ``values`` are those of each program."""
+        """Return the name of the array of the program's numbers; ``values`` has a row for each program."""
         self._tables["double"] = [[hexadecimal(x) for x in column] for column in zip(*values, strict=True)]
         table = f"@{self._name}.double, i64 %double.first" if values[0] else "null, i64 0"
         self._lines.append(f"  %numbers = getelementptr double, ptr {table}")

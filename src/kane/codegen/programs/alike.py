@@ -1,6 +1,6 @@
 """Programs that are alike: equal except for the leaves and numbers that they read and the places of their outputs.
 
-The corners of many boxes have such programs. Alike programs are ordered, emitted and compiled once. The search knows
+An example are the corners of many boxes. Alike programs are ordered, emitted and compiled once. The search knows
 nothing of bodies: it compares operations, from the outputs down to the leaves.
 """
 
@@ -51,7 +51,7 @@ class AlikeProgram(NamedTuple):
 
     Attributes:
         name: name of the program.
-        group, number: index of the shared program, and of this program among those that share it.
+        group, number: index of the shared program, and of this program in its group.
         shared: the shared program; its last parameters are the numbers that differ.
         reads: leaf or number that this program reads for each leaf of the shared program.
         outputs: for each output of this program its index in the shared program, or its value if it is a number.
@@ -102,7 +102,7 @@ def _shared(one: Unscheduled, met: Sequence[Expr]) -> tuple[Program, list[Expr]]
 
 
 def _form(outputs: Sequence[Expr]) -> tuple[object, list[Expr]]:
-    """Return a key of the operations, equal for alike outputs; leaves and numbers in the order in which they are met.
+    """Return a key of the operations, equal for alike outputs; leaves and numbers in the order of their first use.
 
     If an operation is a power, all numbers belong to the key: the code of a power depends on its exponent.
     """

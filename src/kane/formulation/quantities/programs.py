@@ -294,7 +294,7 @@ def program(equations: Derived, name: str) -> Program:
 def scheduled(equations: Derived, name: str, found: Quantity, numbers: Sequence[Expr] = ()) -> Program:
     """Return the straight-line program of a quantity of these equations, under the given name.
 
-    ``numbers`` are parameters that the quantity reads besides those of the equations.
+    ``numbers`` are further parameters that the quantity reads.
     """
     outputs = _shortened(found).outputs
     state, parameters = (equations.t, *equations.q, *equations.u), (*equations.parameters, *numbers)

@@ -75,8 +75,8 @@ def load_mjcf(
     arguments given here; the contact compliance in the file is ignored.
 
     Left out, and listed in ``model.notes``, are equality constraints, tendons and their loads, dry friction, muscles,
-    fluids, plugins, flexible bodies, keyframes and sensors, and contacts of shapes for which kane has no rule. Limits
-    and contacts are left out unless requested. One ``ImportFileWarning`` names the omitted parts that change the
+    fluids, plugins, flexible bodies, keyframes and sensors. ``model.notes`` also lists pairs of shapes without a
+    contact rule. Limits and contacts are left out unless requested. One ``ImportFileWarning`` names the omitted parts that change the
     motion: all except keyframes, sensors, and limits with ``stops=False``.
 
     Args:
