@@ -76,8 +76,8 @@ def load_mjcf(
 
     Left out, and listed in ``model.notes``, are equality constraints, tendons and their loads, dry friction, muscles,
     fluids, plugins, flexible bodies, keyframes and sensors. ``model.notes`` also lists pairs of shapes without a
-    contact rule. Limits and contacts are left out unless requested. One ``ImportFileWarning`` names the omitted parts that change the
-    motion: all except keyframes, sensors, and limits with ``stops=False``.
+    contact rule. Limits and contacts are left out unless requested. One ``ImportFileWarning`` names the omitted parts
+    that change the motion: all except keyframes, sensors, and limits with ``stops=False``.
 
     Args:
         source: path of the file; or its text, as bytes or as a str that begins with "<".
