@@ -7,7 +7,16 @@ against single states. Every mutant is compiled and run in a child of its own: w
 from __future__ import annotations
 
 import pytest
-from kernel import test_emit_c, test_emit_numpy, test_fused, test_lanes, test_llvm, test_repeats, test_trig
+from kernel import (
+    test_alike_programs,
+    test_emit_c,
+    test_emit_numpy,
+    test_fused,
+    test_lanes,
+    test_llvm,
+    test_repeats,
+    test_trig,
+)
 from oracles.forked import cases, fail, runnable, survivors_apart
 from oracles.text_mutants import text_mutants, unchanged
 
@@ -27,6 +36,13 @@ ELSEWHERE = (
 ANGLES = runnable(test_trig, ())
 LANES = runnable(test_lanes, ELSEWHERE)
 NATIVE = runnable(test_llvm, ELSEWHERE)
+ALIKE = runnable(
+    test_alike_programs,
+    (
+        "test_a_parameter_may_be_called_like_a_number",
+        "test_a_target_of_the_user_compiles_alike_programs_one_by_one",
+    ),
+)
 REPEATS = (
     test_repeats.test_sines_and_cosines_of_other_angles_are_not_alike,
     test_repeats.test_no_two_parts_that_are_not_alike_are_one_body,
@@ -52,13 +68,14 @@ MODULES = {
     "llvm_function": (AFTER_FUNCTION, [*NATIVE, *LANES, *ANGLES], 120),
     "llvm_table": (AFTER_TABLE, REPEATS, 60),
     "repeats": (AFTER_FUNCTION, REPEATS, 60),
+    "llvm_alike": (("kane.codegen.jit.compiler",), ALIKE, 12),
     "fused": (AFTER_TABLE, runnable(test_fused, ()), 60),
     "llvm": ((), [*NATIVE, *LANES, *ANGLES], 120),
     "c": ((), runnable(test_emit_c, ELSEWHERE), 120),
     "array_source": (("numpy", "jax"), runnable(test_emit_numpy, ()), 120),
 }
 # Files of which all mutants are known to be caught, or to be right too.
-WHOLE = ("trig", "array_source")
+WHOLE = ("trig", "array_source", "llvm_alike")
 PATIENCE = 40  # seconds of work: the tests take a fifth of it
 
 COMMUTES = "the order does not count"
@@ -67,6 +84,7 @@ PARENTHESES = "parentheses that are not needed"
 LAYOUT = "how a docstring or comment is set"
 HINT = "a hint to the compiler"
 MEASURED = "a figure of processors"
+MORE_ROOM, ONE_BY_ONE = "one more place in work", "zeros are stored one by one or cleared together"
 NOTHING = "what computes nothing fuses nothing"
 CUTS = "it decides where parts are cut; whether they are alike is found anew"
 OF_LEAVES = "a sum that waits for nothing is fused whenever it is there"
@@ -129,6 +147,19 @@ EQUIVALENT = {
         "repeated: bodies.setdefault((words[start:end].tobytes(), form), len(bodies)) "
         "-> bodies.setdefault(len(bodies), (words[start:end].tobytes(), form))": NAMING,
     },
+    "llvm_alike": {
+        "emit_alike: 0 -> 1": MORE_ROOM,
+        "_Group.__init__: 0 -> 1": MORE_ROOM,
+        "_Group._main: 0 -> 1": "programs of a group have equally many outputs",
+        "_Caller.row_of_numbers: null, i64 [0 -> 1]": "nothing is read there",
+        "_Caller.store_numbers: len(set(own)) > 1 -> len(set(own)) <= 1": ONE_BY_ONE,
+        "_Caller.store_numbers: 1 -> 2": ONE_BY_ONE,
+        "_Caller.store_numbers: , i1 [false -> true])": HINT,
+        "_Caller._read: 4 if kind == 'i32' else 8 -> 8 if kind == 'i32' else 4": HINT,
+        "_Caller._read: kind == 'i32' -> kind != 'i32'": HINT,
+        "_addresses: min(keys, key=lambda key: places[key][0][1]) "
+        "-> max(keys, key=lambda key: places[key][0][1])": "indices from the other end",
+    },
     "llvm_table": {
         "ALIKE: 3 -> 4": MEASURED,
         "PartTable.__init__: 0 -> 1": "one more place in work",
@@ -166,7 +197,7 @@ EQUIVALENT = {
 
 
 def after(module):
-    return [f"{EMIT}.{word}" for word in MODULES[module][0]]
+    return [word if word.startswith("kane.") else f"{EMIT}.{word}" for word in MODULES[module][0]]
 
 
 def found(module):
