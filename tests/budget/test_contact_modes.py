@@ -12,6 +12,8 @@ import pytest
 
 import kane
 from benchmarks.tables.contacts import ten_speeds
+from kane.codegen.programs.alike import find_alike
+from kane.dynamics.contacts.contact_functions import _own_programs
 from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
 from kane.expression.traverse import count_operations
 from kane.formulation.contact_mode import ContactMode
@@ -61,3 +63,19 @@ def test_programs_of_any_mode_take_as_many_operations_as_before():
         programs += [one.program for one in rows]
     programs.append(responses.solution(6, slides=False))
     assert [len(p.instructions) for p in programs] == [464, 227, 226, 108, 312, 308, 144, 684]
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_boxes_of_any_number_and_size_have_the_programs_of_one(count):
+    """Rows, velocities and friction of eight corners, which differ in their signs."""
+    m = kane.Model("boxes", gravity=(0, 0, -9.81))
+    floor = kane.Plane(m.ground.point(), m.ground.z)
+    for k in range(count):
+        body = m.body(f"b{k}", mass=1.0 + k, inertia=(0.1, 0.17, 0.23 + 0.01 * k))
+        m.connect(m.ground, body, kane.Free(f"f{k}"))
+        box = kane.Box(0.2 + 0.11 * k, 0.3, 0.43)  # equal numbers would share products
+        m.contact(body.shape(box), floor, friction=kane.Coulomb(0.37 + 0.1 * k), name=f"c{k}")
+    eqs = kane.formulate(m).with_intermittent_rows
+    programs = find_alike([make() for _, make in _own_programs(eqs, Responses(eqs)).values()])
+    assert len(programs) == 24 * count
+    assert len({one.group for one in programs}) == 24
