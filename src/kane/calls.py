@@ -95,7 +95,8 @@ FOREIGN_NAMES: Mapping[str, str] = {
 STEP_SIZE_CURE = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
 # Advice for calls with arguments that belong to another call.
 MISPLACED_ARGUMENT_CURES: Mapping[str, str] = {
-    **dict.fromkeys(("RK4", "Gauss4", "Midpoint", "MoreauJean"), STEP_SIZE_CURE)
+    **dict.fromkeys(("RK4", "Gauss4", "Midpoint", "MoreauJean"), STEP_SIZE_CURE),
+    "Stepper": "give the length of a step to its method: stepper.step(0.01)",
 }
 # Classes whose methods are not wrapped, because they are called at every state, or many times for each node.
 QUICK = ("Dynamics", "Stepper", "Derivatives", "Rotation")

@@ -347,6 +347,8 @@ def test_what_has_no_time_steps_is_refused_with_a_cure():
         run(built(m), 1e-3, 1.0)
     with pytest.raises(kane.ModelError, match=r"'arm' has none"):
         kane.Stepper(built(m), integrator=METHOD).step(1e-3)
+    with pytest.raises(kane.CallError, match=r"takes no dt=.*; give the length of a step to its method: stepper\.step"):
+        kane.Stepper(None, dt=2e-3)
     with pytest.raises(kane.CallError, match=r"takes no dt=.*give the step to kane\.simulate"):
         kane.MoreauJean(dt=1e-3)
     with pytest.raises(kane.ModelError, match=r"step-size control"):
