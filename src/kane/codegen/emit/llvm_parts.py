@@ -16,7 +16,7 @@ from kane.expression.node import Expr
 # over parts if writing equal parts once leaves less than the fraction MAX_WRITTEN_FRACTION of all steps.
 LONG_PROGRAM, MAX_WRITTEN_FRACTION = 10_000, 0.5
 # The time of LLVM grows with the square of the number of outputs that a function stores: 8,000 stores in functions of
-# 1,000 or more take 1.6 s, in functions of 125 0.5 s.
+# 1,000 or more take 1.6 s, in functions of 125 0.5 s. In lanes each value that crosses to another function costs more.
 MANY_STORES = 125
 
 
@@ -109,7 +109,7 @@ class Unit:
         piece: int,
     ) -> None:
         """Write all steps in sequence, in functions of about equal size."""
-        pieces = _pieces(steps, piece, stored)
+        pieces = _pieces(steps, piece, stored if self.shared.lanes == ONE else {})
         slots: dict[Expr, ArrayPlace] = {}
         stores = {node: [self._result(i) for i in places] for node, places in stored.items()}
         for node in crossing(pieces) if len(pieces) > 1 else ():
