@@ -51,10 +51,6 @@ class LLVM:
         """
         return compile_program(program, cached=self.cache, lanes=self.lanes, threads=self.threads)
 
-    def compile_family(self, family: ProgramFamily) -> list[CompiledFunction]:
-        """Compile programs together; see ``compile``."""
-        return compile_family(family, cached=self.cache, threads=self.threads)
-
 
 def build(equations: Equations, *, programs: Sequence[str] = (), target: Target | None = None) -> Dynamics:
     """Compile equations to native code: the programs that a run needs, and the named ones.
@@ -129,8 +125,8 @@ def _compile_for_runs(dyn: Dynamics) -> None:
 
 def _compiled(target: Target, given: Program | NamedProgram | ProgramFamily) -> Any:
     """Compile a program or a family of programs; targets other than LLVM compile programs one by one."""
-    if type(target) is LLVM:
-        return target.compile_family(given) if isinstance(given, ProgramFamily) else target.compile(given)
     if isinstance(given, ProgramFamily):
+        if type(target) is LLVM:
+            return compile_family(given, cached=target.cache, threads=target.threads)
         return [target.compile(derived(member)) for member in given.members()]
-    return target.compile(derived(given))
+    return target.compile(given if type(target) is LLVM else derived(given))

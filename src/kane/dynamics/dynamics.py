@@ -177,7 +177,11 @@ class Dynamics(Displayed):
         return NamedPrograms(self._equations, self._compile)
 
     def compile(self, program: Program | NamedProgram | ProgramFamily) -> Any:
-        """Compile another program that reads the symbols of these equations: returns an ``ArrayFunction``."""
+        """Compile another program that reads the symbols of these equations.
+
+        Returns:
+            an ``ArrayFunction``; for a family, a list of them.
+        """
         require(program, (Program, NamedProgram, ProgramFamily), "compile takes a Program")
         return self._compile(program)
 

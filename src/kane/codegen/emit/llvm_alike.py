@@ -21,7 +21,8 @@ from kane.codegen.programs.parts import ValuePlace
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 
-_SMALLER = "declare i64 @llvm.umin.i64(i64, i64)"
+# Declaration of the function that returns the smaller of two unsigned integers.
+_UMIN = "declare i64 @llvm.umin.i64(i64, i64)"
 
 Operand = TypeVar("Operand", bound=Hashable)
 
@@ -41,7 +42,7 @@ def emit_alike(groups: Sequence[Sequence[AlikeProgram]], *, fused: bool = True, 
         fused: whether the machine has a fused multiply-add.
         piece: approximate number of operations per function.
     """
-    shared, n_work, lines = Shared(ONE, fused), 0, [_SMALLER]
+    shared, n_work, lines = Shared(ONE, fused), 0, [_UMIN]
     for number, programs in enumerate(groups):
         group = _Group(number, programs, shared)
         lines += group.text(piece)
