@@ -163,8 +163,8 @@ class ConstraintTerms:
         return q
 
     def values(self, name: str) -> Array:
-        """Evaluate a program of the equations, by name, at the states; inputs are not passed."""
-        return self._values(self.dyn.function(name))
+        """Evaluate a program that reads inputs, by name, at the states."""
+        return self._values(self.dyn.function(name), self.inputs)
 
     @cached_property
     def _rows(self) -> ConstraintRows:

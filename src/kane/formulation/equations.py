@@ -20,7 +20,11 @@ from kane.formulation.constraints.embedding import (
     SymbolicEmbedding,
     weighted_sum,
 )
-from kane.formulation.constraints.intermittent_rows import IntermittentEquations, intermittent_equations
+from kane.formulation.constraints.intermittent_rows import (
+    IntermittentEquations,
+    controlled,
+    intermittent_equations,
+)
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.parameter_bounds import ParameterBounds
@@ -285,7 +289,9 @@ class Equations:
         if system is not None:
             probe = probe_of(self.model)
             rows = constraint_equations(self.model.constraints, system, probe)
-            intermittents = intermittent_equations(self.model.intermittents, system, probe)
+            # Projections read no signs of switches, and controllers may contain speeds that are unknown here.
+            unread = dict.fromkeys(self.controllers, self.t.arena.zero)
+            intermittents = controlled(intermittent_equations(self.model.intermittents, system, probe), unread)
             if self.touching:
                 rows = (*rows, *(row for c in intermittents for row in c.rows))
         embedding = NumericalEmbedding(self.name) if rows else NoConstraints()

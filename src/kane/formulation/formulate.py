@@ -14,7 +14,7 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embed import embed
-from kane.formulation.constraints.intermittent_rows import intermittent_equations, left_out
+from kane.formulation.constraints.intermittent_rows import controlled, intermittent_equations, left_out
 from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
@@ -161,6 +161,7 @@ def substitute(equations: Equations, **values: Any) -> Equations:
         inputs=(*(i for i in equations.inputs if i not in forces), *reactions),
         baked={**equations.baked, **constants},
         controllers={**_replaced(equations.controllers, forces), **forces},
+        intermittents=controlled(equations.intermittents, forces),
     )
     if constants:
         found.parameter_bounds.given(None)
@@ -213,6 +214,7 @@ def with_other_intermittent(equations: Equations, intermittents: Sequence[Interm
     model.intermittents = list(intermittents)
     with collector_paused():
         known = intermittent_equations(intermittents, equations.system, probe_of(model))
+        known = controlled(known, equations.controllers)
     return replace(equations, model=model, intermittents=known)
 
 
@@ -232,6 +234,7 @@ def resubstituted(
         inputs=inputs,
         baked=baked,
         controllers={**controllers, **found.controllers},
+        intermittents=controlled(found.intermittents, controllers),
     )
     return made.of_whole_model() if found.whole else made
 

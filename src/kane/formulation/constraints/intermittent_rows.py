@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from kane.errors import ModelError
 from kane.expression.node import Expr
-from kane.expression.traverse import substitute_nodes
+from kane.expression.operations import INPUT
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.integrals import integral
 from kane.formulation.constraints.point_rows import PointRows
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation
@@ -92,6 +93,25 @@ def intermittent_equations(
         with stage(f"contact {k} of {len(intermittents)}, {c.name}"):
             found.append(_equations(c, rows, probe))
     return tuple(c for c in found if c is not None)
+
+
+def controlled(
+    intermittents: Sequence[IntermittentEquations], values: Mapping[Expr, Expr]
+) -> tuple[IntermittentEquations, ...]:
+    """Return the equations with expressions in place of inputs in ``on`` and ``off``."""
+    if not values:
+        return tuple(intermittents)
+    return tuple(replace(c, numbers=ContactNumbers(*substitute_nodes(c.numbers, values))) for c in intermittents)
+
+
+def signal_inputs(intermittents: Sequence[IntermittentEquations]) -> dict[str, str]:
+    """Return the inputs on which ``on`` or ``off`` depends, by name, with the first constraint that reads each."""
+    found: dict[str, str] = {}
+    for c in intermittents:
+        for leaf in leaves([c.numbers.on, c.numbers.off]):
+            if leaf.op == INPUT:
+                found.setdefault(leaf.name, c.name)
+    return found
 
 
 def left_out(intermittents: Sequence[IntermittentConstraint], found: Sequence[IntermittentEquations]) -> list[str]:

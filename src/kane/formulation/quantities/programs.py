@@ -223,7 +223,7 @@ def _gaps(eqs: Derived) -> Quantity:
     """Return gap, on, off, static and kinetic friction and restitution of each intermittent constraint."""
     names = [f"{c.name} {word}" for word in ContactNumbers._fields for c in eqs.intermittents]
     columns = zip(*(c.numbers for c in eqs.intermittents), strict=True)
-    return Quantity(names, eqs.unconstrained.baked_in([x for column in columns for x in column]))
+    return Quantity(names, eqs.unconstrained.baked_in([x for column in columns for x in column]), eqs.inputs)
 
 
 PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {

@@ -27,6 +27,8 @@ from kane.model.reaction import reaction_leaves
 from kane.model.shapes import Shape
 
 IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
+# Parts of an intermittent constraint that impose and delete it, and may depend on inputs.
+SIGNALS = ("on=", "off=")
 
 
 class IntermittentDeclarations(Mechanism):
@@ -208,15 +210,19 @@ class IntermittentDeclarations(Mechanism):
         return {x.name for x in self.constraints} | {x.name for x in self.intermittents}
 
 
-def _require_no_input(x: Expr, what: str) -> None:
-    """Raise ModelError if an expression depends on inputs or reactions; native code selects modes without them."""
+def _require_known(x: Expr, part: str, name: str) -> None:
+    """Raise ModelError if a row or gap depends on inputs, or any part on reactions; native code selects modes first."""
     found = [leaf for leaf in leaves([x]) if leaf.op == INPUT]
-    if found:
-        reactions = reaction_leaves(found)
-        named = [f"the {'reaction' if leaf in reactions else 'input'} {leaf.data.strip()!r}" for leaf in found]
+    reactions = reaction_leaves(found)
+    signal = part in SIGNALS
+    wrong = reactions if signal else found
+    if wrong:
+        named = [f"the {'reaction' if leaf in reactions else 'input'} {leaf.data.strip()!r}" for leaf in wrong]
+        inputs = "inputs, " if signal else ""
         raise ModelError(
-            f"{what} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, velocities, "
-            "parameters and time only. Stepper.impose and Stepper.delete impose and delete a constraint from outside"
+            f"{part} of {name!r} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, "
+            f"velocities, {inputs}parameters and time only. Stepper.impose and Stepper.delete impose and delete a "
+            "constraint from outside"
         )
 
 
@@ -230,12 +236,12 @@ def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentCon
     for row in given.rows:
         require(row, Row, f"rows of {who} are kane.Row")
     rows = [x for row in given.rows for x in (row.configuration, row.motion)]
-    named = [*(("a row", x) for x in rows), ("the gap", given.gap), ("on=", given.on), ("off=", given.off)]
+    named = [*(("a row", x) for x in rows), ("the gap", given.gap), *zip(SIGNALS, (given.on, given.off), strict=True)]
     for part, x in named:
         if x is not None:
             require(x, Expr, f"{who} consists of expressions")
             model.scalar(x, who)  # raises for an expression of another model
-            _require_no_input(x, f"{part} of {given.name!r}")
+            _require_known(x, part, given.name)
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")
     law, friction = given.restitution, given.friction

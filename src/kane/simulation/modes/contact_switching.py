@@ -21,6 +21,7 @@ from kane.engine.memory.run_codes import GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
 from kane.errors import ModelError, list_names
+from kane.formulation.constraints.intermittent_rows import signal_inputs
 from kane.simulation.events.event import Event
 from kane.simulation.events.zeno import TIME_STEPS
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -44,7 +45,9 @@ class ContactSwitching(ModeSource):
 
     def __init__(self, dyn: Dynamics, inputs: Any, parameters: Any, events: Sequence[Event]) -> None:
         """Take Dynamics with inputs, parameters and events, as ``simulate`` does."""
-        self._each = {0: GrowingProblem(InitialValueProblem.of(dyn, inputs, parameters, events), functions_of)}
+        posed = InitialValueProblem.of(dyn, inputs, parameters, events)
+        _require_native_signals(posed)
+        self._each = {0: GrowingProblem(posed, functions_of)}
 
     def _at(self, key: int) -> GrowingProblem[ContactFunctions]:
         """Return the problem in the charts of a key."""
@@ -249,6 +252,18 @@ def functions_of(dyn: Dynamics) -> ContactFunctions:
     found = contact_functions(dyn)
     assert found is not None
     return found
+
+
+def _require_native_signals(problem: InitialValueProblem) -> None:
+    """Raise ModelError if ``on`` or ``off`` depends on a Python function, which guards within a step do not call."""
+    plan, equations = problem.plan, problem.dyn.equations
+    python = plan.names if plan.function else [plan.names[k] for k in plan.functions]
+    for name, constraint in signal_inputs(equations.intermittents).items():
+        if name in python:
+            raise ModelError(
+                f"on= or off= of {constraint!r} depends on the input {name!r}, which is a function of Python; give an "
+                "expression, kane.Held, kane.Interpolated or kane.Sampled"
+            )
 
 
 def _gaps(functions: ContactFunctions, t: float, x: Array, parameters: Array) -> GapTerms:
