@@ -16,7 +16,6 @@ UNDECLARED: dict[str, int] = {
     "engine/hybrid/compiled_mode_programs.py": 5,
     "engine/hybrid/mode_programs.py": 3,
     "engine/laws/generated_laws.py": 35,
-    "engine/laws/impact.py": 29,
     "engine/laws/internal_forces.py": 28,
     "engine/laws/newton.py": 5,
     "engine/linear/fronts.py": 7,

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.number_arguments import number, require, whole
 from kane.importers.missing import Missing
-from kane.model.contacts import Coulomb, Newton, Poisson
+from kane.model.contacts import Coulomb
 from kane.model.contacts.pairs.contact_pairs import has_rule
+from kane.model.contacts.restitution import Restitution
 from kane.model.model import Model
 from kane.model.shapes import Mesh, Plane, Shape
 from kane.progress import ProgressBar, stage
@@ -42,7 +43,7 @@ class Wanted:
     stops: bool | None = None
     floor: float | None = None
     friction: Coulomb | None = None
-    restitution: float | Poisson | Newton = 0.0
+    restitution: float | Restitution = 0.0
     hulls: int | None = None
     contacts: str | None = None
 

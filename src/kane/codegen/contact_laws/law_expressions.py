@@ -1,4 +1,4 @@
-"""Laws of unilateral contacts: Signorini, Coulomb, and restitution by Newton and Poisson.
+"""Laws of unilateral contacts: Signorini, Coulomb, and restitution by Newton, Poisson and Stronge.
 
 Each law is written once, as expressions. ``write_laws`` derives the kernels of Newton's method from them. A contact has
 a normal force N and friction f along each tangent. Each row has an acceleration a (a velocity, if f is an impulse), a
@@ -59,3 +59,9 @@ def newton_velocity(restitution: Expr, approach: Expr) -> Expr:
 def poisson_impulse(restitution: Expr, compression: Expr) -> Expr:
     """Return the normal impulse of the expansion that follows a compression: e times that of the compression."""
     return restitution * compression
+
+
+def stronge_work(restitution: Expr, compression: Expr) -> Expr:
+    """Return the work of the normal impulse in the expansion after that in the compression: W_e = -e^2 W_c."""
+    work: Expr = -restitution * restitution * minimum(compression, 0.0)
+    return work

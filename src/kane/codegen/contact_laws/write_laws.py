@@ -78,6 +78,7 @@ def source() -> str:
         _closed_slopes(),
         _scalar(laws.newton_velocity, "restitution", "approach"),
         _scalar(laws.poisson_impulse, "restitution", "compression"),
+        _scalar(laws.stronge_work, "restitution", "compression"),
         _along_tangents("coulomb_ratio(s: Vector, row: int, tangents: int, bound: float) -> float", _ratio, _number),
         _along_tangents(f"coulomb_residuals({ARGUMENTS}) -> Any", _residuals, _pair),
         _along_tangents(f"coulomb_slopes({ARGUMENTS}, slopes: Matrix) -> None", _residuals, _slopes),

@@ -56,7 +56,7 @@ REFUSALS = {
     ),
     ENERGY_GAINED: (
         "the impact of {who} with Newton's restitution and friction would make energy (Kane's paradox); give the "
-        "restitution as a number or kane.Poisson, which does not"
+        "restitution as a number, kane.Poisson or kane.Stronge, which do not"
     ),
     ENDLESS_IMPACTS: (
         "impacts that meet in one instant do not come to an end, the last one was of {who}; give some of the contacts "

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kane.engine.memory.constants import CONTACT_TABLE
-from kane.engine.memory.contact_codes import COULOMB, NEWTON, NONE, POISSON, THRESHOLDS, UNBOUNDED
+from kane.engine.memory.contact_codes import COULOMB, NEWTON, NONE, POISSON, STRONGE, THRESHOLDS, UNBOUNDED
 from kane.engine.memory.fill import filled
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
-from kane.model.contacts import Coulomb, Newton
+from kane.model.contacts import Coulomb, Newton, Stronge
+from kane.model.contacts.restitution import Restitution
 
 
 def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping[str, Sequence[int]]) -> np.ndarray:
@@ -33,7 +34,7 @@ def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping
                 "tangent": at.start + (c.normal is not None),
                 "tangents": len(c.tangents),
                 "friction": bounds_of(c),
-                "law": NEWTON if isinstance(of.restitution, Newton) else POISSON,
+                "law": _law_code(of.restitution),
                 "bilateral": of.bilateral,
                 "timed": of.on is not None,
                 "ended": of.off is not None,
@@ -47,6 +48,13 @@ def contact_table(equations: Equations, widths: Sequence[int], programs: Mapping
         place += holding
     names = [array.name for array in CONTACT_TABLE.arrays if array.name not in programs]
     return filled(CONTACT_TABLE, **{name: [row[name] for row in rows] for name in names}, **programs)
+
+
+def _law_code(law: Restitution) -> int:
+    """Return the code of a law of restitution, as in the ContactTable."""
+    if isinstance(law, Newton):
+        return NEWTON
+    return STRONGE if isinstance(law, Stronge) else POISSON
 
 
 def sticks(c: IntermittentEquations) -> bool:

@@ -5,7 +5,8 @@ impulses p_c end the approach: 0 <= v_n, p_n >= 0, v_n p_n = 0, with Coulomb's l
 the slip after the phase. In the expansion phase each contact returns a fraction of its impulse, p_n >= s e p_c
 (Poisson), or of its approach velocity, v_n >= -s e v- (Newton). The factor s is 1 unless this would gain energy, which
 is possible if several contacts have friction or different e. Then s is the largest factor without a gain. With s = 0
-no energy is gained.
+no energy is gained. Stronge's law needs the path of the impulses, which the two phases do not have; its contacts
+follow Poisson's law here.
 
 A contact that is not coupled to others is integrated through its impact, see ``laws.impact``.
 

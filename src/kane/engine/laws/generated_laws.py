@@ -47,6 +47,12 @@ def poisson_impulse(restitution: float, compression: float) -> float:
 
 
 @native_inline
+def stronge_work(restitution: float, compression: float) -> float:
+    """Return the work of the normal impulse in the expansion after that in the compression: W_e = -e^2 W_c."""
+    return float(-(restitution * restitution * min(0.0, compression)))
+
+
+@native_inline
 def coulomb_ratio(s: Vector, row: int, tangents: int, bound: float) -> float:
     """Return the ratio of friction to the shifted force: bound / |s| for sliding, 1 for sticking contacts."""
     if tangents == 2:

@@ -10,9 +10,16 @@ let v_t = E r with the slip direction r = (x, y), |r| = 1, and dp_n = E ds. The 
 They remain regular as the slip vanishes. Because they are polynomials, recurrences give the Taylor coefficients of the
 path in s. The convergence of the series limits the step length. Compression ends when the normal velocity is zero.
 
+Expansion ends at a velocity (Newton), at an impulse (Poisson), or at a work of the normal impulse (Stronge):
+
+    W = int v_n dp_n,   W_expansion = -e^2 W_compression.
+
+Friction dissipates energy along the whole path. Stronge's impact therefore loses at least the energy
+(e^2 - 1) W_compression >= 0.
+
 Source: Routh, Dynamics of a System of Rigid Bodies, 7th ed., 1905, articles 179-198, 315; Keller, Impact with friction,
 J. Appl. Mech. 53, 1986; Jorba & Zou, A software package for the numerical integration of ODEs by means of high-order
-Taylor methods, Exp. Math. 14, 2005.
+Taylor methods, Exp. Math. 14, 2005; Stronge, Rigid body collisions with friction, Proc. R. Soc. Lond. A 431, 1990.
 """
 
 from __future__ import annotations
@@ -21,30 +28,31 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
-from kane.engine.laws.generated_laws import newton_velocity, poisson_impulse
+from kane.engine.laws.generated_laws import newton_velocity, poisson_impulse, stronge_work
 from kane.engine.linear.vectors import length
-from kane.engine.memory.contact_codes import NEWTON
-from kane.engine.memory.scratch import TERMS
-
-# Rows of the Taylor coefficients: x, y, E, E x, E y, r . g, n . g, x x, x y, -(n . g) y, (n . g) x, (r . g) E. The last
-# three rows are the integrals of E, E x and E y over s, divided by s.
-(
-    X,
-    Y,
-    SPEED,
-    SLIP_X,
-    SLIP_Y,
-    ALONG,
+from kane.engine.memory.contact_codes import NEWTON, STRONGE
+from kane.engine.memory.impact_codes import (
     ACROSS,
-    XX,
-    XY,
-    TURN_X,
-    TURN_Y,
-    SPEED_GROWTH,
+    ALONG,
+    DEPARTURE,
     NORMAL_INTEGRAL,
+    POWER,
     RUBBED_X,
     RUBBED_Y,
-) = range(15)
+    SLIP_X,
+    SLIP_Y,
+    SPEED,
+    SPEED_GROWTH,
+    TURN_X,
+    TURN_Y,
+    WORK,
+    XX,
+    XY,
+    X,
+    Y,
+)
+from kane.engine.memory.scratch import TERMS
+
 # PIECES: largest number of pieces of a path. SERIES_STEPS: largest number of Taylor steps in one piece.
 # TOLERANCE: relative size of the last terms of a series at the step end. PARTS: subintervals of a step that are tested
 # for the end of the phase. STOPPED: slip speed relative to the start of the piece, below which the slip is zero.
@@ -62,7 +70,7 @@ def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
         b: Impact with G [1/kg], the friction coefficients, and v before the impact, approaching or not. The function
             writes p and v, and multiplies G by a power of two.
         tangents: number of tangents with friction, 0 to 2.
-        law: POISSON or NEWTON.
+        law: POISSON, NEWTON or STRONGE.
         restitution: coefficient of restitution, 0 to 1.
 
     Returns:
@@ -83,11 +91,14 @@ def strike(b: Any, tangents: int, law: int, restitution: float) -> int:
     for i in range(3):
         for j in range(3):
             b.G[i, j] *= mass
-    b.end_velocity[0], b.end_impulse[0] = 0.0, math.inf
+    b.end_velocity[0], b.end_impulse[0], b.end_work[0] = 0.0, math.inf, math.inf
+    b.work[0] = 0.0 if law == STRONGE else math.nan
     ended = _follow(b, tangents)
     if ended == DONE and restitution > 0.0:
         if law == NEWTON:
             b.end_velocity[0] = newton_velocity(restitution, approach)
+        elif law == STRONGE:
+            b.end_velocity[0], b.end_work[0], b.work[0] = math.inf, stronge_work(restitution, b.work[0]), 0.0
         else:
             b.end_velocity[0], b.end_impulse[0] = math.inf, b.p[0] + poisson_impulse(restitution, b.p[0])
         ended = _follow(b, tangents)
@@ -124,8 +135,37 @@ def _follow(b: Any, tangents: int) -> int:
 
 @native_kernel
 def _left(b: Any) -> float:
-    """Return the normal velocity or impulse that remains to the end of the phase; <= 0 at the end."""
+    """Return the normal velocity, impulse or work that remains to the end of the phase; <= 0 at the end."""
+    if b.end_work[0] != math.inf:
+        return float(b.end_work[0] - b.work[0])
     return float(b.end_velocity[0] - b.v[0] if b.end_impulse[0] == math.inf else b.end_impulse[0] - b.p[0])
+
+
+@native_kernel
+def _end_exactly(b: Any) -> None:
+    """Write the exact value at the end of the phase, so that no rounding error remains."""
+    if b.end_work[0] != math.inf:
+        b.work[0] = b.end_work[0]
+    elif b.end_impulse[0] == math.inf:
+        b.v[0] = b.end_velocity[0]
+    else:
+        b.p[0] = b.end_impulse[0]
+
+
+@native_kernel
+def _left_straight(b: Any, gn: float) -> float:
+    """Return the normal impulse until the phase ends, with gn = dv_n / dp_n; infinite if the phase does not end."""
+    if b.end_work[0] != math.inf:
+        # The work v_n p + gn p^2 / 2 is the remaining work W: p = 2 W / (v_n + sqrt(v_n^2 + 2 gn W)).
+        v, left = b.v[0], b.end_work[0] - b.work[0]
+        square = v * v + 2.0 * gn * left
+        if square < 0.0 or (v <= 0.0 and gn <= 0.0):
+            return math.inf
+        root = math.sqrt(square)
+        return float(2.0 * left / (v + root) if v > 0.0 else (root - v) / gn)
+    if b.end_impulse[0] == math.inf:
+        return float((b.end_velocity[0] - b.v[0]) / gn if gn > 0.0 else math.inf)
+    return float(b.end_impulse[0] - b.p[0])
 
 
 @native_kernel
@@ -140,21 +180,15 @@ def _straight(b: Any, tx: float, ty: float, x: float, y: float) -> int:
     gy = b.G[2, 0] + b.G[2, 1] * tx + b.G[2, 2] * ty
     slip, slower = x * b.v[1] + y * b.v[2], -(x * gx + y * gy)
     stop = slip / slower if slower > 0.0 and slip > 0.0 else math.inf
-    if b.end_impulse[0] == math.inf:
-        end = (b.end_velocity[0] - b.v[0]) / gn if gn > 0.0 else math.inf
-    else:
-        end = b.end_impulse[0] - b.p[0]
+    end = _left_straight(b, gn)
     p = min(max(end, 0.0), stop)
     if p == math.inf:
         return UNENDING
+    b.work[0] += p * (b.v[0] + 0.5 * p * gn)
     b.p[0], b.p[1], b.p[2] = b.p[0] + p, b.p[1] + p * tx, b.p[2] + p * ty
     b.v[0], b.v[1], b.v[2] = b.v[0] + p * gn, b.v[1] + p * gx, b.v[2] + p * gy
     if end <= stop:
-        # Write the exact end value, so that no rounding error remains.
-        if b.end_impulse[0] == math.inf:
-            b.v[0] = b.end_velocity[0]
-        else:
-            b.p[0] = b.end_impulse[0]
+        _end_exactly(b)
     if stop <= end:
         b.v[1] = b.v[2] = 0.0
     return DONE
@@ -224,8 +258,10 @@ def _curved(b: Any) -> int:
         _expand(b)
         if abs(b.series[ACROSS, 0]) <= STRAIGHT * size:
             return _straight(b, -mu * b.series[X, 0], -mu * b.series[Y, 0], b.series[X, 0], b.series[Y, 0])
+        if b.work[0] == b.work[0]:
+            _expand_work(b)
         step = _reach(b)
-        start = (b.v[0], b.p[0], b.p[1], b.p[2])
+        start = (b.v[0], b.p[0], b.p[1], b.p[2], b.work[0])
         end, share = -1.0, 0.0
         while share < 1.0:
             before, share = share, share + 1.0 / PARTS
@@ -235,11 +271,7 @@ def _curved(b: Any) -> int:
                 break
         if end >= 0.0:
             _go(b, start, end)
-            # Write the exact end value, so that no rounding error remains.
-            if b.end_impulse[0] == math.inf:
-                b.v[0] = b.end_velocity[0]
-            else:
-                b.p[0] = b.end_impulse[0]
+            _end_exactly(b)
             return DONE
     return UNENDING
 
@@ -289,6 +321,21 @@ def _expand(b: Any) -> None:
 
 
 @native_kernel
+def _expand_work(b: Any) -> None:
+    """Compute the Taylor coefficients of the normal velocity, and of its work, from the other series."""
+    mu = b.kinetic[0]
+    b.series[DEPARTURE, 0] = b.v[0]
+    for k in range(TERMS):
+        if k + 1 < TERMS:
+            rubbed = b.G[0, 1] * b.series[SLIP_X, k] + b.G[0, 2] * b.series[SLIP_Y, k]
+            b.series[DEPARTURE, k + 1] = (b.G[0, 0] * b.series[SPEED, k] - mu * rubbed) / (k + 1)
+        b.series[POWER, k] = 0.0
+        for j in range(k + 1):
+            b.series[POWER, k] += b.series[DEPARTURE, j] * b.series[SPEED, k - j]
+        b.series[WORK, k] = b.series[POWER, k] / (k + 1)
+
+
+@native_kernel
 def _reach(b: Any) -> float:
     """Return the step length in s at which the last two terms of r and E are at most TOLERANCE times |r| and E."""
     reach = math.inf
@@ -301,13 +348,15 @@ def _reach(b: Any) -> float:
 
 @native_kernel
 def _go(b: Any, start: Any, s: float) -> None:
-    """Write velocity and impulse at s; ``start`` has the normal velocity and the three impulses at s = 0."""
-    vn, p, px, py = start
+    """Write velocity, impulse and work at s; ``start`` has the normal velocity, the impulses and the work at s = 0."""
+    vn, p, px, py, work = start
     x, dp = _sum_series(b, SLIP_X, s), s * _sum_series(b, NORMAL_INTEGRAL, s)
     y, share = _sum_series(b, SLIP_Y, s), -b.kinetic[0] * s
     dx, dy = share * _sum_series(b, RUBBED_X, s), share * _sum_series(b, RUBBED_Y, s)
     b.p[0], b.p[1], b.p[2] = p + dp, px + dx, py + dy
     b.v[0], b.v[1], b.v[2] = vn + b.G[0, 0] * dp + b.G[0, 1] * dx + b.G[0, 2] * dy, x, y
+    if work == work:
+        b.work[0] = work + s * _sum_series(b, WORK, s)
 
 
 @native_inline

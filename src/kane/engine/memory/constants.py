@@ -96,7 +96,7 @@ CONTACT_TABLE = MemoryRegion(
         integer("tangent", ("nc",), "contact_table", "first tangent row"),
         integer("tangents", ("nc",), "contact_table", "number of tangent rows"),
         integer("friction", ("nc",), "contact_table", "bound of tangential forces: UNBOUNDED, COULOMB or THRESHOLDS"),
-        integer("law", ("nc",), "contact_table", "law of restitution: POISSON or NEWTON"),
+        integer("law", ("nc",), "contact_table", "law of restitution: POISSON, NEWTON or STRONGE"),
         integer("bilateral", ("nc",), "contact_table", "1 if the constraint is bilateral"),
         integer("timed", ("nc",), "contact_table", "1 if an expression imposes the constraint"),
         integer("ended", ("nc",), "contact_table", "1 if an expression deletes the constraint"),

@@ -29,6 +29,7 @@ THRESHOLDS = 2  # a force of its own
 # Laws of restitution.
 POISSON = 0  # ratio of the impulses of restitution and compression
 NEWTON = 1  # ratio of the normal velocities after and before
+STRONGE = 2  # ratio of the works of the normal impulse in restitution and compression
 
 # Statuses of a constraint.
 OPEN = 0  # no row is active

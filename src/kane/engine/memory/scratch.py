@@ -176,7 +176,9 @@ IMPACT = MemoryRegion(
         real("kinetic", ("1",), "-", "impulses", "coefficient of kinetic friction"),
         real("end_velocity", ("1",), "m/s", "impact", "normal velocity at which the phase ends, or infinity"),
         real("end_impulse", ("1",), "N s", "impact", "normal impulse at which the phase ends, or infinity"),
-        real("series", ("15", str(TERMS)), "-", "impact", "Taylor series of the path"),
+        real("end_work", ("1",), "J", "impact", "work of the normal impulse at which the phase ends, or infinity"),
+        real("work", ("1",), "J", "impact", "work of the normal impulse in this phase; NaN if no phase needs it"),
+        real("series", ("18", str(TERMS)), "-", "impact", "Taylor series of the path"),
     ),
 )
 CONTACT_SCRATCH = MemoryRegion(

@@ -32,7 +32,8 @@ from kane.importers.mjcf.source import MJCF_PART_KINDS, SafeText, safe_text
 from kane.importers.pose import XYZ, MassProperties
 from kane.importers.touching import Wanted, require_touching
 from kane.model.checks import near
-from kane.model.contacts import Coulomb, Newton, Poisson
+from kane.model.contacts import Coulomb
+from kane.model.contacts.restitution import Restitution
 from kane.model.model import Model
 
 ESSENTIAL = ("flexible", "pair")
@@ -49,7 +50,7 @@ def load_mjcf(
     stops: bool | None = None,
     floor: float | None = None,
     friction: Coulomb | None = None,
-    restitution: float | Poisson | Newton = 0.0,
+    restitution: float | Restitution = 0.0,
     hulls: int | None = None,
     contacts: str | None = None,
 ) -> Model:

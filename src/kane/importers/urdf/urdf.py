@@ -23,7 +23,8 @@ from kane.importers.xml_reader import quote, read_xml
 from kane.model.body import Body
 from kane.model.checks import near
 from kane.model.connection import Connection
-from kane.model.contacts import Coulomb, Newton, Poisson
+from kane.model.contacts import Coulomb
+from kane.model.contacts.restitution import Restitution
 from kane.model.joints.joint import Joint
 from kane.model.loads.damper import Damper
 from kane.model.loads.motor import Motor
@@ -40,7 +41,7 @@ def load_urdf(
     stops: bool | None = None,
     floor: float | None = None,
     friction: Coulomb | None = None,
-    restitution: float | Poisson | Newton = 0.0,
+    restitution: float | Restitution = 0.0,
     hulls: int | None = None,
     contacts: str | None = None,
 ) -> Model:

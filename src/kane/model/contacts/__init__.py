@@ -6,3 +6,4 @@ from kane.model.contacts.intermittent_constraint import Intermittent as Intermit
 from kane.model.contacts.intermittent_constraint import IntermittentConstraint as IntermittentConstraint
 from kane.model.contacts.restitution import Newton as Newton
 from kane.model.contacts.restitution import Poisson as Poisson
+from kane.model.contacts.restitution import Stronge as Stronge

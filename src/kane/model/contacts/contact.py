@@ -12,7 +12,7 @@ from kane.model.body import Body, Point
 from kane.model.contacts.friction import Coulomb
 from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.contacts.pairs import touches
-from kane.model.contacts.restitution import Newton, Poisson, law_of
+from kane.model.contacts.restitution import Restitution, law_of
 from kane.model.shapes import Shape
 from kane.model.vector_arguments import require_two_bodies
 
@@ -30,7 +30,7 @@ class Contact(Intermittent):
 
     feature: Point | Shape
     surface: Shape
-    restitution: Scalar | Poisson | Newton = 0.0
+    restitution: Scalar | Restitution = 0.0
     friction: Coulomb | None = None
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from kane.model.contacts.contact import Contact
 from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction
 from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
 from kane.model.contacts.latch import Latch
-from kane.model.contacts.restitution import Newton, Poisson, checked_restitution
+from kane.model.contacts.restitution import Restitution, checked_restitution
 from kane.model.contacts.stick import Stick
 from kane.model.contacts.stop import Stop
 from kane.model.contacts.switch import Switch
@@ -66,7 +66,7 @@ class IntermittentDeclarations(Mechanism):
         feature: Point | Shape,
         surface: Shape,
         *,
-        restitution: Scalar | Poisson | Newton = 0.0,
+        restitution: Scalar | Restitution = 0.0,
         friction: Coulomb | None = None,
         name: str | None = None,
     ) -> tuple[IntermittentConstraint, ...]:
@@ -80,7 +80,8 @@ class IntermittentDeclarations(Mechanism):
             surface: ``kane.Plane``, ``Sphere``, ``Cylinder`` without a length, ``Capsule``, ``Box``, ``Polyhedron``,
                 convex ``Mesh`` or ``HeightField``; the feature is outside. Not all pairs have a rule.
             restitution: coefficient e of impacts, from 0 to 1, by Poisson's law: the impulse of expansion is e times
-                the impulse of compression. ``kane.Newton(e)`` relates velocities instead.
+                the impulse of compression. ``kane.Newton(e)`` relates velocities instead, ``kane.Stronge(e)``
+                energies.
             friction: ``kane.Coulomb(static=.5, kinetic=.4)``; None for a frictionless contact.
             name: for events and reactions; unique.
 
@@ -100,7 +101,7 @@ class IntermittentDeclarations(Mechanism):
         *,
         lower: Scalar | None = None,
         upper: Scalar | None = None,
-        restitution: Scalar | Poisson | Newton = 0.0,
+        restitution: Scalar | Restitution = 0.0,
         name: str | None = None,
     ) -> tuple[IntermittentConstraint, ...]:
         """Limit a coordinate: lower <= q <= upper [rad or m].
@@ -245,7 +246,7 @@ def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentCon
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")
     law, friction = given.restitution, given.friction
-    require(law, Poisson | Newton, f"the restitution of {who} is a number or a kane.Newton(0.3)")
+    require(law, Restitution, f"the restitution of {who} is a number, kane.Poisson, kane.Newton or kane.Stronge")
     require(friction, Coulomb | Thresholds | None, f"the friction of {who} is a kane.Coulomb(0.5)")
     if friction is not None:
         friction = checked_friction(model, friction, repr(given.name))

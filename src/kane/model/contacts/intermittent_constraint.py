@@ -10,7 +10,7 @@ from typing import Protocol
 from kane.expression.node import Expr
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Coulomb, Thresholds
-from kane.model.contacts.restitution import Newton, Poisson
+from kane.model.contacts.restitution import Poisson, Restitution
 from kane.model.shapes import Shape
 
 
@@ -45,7 +45,7 @@ class IntermittentConstraint:
     normal: Row | None = None
     tangents: tuple[Row, ...] = ()
     friction: Coulomb | Thresholds | None = None
-    restitution: Poisson | Newton = Poisson(0.0)  # noqa: RUF009  # frozen
+    restitution: Restitution = Poisson(0.0)  # noqa: RUF009  # frozen
     on: Expr | None = None
     off: Expr | None = None
     bilateral: bool = False

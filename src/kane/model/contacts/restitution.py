@@ -44,12 +44,37 @@ class Newton:
     coefficient: Scalar
 
 
-def law_of(given: Scalar | Poisson | Newton) -> Poisson | Newton:
+@dataclass(frozen=True)
+class Stronge:
+    """The normal impulse regains e^2 of the energy that it takes from the normal motion, W_e = -e^2 W_c.
+
+    W is the integral of v_n dp_n over the normal impulse p_n: W_c < 0 over compression, W_e over expansion. Slip may
+    stop, reverse or turn meanwhile. An impact of one contact never gains energy: its normal impulse does the work
+    (e^2 - 1) |W_c| <= 0, and friction dissipates. If the slip keeps its direction, or without friction, the law agrees
+    with ``Poisson`` and ``Newton``.
+
+    The law needs the order of the increments of impulse. Simultaneous impacts of several contacts have no order of
+    increments. These contacts follow Poisson's law with the same e, unless ``Model.impacts`` is "in turn".
+
+    Attributes:
+        coefficient: e, from 0 (plastic) to 1 (elastic): a number or an expression of parameters.
+
+    Source: Stronge, Rigid body collisions with friction, Proc. R. Soc. Lond. A 431, 1990; Stronge, Impact Mechanics,
+    2000, section 3.
+    """
+
+    coefficient: Scalar
+
+
+Restitution = Poisson | Newton | Stronge
+
+
+def law_of(given: Scalar | Restitution) -> Restitution:
     """Return the law; a number is the coefficient of Poisson's law."""
-    return given if isinstance(given, Poisson | Newton) else Poisson(given)
+    return given if isinstance(given, Restitution) else Poisson(given)
 
 
-def checked_restitution(model: Mechanism, law: Poisson | Newton, who: str) -> Poisson | Newton:
+def checked_restitution(model: Mechanism, law: Restitution, who: str) -> Restitution:
     """Check the coefficient of a law, and return the same object, which may be of a subclass.
 
     Raises:

@@ -10,7 +10,7 @@ from kane.expression.node import Expr, Scalar
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row
 from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
-from kane.model.contacts.restitution import Newton, Poisson, law_of
+from kane.model.contacts.restitution import Restitution, law_of
 from kane.model.requirements import POSITIVE
 from kane.model.vector_arguments import at_defaults, coordinate, require_geometric, require_of_parameters
 
@@ -28,7 +28,7 @@ class Stop(Intermittent):
     joint: Connection | JointCoordinate
     lower: Scalar | None = None
     upper: Scalar | None = None
-    restitution: Scalar | Poisson | Newton = 0.0
+    restitution: Scalar | Restitution = 0.0
 
     def __post_init__(self) -> None:
         along = coordinate("a stop", self.joint)

@@ -33,10 +33,10 @@ class MoreauJean(Integrator):
     The next step ends the approach and the penetration. Active contacts and loops are closed at the end of each step.
     Velocities satisfy contacts in the middle of the step, and loops at its end up to terms of order h^2.
 
-    The law of restitution is Newton's for all contacts, also where ``kane.Poisson`` is declared. Approaches that the
-    loads of five steps can produce do not rebound. Inputs have their values in the middle of a step. Located events
-    and records between steps are on the line between the ends of a step. Contact forces at a record are means over the
-    step that ends there.
+    The law of restitution is Newton's for all contacts, also where ``kane.Poisson`` or ``kane.Stronge`` is declared.
+    Approaches that the loads of five steps can produce do not rebound. Inputs have their values in the middle of a
+    step. Located events and records between steps are on the line between the ends of a step. Contact forces at a
+    record are means over the step that ends there.
 
     ``simulate`` and ``Stepper`` raise ModelError if the model has no contacts, stops, latches, sticks or switches, or a
     row that is not linear in the speeds. They also refuse charts, and closed loops together with speeds of choice. They
