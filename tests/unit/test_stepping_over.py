@@ -9,13 +9,14 @@ import pytest
 import kane
 from kane.analysis.certificate.contact_claims import ContactRun
 from kane.dynamics.contacts.contact_functions import contact_functions
+from kane.dynamics.run_interface import STEPPED_OVER
 from kane.engine.laws.impact import DONE, strike
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import ADOPTED, OPEN, SLIDING, STICKING
 from kane.engine.memory.views import impact_at, impact_size, transition_at
 from kane.errors import SimulationError
 from kane.simulation.integrator_state import Status
-from kane.simulation.results.contact_log import STEPPED_OVER, ContactLog
+from kane.simulation.results.contact_log import ContactLog
 
 HALF = 0.5
 

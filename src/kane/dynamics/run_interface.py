@@ -9,6 +9,12 @@ import numpy as np
 from kane.errors import ModelError
 from kane.formulation.equations import Equations
 
+# Kind of the transition by a single Moreau-Jean time step, taken where no consistent mode exists. Its state before is
+# the start of the step.
+STEPPED_OVER = "is stepped over"
+# Name of the method whose runs consist of Moreau-Jean time steps.
+TIME_STEPPING = "MoreauJean"
+
 
 @runtime_checkable
 class Recorded(Protocol):

@@ -25,6 +25,7 @@ from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
+from kane.dynamics.run_interface import STEPPED_OVER
 from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
 from kane.engine.memory.views import gap_terms_at
 from kane.errors import KaneError, ModelError, SimulationError
@@ -35,7 +36,7 @@ from kane.geometry.quaternion import normalise_quaternions
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.moreau_jean import MoreauJean
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.results.contact_log import STEPPED_OVER, ContactLog
+from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 

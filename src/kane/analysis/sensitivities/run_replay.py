@@ -15,7 +15,7 @@ from kane.analysis.sensitivities.mode_changes import Jump, pieces_of
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.analysis.sensitivities.zero_order_hold import HeldAnswers, answers_of, require_derivatives, with_answers
 from kane.dynamics.dynamics import Dynamics
-from kane.dynamics.run_interface import recorded_parameters
+from kane.dynamics.run_interface import STEPPED_OVER, recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
 from kane.formulation.constraints.intermittent_rows import signal_inputs
 from kane.simulation import integrators
@@ -30,7 +30,7 @@ from kane.simulation.mode_source import ONE_MODE
 from kane.simulation.modes.chart_switching import ChartSwitching
 from kane.simulation.modes.charted_contact_switching import ChartedContactSwitching
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.results.contact_log import JAMS, STEPPED_OVER
+from kane.simulation.results.contact_log import JAMS
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.schedule.course import fixed_course, free_course
 from kane.simulation.schedule.step_ends import Stops

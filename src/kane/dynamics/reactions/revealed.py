@@ -18,7 +18,7 @@ from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import SINGULAR_VALUE_CUTOFF, solve_minimum_norm
 from kane.dynamics.reactions.reaction_values import INDETERMINATE, ReactionValues
-from kane.dynamics.run_interface import Recorded, recorded_parameters
+from kane.dynamics.run_interface import STEPPED_OVER, TIME_STEPPING, Recorded, recorded_parameters
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
@@ -99,6 +99,27 @@ class States:
         eqs = self.dyn.equations
         array = np.zeros(len(eqs.inputs)) if self.inputs is None else numbers(self.inputs, "inputs must be numbers")
         return np.broadcast_to(array, (*like.shape[:-1], array.shape[-1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jumps(States):
+    """States at impulses, with impulses in place of forces; finite loads have no impulse.
+
+    -(F_r + F*_r) is linear in udot. Its value at u+ - u- minus its value at zero is the change of momentum.
+
+    Attributes:
+        jump: u+ - u-, (records, n).
+    """
+
+    jump: Array
+
+    def forward(self) -> Array:
+        return self.jump
+
+    def parts(self, udot: Array) -> tuple[Array, Array]:
+        without, _ = States.parts(replace(self, contacts=None), np.zeros_like(udot))
+        needed, A = super().parts(udot)
+        return needed - without, A
 
 
 class ReactionRoute(ABC):
@@ -216,6 +237,40 @@ class RevealedReactions:
         states = States(self._dyn, self._revealed, self._function, q, u, inputs, t, parameters, forces)
         found, A = self._route.reactions(states)
         return np.where(self._shared(A), INDETERMINATE, found).view(ReactionValues)
+
+    def impulses(self, run: Recorded) -> Array:
+        """Return the impulses of the reactions at the transitions of a run, (records, k) [N s, N m s].
+
+        They satisfy the equations of the reactions at frozen q, with u+ - u- in place of udot and impulses of contacts
+        in place of their forces. Rows follow ``run.contact_log.records``; all records of one transition have the same
+        impulses. An impulse that redundant constraints share is NaN and prints as "indeterminate". Single
+        Moreau-Jean time steps are NaN, because loads also change the speeds in a step.
+
+        Args:
+            run: a trajectory, also from a file.
+
+        Raises:
+            ModelError: ``run`` is not a trajectory, is of another model, or consists of Moreau-Jean time steps.
+
+        Source: Gillespie 2003, section 4; Kane & Levinson 1985, Dynamics: Theory and Applications, section 4.9.
+        """
+        require(run, Recorded, "impulses of reactions take a trajectory, which kane.simulate returns")
+        _, _, inputs, time, parameters, _ = self._recorded(run, ())
+        found = run.to_xarray()
+        if found.attrs["integrator"] == TIME_STEPPING:
+            raise ModelError(
+                f"loads also change the speeds in the steps of kane.{TIME_STEPPING}, so that impulses of reactions are "
+                "unknown; simulate with a method that locates events, such as kane.RK8()"
+            )
+        if "change_time" not in found:
+            return np.zeros((0, len(self.names))).view(ReactionValues)
+        names = ("change_time", "change_q", "change_u_before", "change_u", "change_impulse", "change_kind")
+        t, q, before, after, contacts, kinds = (found[name].to_numpy() for name in names)
+        recorded = inputs[np.searchsorted(time, t, side="right") - 1]
+        given = (self._dyn, self._revealed, self._function, q, before, recorded, t, parameters, contacts)
+        values, A = AuxiliarySpeeds().reactions(Jumps(*given, jump=after - before))
+        values[np.isin(t, t[kinds == STEPPED_OVER])] = np.nan
+        return np.where(self._shared(A), INDETERMINATE, values).view(ReactionValues)
 
     def __repr__(self) -> str:
         named = zip(self.names, self._revealed.units, strict=True)

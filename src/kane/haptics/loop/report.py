@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from kane.dynamics.run_interface import STEPPED_OVER
 from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.engine.memory.views import LoopRules
 from kane.engine.realtime import loop_arrays as at
 from kane.geometry.quaternion import conjugate, multiply_quaternions
 from kane.haptics.coupling.passive_midpoint import PassiveSteps, require_ledger
 from kane.haptics.loop.loop import Log, Loop
-from kane.simulation.results.contact_log import STEPPED_OVER
 
 FAULTS = {
     at.NO_FAULT: "",

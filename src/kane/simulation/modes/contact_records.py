@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.dynamics.contacts.contact_functions import ContactFunctions
+from kane.dynamics.run_interface import STEPPED_OVER
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import (
     BOUNCED,
@@ -36,7 +37,7 @@ from kane.errors import SimulationError
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.projection import UNPROJECTED
-from kane.simulation.results.contact_log import JAMS, STEPPED_OVER, ContactLog
+from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
 

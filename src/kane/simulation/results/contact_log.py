@@ -41,8 +41,6 @@ INTERMITTENT_KINDS = "contact, stop, stick, latch or switch"
 EFFORT, IMPULSE = "N or N m", "N s or N m s"
 # Kind if the friction of a sliding contact leaves no consistent normal force (Painleve's paradox).
 JAMS = "jams"
-# Kind of a Moreau-Jean time step, taken where no consistent mode exists. Its state before is that of its start.
-STEPPED_OVER = "is stepped over"
 # Impulses and energies smaller than this fraction of the largest in the run are rounding and print as zero.
 NEGLIGIBLE_FRACTION = 1e-14
 # A long event table shows the first FIRST_EVENTS and the last LAST_EVENTS events.
