@@ -299,8 +299,8 @@ def sensitivities(
     Raises:
         ModelError: names are unknown; inputs are Python functions; sampled laws have no derivative=; inputs that vary
             are missing; impacts act on each other, or a slip begins or ends in them; friction in space begins to slip
-            with no acceleration; a run with sampled laws changed charts; the equations do not reproduce the steps of
-            the run; the run did not end at the event.
+            with no acceleration; a run with sampled laws changed charts; ``on=`` or ``off=`` depends on an input; the
+            equations do not reproduce the steps of the run; the run did not end at the event.
         SimulationError: as ``simulate``.
     """
     if not isinstance(run, Trajectory):

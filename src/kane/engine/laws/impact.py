@@ -36,7 +36,6 @@ from kane.engine.memory.impact_codes import (
     ALONG,
     DEPARTURE,
     NORMAL_INTEGRAL,
-    POWER,
     RUBBED_X,
     RUBBED_Y,
     SLIP_X,
@@ -258,7 +257,7 @@ def _curved(b: Any) -> int:
         _expand(b)
         if abs(b.series[ACROSS, 0]) <= STRAIGHT * size:
             return _straight(b, -mu * b.series[X, 0], -mu * b.series[Y, 0], b.series[X, 0], b.series[Y, 0])
-        if b.work[0] == b.work[0]:
+        if not math.isnan(b.work[0]):
             _expand_work(b)
         step = _reach(b)
         start = (b.v[0], b.p[0], b.p[1], b.p[2], b.work[0])
@@ -322,17 +321,17 @@ def _expand(b: Any) -> None:
 
 @native_kernel
 def _expand_work(b: Any) -> None:
-    """Compute the Taylor coefficients of the normal velocity, and of its work, from the other series."""
+    """Compute the Taylor coefficients of v_n and of the work of the normal impulse, int v_n E ds."""
     mu = b.kinetic[0]
     b.series[DEPARTURE, 0] = b.v[0]
     for k in range(TERMS):
         if k + 1 < TERMS:
             rubbed = b.G[0, 1] * b.series[SLIP_X, k] + b.G[0, 2] * b.series[SLIP_Y, k]
             b.series[DEPARTURE, k + 1] = (b.G[0, 0] * b.series[SPEED, k] - mu * rubbed) / (k + 1)
-        b.series[POWER, k] = 0.0
+        power = 0.0
         for j in range(k + 1):
-            b.series[POWER, k] += b.series[DEPARTURE, j] * b.series[SPEED, k - j]
-        b.series[WORK, k] = b.series[POWER, k] / (k + 1)
+            power += b.series[DEPARTURE, j] * b.series[SPEED, k - j]
+        b.series[WORK, k] = power / (k + 1)
 
 
 @native_kernel
@@ -355,7 +354,7 @@ def _go(b: Any, start: Any, s: float) -> None:
     dx, dy = share * _sum_series(b, RUBBED_X, s), share * _sum_series(b, RUBBED_Y, s)
     b.p[0], b.p[1], b.p[2] = p + dp, px + dx, py + dy
     b.v[0], b.v[1], b.v[2] = vn + b.G[0, 0] * dp + b.G[0, 1] * dx + b.G[0, 2] * dy, x, y
-    if work == work:
+    if not math.isnan(work):
         b.work[0] = work + s * _sum_series(b, WORK, s)
 
 

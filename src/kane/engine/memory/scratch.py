@@ -178,7 +178,7 @@ IMPACT = MemoryRegion(
         real("end_impulse", ("1",), "N s", "impact", "normal impulse at which the phase ends, or infinity"),
         real("end_work", ("1",), "J", "impact", "work of the normal impulse at which the phase ends, or infinity"),
         real("work", ("1",), "J", "impact", "work of the normal impulse in this phase; NaN if no phase needs it"),
-        real("series", ("18", str(TERMS)), "-", "impact", "Taylor series of the path"),
+        real("series", ("17", str(TERMS)), "-", "impact", "Taylor series of the path"),
     ),
 )
 CONTACT_SCRATCH = MemoryRegion(

@@ -1204,18 +1204,18 @@ def impact_at(memory: Any, start: Any) -> Impact:
     p7 = p6 + 1
     p8 = p7 + 1
     p9 = p8 + 1
-    p10 = p9 + 18 * 28
+    p10 = p9 + 17 * 28
     return Impact(
         matrix_at(memory, start, 3, 3), vector_at(memory, p1, 3), vector_at(memory, p2, 3), vector_at(memory, p3, 1),
         vector_at(memory, p4, 1), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 1),
-        vector_at(memory, p8, 1), matrix_at(memory, p9, 18, 28), p10,
+        vector_at(memory, p8, 1), matrix_at(memory, p9, 17, 28), p10,
     )
 
 
 @native_inline
 def impact_size() -> int:
     """Return the number of doubles of Impact."""
-    return (3 * 3 + 3 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 18 * 28)
+    return (3 * 3 + 3 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 17 * 28)
 
 
 class ContactScratch(NamedTuple):
