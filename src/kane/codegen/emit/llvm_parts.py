@@ -15,8 +15,9 @@ from kane.expression.node import Expr
 # Programs of more than LONG_PROGRAM operations outgrow the processor's caches and compile slowly. They become a loop
 # over parts if writing equal parts once leaves less than the fraction MAX_WRITTEN_FRACTION of all steps.
 LONG_PROGRAM, MAX_WRITTEN_FRACTION = 10_000, 0.5
-# The time of LLVM grows with the square of the number of outputs that a function stores: 8,000 stores in functions of
-# 1,000 or more take 1.6 s, in functions of 125 0.5 s. In lanes each value that crosses to another function costs more.
+# The time of LLVM grows with the square of the number of outputs that a function stores. For 8,000 stores it takes
+# 1.6 s in functions of 1,000 or more, and 0.5 s in functions of 125. In lanes, each value that crosses to another
+# function costs more.
 MANY_STORES = 125
 
 

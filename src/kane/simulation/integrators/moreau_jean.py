@@ -24,10 +24,9 @@ class MoreauJean(Integrator):
 
         q_m = q0 + h/2 qdot(q0, u0),   M (u1 - u0) = h f + A^T p,   q1 = q0 + h qdot(q_m, (u0 + u1) / 2).
 
-    The impulses p satisfy the laws of Signorini, Coulomb and Newton's restitution. The time of a step does not
-    depend on the number of events in it. So the method suits piles, bulk parts and robots that
-    fall, where methods that locate events take very short steps. Errors are of order h, and of order h^2 without active
-    contacts and friction.
+    The impulses p satisfy the laws of Signorini, Coulomb and Newton's restitution. The time of a step does not depend
+    on the number of events in it. So the method suits piles, bulk parts and robots that fall, where methods that locate
+    events take very short steps. Errors are of order h, and of order h^2 without active contacts and friction.
 
     A contact that closes in the second half of a step penetrates at its end, by up to h/2 times the approach velocity.
     The next step ends the approach and the penetration. Active contacts and loops are closed at the end of each step.
