@@ -59,7 +59,8 @@ class Service:
                 self.forces.append([values[axis] for axis in "xyz"])
             if self.told >= self.most:
                 return
-            connection.send(self.message())
+            with contextlib.suppress(ConnectionClosed):  # the last force may still wait to be read
+                connection.send(self.message())
 
     def close(self):
         self.server.shutdown()
