@@ -256,9 +256,9 @@ def functions_of(dyn: Dynamics) -> ContactFunctions:
 
 def _require_native_signals(problem: InitialValueProblem) -> None:
     """Raise ModelError if ``on`` or ``off`` depends on a Python function, which guards within a step do not call."""
-    plan, equations = problem.plan, problem.dyn.equations
+    plan, intermittents = problem.plan, problem.dyn.equations.intermittents
     python = plan.names if plan.function else [plan.names[k] for k in plan.functions]
-    for name, constraint in signal_inputs(equations.intermittents).items():
+    for name, constraint in signal_inputs(intermittents if python else ()).items():
         if name in python:
             raise ModelError(
                 f"on= or off= of {constraint!r} depends on the input {name!r}, which is a function of Python; give an "
