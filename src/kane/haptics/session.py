@@ -100,7 +100,7 @@ class Session:
         steps = prepare_tick_steps(method, held, coupler, problem, x)
         self._start, T = x.copy(), device.traits.period
         integration = problem.integration(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
-        self._mode = problem.mode_source.mode(integration)
+        self._mode = problem.mode_source.mode(integration).astype(np.int8)
         first = first_command(coupler, integration.system.inputs[: len(self._names)])
         warn_of(device, coupler, steps)
         made = (held, problem, integration, method, steps), rules_of(device.traits, coupler, safety, predict), first

@@ -104,8 +104,8 @@ class ModeSource:
         """Evaluate the sampled law of this index, an expression with separate code in each mode, at [t, q, u]."""
         raise KeyError(law)
 
-    def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
-        """Return the current contact mode of a run, as ``contact_log`` needs it."""
+    def mode(self, integration: IntegratorState) -> NDArray[Any]:
+        """Return the current contact mode of a run, (constraints,), a view of its memory."""
         return np.zeros(0, np.int8)
 
     def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:

@@ -159,8 +159,8 @@ class ContactSwitching(ModeSource):
         touches = (gaps <= CLOSED) & np.array(gapped)
         return [name for name, on in zip(self._names, touches | (self.mode(integration) != OPEN), strict=True) if on]
 
-    def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
-        return self._state(integration).status.astype(np.int8)
+    def mode(self, integration: IntegratorState) -> NDArray[Any]:
+        return self._state(integration).status
 
     @property
     def intermittents(self) -> Sequence[str]:

@@ -149,6 +149,11 @@ class Revisions:
             return revision
         return self._begun(revision)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a revision is not adopted yet."""
+        return bool(self._queue)
+
     def due(self) -> list[Revision]:
         """Return the revisions that are ready, in order.
 
