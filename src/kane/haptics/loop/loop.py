@@ -233,7 +233,11 @@ class Loop:
         self.mode = np.array([known.get(name, new) for name, new in zip(now, self.mode, strict=True)], dtype=np.int8)
 
     def taking_over(self, running: Loop) -> Vector:
-        """Return the address of ``begin_revision`` and of its arguments, to take over from a running loop."""
+        """Return the address of ``begin_revision`` and of its arguments, to take over from a running loop.
+
+        The running loop keeps this loop alive.
+        """
+        running._kept.append(self)
         now, then = self.integration, running.integration
         pairs = self.problem.mode_source.shared_memory(now, then)
         places = [np.zeros((0, 2), dtype=np.int64)]
