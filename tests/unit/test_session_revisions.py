@@ -146,8 +146,8 @@ def test_in_real_time_the_motion_is_that_of_a_stepper_with_the_same_revisions_to
     assert np.ptp(s.states[:, 2]) > 0.01
 
 
-def test_contacts_keep_their_mode_and_friction_through_a_revision(crate):
-    """A Stepper finds the same transitions at the same times, which a contact without its mode would not."""
+def test_contacts_and_friction_go_on_as_in_a_stepper(crate):
+    """The brake's impulse lifts a foot of the sliding crate, which rocks until it stands again, and then sticks."""
     dyn, _, pendulum, handle = crate
     start = {"q": {"y": 0.05}, "u": {"x_dot": 1.0, "swing_dot": 0.5}}
     pull = Coupler(handle, stiffness=120.0, damping=1.0, axes="x")
@@ -169,6 +169,21 @@ def test_contacts_keep_their_mode_and_friction_through_a_revision(crate):
         (round(t, 6), *rest) for t, *rest in events
     )
     assert s.snapshot().u[3] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_switch_that_has_closed_stays_closed_and_keeps_its_configuration():
+    """Its signal has passed, so that only the status tells; the locked cart stays where it was stopped."""
+    m, a, b = carts(name="carts with a lock")
+    m.switch(kane.Prescribed(a, 0.0), on=(m.time - 0.0505) * (0.0525 - m.time), name="lock")
+    with Session(kane.build(kane.formulate(m)), Simulated(), coupler(b), u={"a_dot": 0.4}, inputs={"push": 2.0}) as s:
+        s.rehearse(0.1)
+        there = s.snapshot().q[0]
+        s.impose(b.qdot, name="anchor").wait()
+        s.rehearse(0.1)
+        assert s.snapshot().u == pytest.approx([0.0, 0.0], abs=1e-12)
+        assert s.snapshot().q[0] == pytest.approx(there, abs=1e-12)
+    assert there == pytest.approx(0.4 * 0.0505 + 0.0505**2, rel=1e-9)
+    assert [event[1:] for event in s.report.events] == [("lock", "imposed"), ("anchor", "imposed")]
 
 
 @pytest.mark.filterwarnings("error")

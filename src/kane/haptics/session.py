@@ -174,8 +174,8 @@ class Session:
         limits of the force do not change. ``motion`` and ``name`` are as in ``kane.Stepper.impose``.
 
         Raises:
-            ModelError: the expression depends only on the configuration or belongs to another model, the name is taken,
-                the coupler is rigid, another revision is not adopted yet, or the session is closed.
+            ModelError: the expression has no velocity or belongs to another model, the name is taken, the coupler is
+                rigid, another revision comes first, or the session is closed.
 
         Source: Gillespie 2003, section 4, block 1 of Fig. 2.
         """
@@ -186,7 +186,7 @@ class Session:
         """Delete an imposed constraint, or a contact, stop, stick, latch or switch of the model, as ``impose`` does.
 
         Raises:
-            ModelError: as for ``impose``, or the name is unknown or that of a permanent constraint.
+            ModelError: as for ``impose``, the name is unknown, or the constraint is permanent.
         """
         self._require_open()
         return self._loops.delete(name)

@@ -27,8 +27,8 @@ NO_FAULT, NO_SAMPLE, SAMPLE_NOT_FINITE, SAMPLE_OUTSIDE, SAMPLE_LEAPED, SAMPLE_OL
 OVERRUN, STEP_FAILED, FORCE_NOT_FINITE, WATCHDOG_ACTED = range(6, 10)
 # Statuses of the prediction of a tick: not begun, in part, complete, impossible.
 UNPREDICTED, PREDICTING, PREDICTED, UNPREDICTABLE = range(4)
-# Statuses of an offered loop with revised constraints: there is none; it waits; it has taken the step of this tick; it
-# runs; its first step failed.
+# Statuses of an offered loop with revised constraints: missing; waiting; its first step has succeeded in this tick; it
+# runs; its first step has failed.
 NO_OFFER, OFFERED, SWITCHING, REVISION_ADOPTED, REVISION_REFUSED = range(5)
 # Added to the number of the exchanged slot until the loop has read its command.
 UNREAD = 4

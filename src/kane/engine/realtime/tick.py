@@ -57,7 +57,7 @@ from kane.engine.realtime.tick_prediction import adopt_prediction, drive, predic
 from kane.engine.realtime.tick_step import advance_tick
 
 # Results of the loop: all ticks are complete; a command ended the run; the mechanism cannot continue; the offered loop
-# has taken the step of the last tick and continues.
+# continues, because it took the last step.
 TICKS_COMPLETE, RUN_STOPPED, MECHANISM_FAILED, REVISED = range(4)
 
 

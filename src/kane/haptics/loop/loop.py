@@ -136,7 +136,7 @@ class Loop:
         return [circuit.messages.log, circuit.messages.snapshot, circuit.state.whole, circuit.port.memory, rows]
 
     def run(self) -> int:
-        """Run the prepared ticks, also those of loops that take over; see ``run_session``."""
+        """Run the prepared ticks, with all loops that take over; see ``run_session``."""
         pace = self.pace
         if pace.clock[0] == BY_CLOCK:
             pace.period[0], pace.spin[0] = round(self.period * 1e9), SPIN
