@@ -255,7 +255,8 @@ class Stepper:
         self._integration = self._problem.integration(course_between(t, t), integration.x)
         self._integration.x[:], self._integration.system.inputs[:] = integration.x, integration.system.inputs
         self._integration.sampler = integration.sampler
-        self._problem.mode_source.take_over(self._integration, integration)
+        for then, now in self._problem.mode_source.shared_memory(self._integration, integration):
+            now[:] = then
         try:
             found = self._step(dt)
         except BaseException as error:

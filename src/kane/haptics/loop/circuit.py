@@ -87,6 +87,8 @@ def new_circuit(
         log=np.zeros((0, log_row_size())),
         script=np.zeros((0, n)),
         recorded=np.zeros((0, log_row_size())),
+        running=np.zeros(2),
+        offered=np.zeros(4),
     )
     loop_snapshot_at(messages.snapshot, 0, nx).x[:] = integration.x
     machine = system_calls()
