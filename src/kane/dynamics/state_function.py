@@ -97,7 +97,10 @@ class StateFunction:
                     return cast(np.ndarray, out)
         nq, n, n_rest = self._lengths
         q, u = checked_array(q, "q", nq), checked_array(u, "u", n)
+        given = rest
         rest = self._inputs() if rest is None and self._word == "inputs" else checked_array(rest, self._word, n_rest)
+        if (state[0].__class__, state[1].__class__, given.__class__).count(list):  # native code takes their arrays
+            return self((q, u), rest, t, stage, out)
         require_unit(q, self._quaternions, self._names, self._within)
         t = self._time() if t is None else numbers(t, "t must be 1 number")[..., None]
         # Check the batches here, because a message of ``join`` would not name the user's arguments.

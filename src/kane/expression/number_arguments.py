@@ -67,6 +67,8 @@ def numbers(values: Any, wanted: str) -> np.ndarray:
     try:
         given = np.asarray(values)
         # Not text (NumPy would parse it), complex numbers (it would drop imaginary parts) or None (it would make NaN).
+        if given.dtype == np.float64 and values.__class__ is list:
+            return given
         if given.dtype.kind in "fiub" or (given.dtype.kind == "O" and not any(x is None for x in given.flat)):
             return given.astype(np.float64, order="C")
     except (TypeError, ValueError, OverflowError, RecursionError):

@@ -132,7 +132,7 @@ class CompiledFunction(ArrayFunction):
         each = stage.size != self.n_stage
         stage = stage if each else stage.reshape(self.n_stage)
         batch = out.shape[:-1]
-        n = int(np.prod(batch, dtype=np.int64))
+        n = math.prod(batch)
         code = self._lanes_when_due(n, each) or self._one_lane
         start = code.ranges(parts, rest, stage, batch=batch, out=out)
         in_chunks(n, chunk_for(self._operations), self.threads, start)

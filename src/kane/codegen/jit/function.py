@@ -108,12 +108,13 @@ class ArrayFunction(ABC):
         self._require_own(stage)
         arguments = (*parts, rest, stage)
         batch = common_batch(arguments, (*["state"] * len(parts), "rest", "stage"), f"{self.name}: ")
-        out = result_array(out, (*batch, self.n_out), self.name)
+        filled = result_array(out, (*batch, self.n_out), self.name)
         if not batch or math.prod(batch) == 1:
-            self._single(stage, out, *parts, rest)
-            return out
-        *parts, rest, stage = [a.copy() if np.may_share_memory(a, out) else a for a in arguments]
-        return self._many(parts, rest, stage, out)
+            self._single(stage, filled, *parts, rest)
+            return filled
+        if out is not None:
+            *parts, rest, stage = [a.copy() if np.may_share_memory(a, out) else a for a in arguments]
+        return self._many(parts, rest, stage, filled)
 
     @cached_property
     def _single(self) -> Single:
