@@ -68,14 +68,16 @@ class Writer:
             return _number(x)
         if isinstance(x, Real):
             return _number(float(x))
-        if hasattr(x, "tolist"):  # arrays and numbers of NumPy
-            return self(x.tolist(), who)
         if type(x) in (list, tuple):
             return [self(item, who) for item in x]
         if type(x) is dict:
             return {"dict": [[self(key, who), self(value, who)] for key, value in x.items()]}
         atom = self._atoms.get(type(x))
-        return atom(x) if atom is not None else self._object(x, who)
+        if atom is not None:
+            return atom(x)
+        if type(x) not in self._names and hasattr(x, "tolist"):  # arrays and numbers of NumPy
+            return self(x.tolist(), who)
+        return self._object(x, who)
 
     def _node(self, x: Expr, who: str) -> Any:
         if x.arena is not self._arena:
