@@ -78,33 +78,46 @@ PARTIALS: dict[int, DerivativeRule] = {
 }
 
 
-def forward(roots: Sequence[Expr], seeds: Mapping[Expr, Expr]) -> list[Expr]:
+Tangents = dict[Expr, Expr | None]
+
+
+def forward(roots: Sequence[Expr], seeds: Mapping[Expr, Expr], tangents: Tangents | None = None) -> list[Expr]:
     """Return the directional derivative of each root: the sum of (d root/dx) seeds[x] over the leaves x.
+
+    Args:
+        roots: expressions to differentiate.
+        seeds: rate of each leaf that changes.
+        tangents: derivatives of nodes in earlier calls with the same rates, None for zero; those of further nodes are
+            added.
 
     Source: the chain rule, with one tangent per node.
     """
-    tangents: dict[Expr, Expr] = {}
-    for node in reachable(roots):
+    found: Tangents = {} if tangents is None else tangents
+    for node in reachable(roots, found):
+        total = None
         if node in seeds:
-            tangents[node] = node.arena.lift(seeds[node])
-        elif any(a in tangents for a in node.args):
-            total = _tangent(node, tangents)
-            if total is not None and total is not node.arena.zero:
-                tangents[node] = total
-    return [tangents.get(root, root.arena.zero) for root in roots]
+            total = node.arena.lift(seeds[node])
+        elif any(found[a] is not None for a in node.args):
+            total = _tangent(node, found)
+            total = None if total is node.arena.zero else total
+        found[node] = total
+    return [_or_zero(found[root], root) for root in roots]
 
 
-def _tangent(node: Expr, tangents: Mapping[Expr, Expr]) -> Expr | None:
+def _tangent(node: Expr, tangents: Tangents) -> Expr | None:
     if node.op in CHOICES:
         condition, a, b = CHOICES[node.op](node)
-        zero = node.arena.zero
-        return build_select(condition, tangents.get(a, zero), tangents.get(b, zero))
+        return build_select(condition, _or_zero(tangents[a], node), _or_zero(tangents[b], node))
     total = None
     for a, partial in zip(node.args, PARTIALS[node.op](node), strict=True):
-        if partial is not None and a in tangents:
-            term = partial * tangents[a]
+        if partial is not None and (tangent := tangents[a]) is not None:
+            term = partial * tangent
             total = term if total is None else total + term
     return total
+
+
+def _or_zero(tangent: Expr | None, node: Expr) -> Expr:
+    return node.arena.zero if tangent is None else tangent
 
 
 def gradient(root: Expr, variables: Sequence[Expr]) -> list[Expr]:
@@ -165,29 +178,47 @@ def _along(slope: Mapping[Expr, Expr], column: Mapping[Expr, Expr]) -> Expr:
     return sum(terms[1:], terms[0])
 
 
-def total_time_derivative(roots: Sequence[Expr], rates: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return d root/dt, where each leaf x changes at ``rates[x]``, time at 1, and other leaves are constant."""
-    clocks = {leaf: leaf.arena.one for leaf in leaves(roots) if leaf.op == ops.TIME}
-    return forward(roots, clocks | dict(rates))
+def total_time_derivative(
+    roots: Sequence[Expr], rates: Mapping[Expr, Expr], tangents: Tangents | None = None
+) -> list[Expr]:
+    """Return d root/dt, where each leaf x changes at ``rates[x]``, time at 1, and other leaves are constant.
+
+    For ``tangents`` see ``forward``.
+    """
+    clocks = {leaf: leaf.arena.one for leaf in leaves(roots, tangents or ()) if leaf.op == ops.TIME}
+    return forward(roots, clocks | dict(rates), tangents)
 
 
-def linear_coefficients(roots: Sequence[Expr], variables: Sequence[Expr]) -> tuple[list[list[Expr]], list[Expr]]:
+LinearForms = dict[Expr, "tuple[dict[int, Expr], Expr] | None"]
+
+
+def linear_coefficients(
+    roots: Sequence[Expr], variables: Sequence[Expr], forms: LinearForms | None = None
+) -> tuple[list[list[Expr]], list[Expr]]:
     """Return exact A and b with root[i] = sum_j A[i][j] variables[j] + b[i]; they do not contain the variables.
+
+    Args:
+        roots: expressions that are linear in the variables.
+        variables: leaves.
+        forms: coefficients and rests of nodes in earlier calls with the same variables, None for nodes without
+            variables; those of further nodes are added.
 
     Raises:
         ExpressionError: a root is not linear in the variables; the message names the nonlinear operation.
     """
     zero = roots[0].arena.zero if roots else None
     column = {v: j for j, v in enumerate(variables)}
-    forms: dict[Expr, tuple[dict[int, Expr], Expr]] = {}
-    for node in reachable(roots):
+    found: LinearForms = {} if forms is None else forms
+    for node in reachable(roots, found):
+        form = None
         if node in column:
-            forms[node] = ({column[node]: node.arena.one}, node.arena.zero)
-        elif any(a in forms for a in node.args):
-            forms[node] = _linear_form(node, forms)
+            form = {column[node]: node.arena.one}, node.arena.zero
+        elif any(found[a] is not None for a in node.args):
+            form = _linear_form(node, found)
+        found[node] = form
     rows, rest = [], []
     for root in roots:
-        coefficients, remainder = forms.get(root, ({}, root))
+        coefficients, remainder = found[root] or ({}, root)
         rows.append([coefficients.get(j, zero) for j in range(len(variables))])
         rest.append(remainder)
     return rows, rest  # type: ignore[return-value]
@@ -196,8 +227,8 @@ def linear_coefficients(roots: Sequence[Expr], variables: Sequence[Expr]) -> tup
 _Form = tuple[dict[int, "Expr"], "Expr"]
 
 
-def _linear_form(node: Expr, forms: Mapping[Expr, _Form]) -> _Form:
-    parts = [forms.get(a, ({}, a)) for a in node.args]
+def _linear_form(node: Expr, forms: LinearForms) -> _Form:
+    parts = [forms[a] or ({}, a) for a in node.args]
     if not any(form for form, _ in parts):  # the variables have cancelled
         return {}, rebuild(node, [rest for _, rest in parts])
     form, rest = _combined(node, parts)

@@ -28,7 +28,9 @@ class _NumPy:
         return np.float64(x) if isinstance(x, (int, float, np.integer)) else x
 
 
-def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any = _NumPy) -> list[Any]:
+def interpret(
+    roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any = _NumPy, known: dict[Expr, Any] | None = None
+) -> list[Any]:
     """Return the values of the roots by evaluating one node after another.
 
     Args:
@@ -37,28 +39,28 @@ def interpret(roots: Sequence[Expr], values: Mapping[Expr, Any], functions: Any 
         functions: namespace with sin, cos, ..., sqrt, fabs, sign, minimum, maximum, where; NumPy by default.
             An optional ``number`` converts given values, constants and spline values. An optional ``spline`` evaluates
             a table.
+        known: values of nodes in earlier calls; those of further nodes are added.
 
     Raises:
         ExpressionError: a leaf has no value.
     """
     number = getattr(functions, "number", lambda x: x)
     spline = getattr(functions, "spline", lambda table, x: number(table.value(x)))
-    known: dict[Expr, Any] = {node: number(value) for node, value in values.items()}
+    found: dict[Expr, Any] = {} if known is None else known
+    found.update({node: number(value) for node, value in values.items() if node not in found})
     with np.errstate(all="ignore"):
-        for node in reachable(roots):
-            if node in known:
-                continue
+        for node in reachable(roots, found):
             if node.op == CONSTANT:
-                known[node] = number(node.data)
+                found[node] = number(node.data)
             elif not node.args:
                 raise ExpressionError(f"no value was given for the {OPERATIONS[node.op].name} {name_of(node)}")
             elif node.op == SPLINE:
-                known[node] = spline(node.data, known[node.args[0]])
+                found[node] = spline(node.data, found[node.args[0]])
             else:
                 meaning = OPERATIONS[node.op].meaning
                 assert meaning is not None
-                known[node] = meaning(functions, *[known[a] for a in node.args])
-    return [known[root] for root in roots]
+                found[node] = meaning(functions, *[found[a] for a in node.args])
+    return [found[root] for root in roots]
 
 
 def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from kane.expression import construct
@@ -39,13 +39,16 @@ CONSTRUCTORS: dict[int, Callable[..., Expr]] = {
 }
 
 
-def reachable(roots: Iterable[Expr]) -> list[Expr]:
-    """Return the nodes that the roots depend on, including the roots, arguments before their users."""
-    seen = set(roots)
+def reachable(roots: Iterable[Expr], known: Container[Expr] = ()) -> list[Expr]:
+    """Return the nodes that the roots depend on, including the roots, arguments before their users.
+
+    Nodes in ``known`` are left out, and those that the roots reach only through them.
+    """
+    seen = {root for root in roots if root not in known}
     stack = list(seen)
     while stack:
         for node in stack.pop().args:
-            if node not in seen:
+            if node not in seen and node not in known:
                 seen.add(node)
                 stack.append(node)
     return sorted(seen, key=_id)
@@ -64,9 +67,9 @@ def has_leaf(root: Expr, wanted: Callable[[Expr], bool]) -> bool:
     return False
 
 
-def leaves(roots: Iterable[Expr]) -> list[Expr]:
-    """Return the leaves that the roots depend on, without constants, oldest first."""
-    return [node for node in reachable(roots) if not node.args and node.op != ops.CONSTANT]
+def leaves(roots: Iterable[Expr], known: Container[Expr] = ()) -> list[Expr]:
+    """Return the leaves among the nodes of ``reachable``, without constants, oldest first."""
+    return [node for node in reachable(roots, known) if not node.args and node.op != ops.CONSTANT]
 
 
 def rebuild(node: Expr, args: Sequence[Expr]) -> Expr:
@@ -77,10 +80,12 @@ def rebuild(node: Expr, args: Sequence[Expr]) -> Expr:
 
 def substitute_nodes(roots: Sequence[Expr], replacements: Mapping[Expr, Expr]) -> list[Expr]:
     """Return the roots with nodes replaced, simplified; replacements are not searched for nodes to replace."""
-    image: dict[Expr, Expr] = dict(replacements)
-    for node in reachable(roots):
-        if node in image:
-            continue
+    return substitute_further(roots, dict(replacements))
+
+
+def substitute_further(roots: Sequence[Expr], image: dict[Expr, Expr]) -> list[Expr]:
+    """Return the roots with nodes replaced by their images; add the images of all nodes that the roots depend on."""
+    for node in reachable(roots, image):
         if not node.args:
             image[node] = node
             continue

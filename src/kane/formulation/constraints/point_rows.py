@@ -20,7 +20,7 @@ from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE, RATE
 from kane.expression.traverse import leaves, substitute_nodes
-from kane.formulation.constraints.rows import Equation, equation_of, row_equation
+from kane.formulation.constraints.rows import Equation, SharedNodes, equation_of, row_equation
 from kane.formulation.recursive.kinematics import Acceleration, remainders
 from kane.formulation.recursive.measures import from_body, images, measure_rates, position_in_K
 from kane.formulation.tree.spatial import plus
@@ -44,7 +44,7 @@ class PointRows:
         """Return a row's equation; in recursive form if it has velocities of one link along ground directions only."""
         system, link = self.system, self._link(row)
         if row.motion is None or link is None:
-            return row_equation(row, name, system)
+            return row_equation(row, name, system, self._shared)
         given = [row.motion] if row.configuration is None else [row.motion, row.configuration]
         known, rates = images(system, given, f"the constraint {name!r}"), dict(self._rates)
         measures = [leaf for leaf in leaves([row.motion]) if leaf.op == MEASURE]
@@ -57,6 +57,10 @@ class PointRows:
             [total_time_derivative([row.motion], rates)[0], *given], known
         )
         return equation_of(name, motion, configuration[0] if configuration else None, system.speeds, remainder)
+
+    @cached_property
+    def _shared(self) -> SharedNodes:
+        return SharedNodes()
 
     @cached_property
     def _fields(self) -> list[Acceleration]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kane.errors import ExpressionError, ModelError
-from kane.expression.derivative import gradient, linear_coefficients, total_time_derivative
+from kane.expression.derivative import LinearForms, Tangents, gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
-from kane.expression.traverse import count_operations, substitute_nodes
+from kane.expression.traverse import count_operations, leaves, substitute_further, substitute_nodes
 from kane.formulation.constraints.angle_sums import gathered
 from kane.formulation.recursive.measures import images, measure_rates
 from kane.formulation.tree.probe import Probe
@@ -54,6 +54,21 @@ class Equation:
     def __repr__(self) -> str:
         rest = "" if self.configuration is None else f", derivative of {self.configuration!r} = 0"
         return f"<Equation {self.name!r}: {self.motion!r} = 0{rest}>"
+
+
+@dataclass(frozen=True)
+class SharedNodes:
+    """Results for nodes that many rows of one system have in common, such as the pose of a link, kept from row to row.
+
+    Attributes:
+        images: expressions in q, u and t.
+        tangents: time derivatives without udot.
+        forms: coefficients of u.
+    """
+
+    images: dict[Expr, Expr] = field(default_factory=dict)
+    tangents: Tangents = field(default_factory=dict)
+    forms: LinearForms = field(default_factory=dict)
 
 
 def constraint_equations(constraints: Sequence[Imposed], system: System, probe: Probe) -> tuple[Equation, ...]:
@@ -120,46 +135,53 @@ def count_row_operations(equations: Sequence[Equation]) -> int:
     return sum(count_operations([x for e in equations for x in (*e.coefficients.values(), e.remainder)]).values())
 
 
-def row_equation(row: Row, name: str, system: System) -> Equation:
+def row_equation(row: Row, name: str, system: System, shared: SharedNodes | None = None) -> Equation:
     """Return the equation of one row, in the speeds of a system."""
-    configuration, motion = _substituted(row, name, system)
-    found = equation_of(name, motion, configuration, system.speeds)
+    shared = shared or SharedNodes()
+    configuration, motion = _substituted(row, name, system, shared)
+    found = equation_of(name, motion, configuration, system.speeds, shared=shared)
     if row.instead is None:
         return found
-    return replace(found, instead=_substituted(Row(name, motion=row.instead), name, system)[1])
+    return replace(found, instead=_substituted(Row(name, motion=row.instead), name, system, shared)[1])
 
 
 def equation_of(
-    name: str, motion: Expr, configuration: Expr | None, speeds: Speeds, remainder: Expr | None = None
+    name: str,
+    motion: Expr,
+    configuration: Expr | None,
+    speeds: Speeds,
+    remainder: Expr | None = None,
+    shared: SharedNodes | None = None,
 ) -> Equation:
     """Return the equation of a motion in q, u and t; derive its remainder by the chain rule unless given."""
-    linear = True
+    linear, shared = True, shared or SharedNodes()
     try:
-        (coefficients,), _ = linear_coefficients([motion], speeds.u)
+        (coefficients,), _ = linear_coefficients([motion], speeds.u, shared.forms)
     except ExpressionError:
         coefficients, linear = gradient(motion, speeds.u), False
     if remainder is None:
         rates = dict(zip(speeds.q, speeds.kinematics, strict=True))
-        remainder = total_time_derivative([motion], rates)[0]
+        remainder = total_time_derivative([motion], rates, shared.tangents)[0]
     sparse = {j: c for j, c in enumerate(coefficients) if not (c.is_constant and abs(float(c)) < ROW_TOLERANCE)}
     return Equation(name, sparse, motion, remainder, configuration, linear)
 
 
-def _substituted(row: Row, name: str, system: System) -> tuple[Expr | None, Expr]:
+def _substituted(row: Row, name: str, system: System, shared: SharedNodes) -> tuple[Expr | None, Expr]:
     """Return configuration and motion in q, u and t."""
     given = [x for x in (row.configuration, row.motion) if x is not None]
-    found = images(system, given, f"the constraint {name!r}")
+    shared.images.update(images(system, given, f"the constraint {name!r}", shared.images))
     try:
-        values = iter(substitute_nodes(given, found))
+        values = iter(substitute_further(given, shared.images))
     except ExpressionError as error:
         raise ModelError(f"{name!r} has no equation where its bodies move by these joints: {error}") from error
     configuration = None if row.configuration is None else next(values)
     if row.motion is not None:
         return configuration, next(values)
     assert row.configuration is not None
-    speeds, measures = system.speeds, [x for x in found if x.op == MEASURE]
+    speeds, measures = system.speeds, [x for x in leaves([row.configuration], shared.tangents) if x.op == MEASURE]
     rates = dict(zip(speeds.q, speeds.kinematics, strict=True)) | measure_rates(system, measures)
-    return configuration, substitute_nodes(total_time_derivative([row.configuration], rates), found)[0]
+    rate = total_time_derivative([row.configuration], rates, shared.tangents)
+    return configuration, substitute_further(rate, shared.images)[0]
 
 
 def _require_idle(equation: Equation, probe: Probe, residuals: Sequence[Expr | None]) -> None:

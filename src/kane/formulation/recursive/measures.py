@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from kane.errors import ModelError
@@ -16,19 +16,24 @@ from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
 from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 
 
-def images(system: System, expressions: Sequence[Expr], who: str = "a load") -> dict[Expr, Expr]:
+def images(
+    system: System, expressions: Sequence[Expr], who: str = "a load", known: Container[Expr] = ()
+) -> dict[Expr, Expr]:
     """Return the value, in q, u and t, of every rate and measure in some expressions.
 
     Args:
+        system: links and speeds.
+        expressions: expressions of coordinates, rates, measures, time, parameters and inputs.
         who: owner of the expressions, for messages.
+        known: nodes whose leaves are left out.
 
     Raises:
         ModelError: an expression contains an acceleration, or a rate or coordinate of another model's joint.
     """
-    wanted = leaves(expressions)
-    known = {*system.speeds.q, *system.speeds.u}
+    wanted = leaves(expressions, known)
+    own = {*system.speeds.q, *system.speeds.u}
     for leaf in wanted:
-        if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in known and leaf not in system.speeds.rates:
+        if leaf.op not in (PARAMETER, INPUT, TIME, MEASURE) and leaf not in own and leaf not in system.speeds.rates:
             kind = OPERATIONS[leaf.op].name
             raise ModelError(f"{who} depends on the {kind} {leaf.name!r}, which has no value in these equations")
     found = {leaf: system.speeds.rates[leaf] for leaf in wanted if leaf.op == RATE}

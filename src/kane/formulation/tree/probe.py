@@ -36,6 +36,7 @@ class Probe:
             p = self._random.normal(size=4)
             self._known |= dict(zip(names, p / np.linalg.norm(p), strict=True))
         self._values: dict[Expr, float] = {}
+        self._nodes: dict[Expr, Any] = {}
 
     @cached_property
     def anywhere(self) -> Probe:
@@ -47,15 +48,17 @@ class Probe:
     def at(self, values: Mapping[Expr, float]) -> Probe:
         """Return a probe with given values of some leaves; other leaves without a default are drawn again."""
         there = copy.copy(self)
-        there._values = dict(values)
+        there._values, there._nodes = dict(values), {}
         return there
 
     def __call__(self, expressions: Sequence[Any]) -> np.ndarray:
         """Return the values of expressions, shape (len(expressions),); numbers are returned unchanged."""
         nodes = [x for x in expressions if x.__class__ is Expr]
-        for leaf in leaves(nodes):
+        values = {}
+        for leaf in leaves(nodes, self._nodes):
             if leaf not in self._values:
                 known = self._known.get(leaf.data) if leaf.op in (PARAMETER, INPUT, COORDINATE) else None
                 self._values[leaf] = self._random.uniform(0.2, 1.2) if known is None else known
-        found = iter(interpret(nodes, self._values))
+            values[leaf] = self._values[leaf]
+        found = iter(interpret(nodes, values, known=self._nodes))
         return np.array([next(found) if x.__class__ is Expr else x for x in expressions], float)
