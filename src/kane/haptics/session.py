@@ -30,6 +30,7 @@ from kane.haptics.loop.session_arguments import (
     method_of,
     prepare_tick_steps,
     require_axes_of,
+    require_display,
     require_kinds,
     require_room,
     session_problem,
@@ -50,17 +51,19 @@ from kane.simulation.results.trajectory import Trajectory
 
 @final
 class Session:
-    """Mechanism coupled to an operator through a haptic device (impedance display).
+    """Mechanism coupled to an operator through a haptic device (impedance display, or admittance display).
 
     Each tick reads the device, writes the force of the coupler, and takes one step of the mechanism, within which
-    intermittent constraints change. A native function does this in a thread that Python does not block. No force is
-    written before ``arm``. ``disarm``, the end of a run and every fault end the force within 20 ms, until the next
-    ``arm``. Faults are invalid or missing samples, missed ticks, and a simulation that cannot continue.
+    intermittent constraints change. A device that measures force gets a position after the step instead. A native
+    function does this in a thread that Python does not block. No force is written before ``arm``. ``disarm``, the end
+    of a run and every fault end the force within 20 ms, until the next ``arm``. Faults are invalid or missing samples,
+    missed ticks, and a simulation that cannot continue.
 
     Args:
         dyn: result of ``kane.build``; its inputs are numbers, samples, or expressions.
         device: the device.
-        coupler: a Coupler, or a RigidCoupler, with which the device prescribes the motion.
+        coupler: a Coupler; a RigidCoupler, with which the device prescribes the motion; or an AdmittanceCoupler for a
+            device that measures force.
         q, u, inputs, parameters: as in ``simulate``.
         integrator: an integrator with fixed steps; RK4() by default. PassiveMidpoint() makes no energy.
         safety: limits of the force; Safety() by default.
@@ -90,6 +93,7 @@ class Session:
     ) -> None:
         safety, method = safety or Safety(), method_of(coupler, integrator)
         require_kinds(dyn, device, coupler, safety, method)
+        require_display(device, coupler, predict)
         require_axes_of(device, coupler)
         self._device, self._coupler, self._first_coupler, self._safety = device, coupler, coupler, safety
         held = coupled(dyn, coupler)

@@ -149,5 +149,6 @@ def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool)
         crawl=(traits.quantum / T, traits.turning_quantum / T),
         tolerance=FELT * largest / force_scale if predicts else (-np.inf, -np.inf),
         axes=coupler.coupled_axes,
+        measures=traits.measures_force,
     )
     return loop_rules_at(memory.view(np.float64), 0)

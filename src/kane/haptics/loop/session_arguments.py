@@ -15,6 +15,7 @@ from kane.engine.memory.realtime import LOOP_COMMAND
 from kane.engine.memory.views import LoopRules
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import require
+from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps, rigid_steps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps, passive_steps
@@ -34,7 +35,7 @@ from kane.simulation.monitors.penetration import refuse_start
 
 def warn_of(device: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps | None = None) -> None:
     """Warn if the free device handle is unstable at a wall with this coupler, or with the mass of a rigid coupler."""
-    if not device.traits.pushes:
+    if not device.traits.pushes or isinstance(coupler, AdmittanceCoupler):
         return
     if isinstance(coupler, RigidCoupler):
         if isinstance(steps, RigidSteps):
@@ -77,6 +78,27 @@ def require_axes_of(device: Device, coupler: AnyCoupler) -> None:
                 f"the coupler has {word}={wanted!r}, and this {type(device).__name__} has {word}={there!r}; give the "
                 "coupler axes of the device only"
             )
+
+
+def require_display(device: Device, coupler: AnyCoupler, predict: Any) -> None:
+    """Raise unless coupler and device are both for a display of force, or both for a display of position.
+
+    Raises:
+        ModelError: only one of them is for an admittance display, or its ticks are to be predicted.
+    """
+    kind, measures = type(device).__name__, device.traits.measures_force
+    if isinstance(coupler, AdmittanceCoupler) and not measures:
+        raise ModelError(
+            f"an AdmittanceCoupler needs a device that measures force, and this {kind} does not: use "
+            "kane.haptics.Coupler, or a device with measures_force=True"
+        )
+    if measures and not isinstance(coupler, AdmittanceCoupler):
+        raise ModelError(
+            f"this {kind} measures force and takes positions, and a {type(coupler).__name__} gives forces: use "
+            "kane.haptics.AdmittanceCoupler(point, damping=...)"
+        )
+    if measures and predict:
+        raise ModelError("predict=True extrapolates positions of a device, and this one measures force; leave it out")
 
 
 def method_of(coupler: Any, integrator: Any) -> Any:
