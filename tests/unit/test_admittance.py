@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from oracles.waiting import until
 
 import kane
 from kane.engine.memory.devices import DEVICE_SAMPLE
@@ -139,24 +140,24 @@ def test_the_motion_is_that_of_simulate_under_the_recorded_inputs(session):
 def test_energy_of_the_hand_is_energy_of_the_mechanism_and_of_the_damper(session):
     """What the operator gives, times s/c, the mechanism and the damper get; the display is late by D, some percent.
 
-    To the mechanism: its kinetic energy, by the trapezoidal rule to second order in the tick.
+    To the mechanism: its kinetic energy; the error of the trapezoidal rule is B a^2 T^3/12 in each of 2000 ticks.
     """
     log, run = session.log, session.trajectory
     k = int(np.flatnonzero(log["status"] == at.ARMED)[-1])
     kinetic = 0.5 * run.u[k, 0] ** 2
     given = log["energies"]
-    assert given["to_mechanism"][k] == pytest.approx(kinetic, abs=1e-6)
+    assert given["to_mechanism"][k] == pytest.approx(kinetic, abs=3e-6)
     damped = np.trapezoid(10.0 * log["level"][: k + 1] * run.u[: k + 1, 0] ** 2, dx=T)
     from_hand = -given["to_operator"][k] * 2.0 / 0.5
     assert damped > 0.01
     assert from_hand == pytest.approx(kinetic + damped, rel=0.05)
     assert session.report.to_hand == pytest.approx(given["to_operator"][-1])
-    assert session.report.force == pytest.approx(np.abs(log["sample"]["force"]).max(), rel=1e-3)
+    assert session.report.force == pytest.approx(np.linalg.norm(log["sample"]["force"], axis=1).max(), rel=1e-12)
 
 
 def test_at_rest_arm_and_mechanism_are_two_springs():
     """k (xi - x) = F, F/c = K p, x = p/s: statics."""
-    k, K, s, c, xi = 300.0, 400.0, 2.0, 0.5, 0.03
+    k, K, s, c, xi = 300.0, 400.0, 2.0, 0.5, 0.02
     dyn, handle = slider(spring=K)
     hand = servo(arm=Arm(stiffness=k, path=[(0, 0, 0, 0), (1, xi, 0, 0)]))
     coupler = AdmittanceCoupler(handle, damping=20.0, axes="x", scale=s, force_scale=c)
@@ -196,22 +197,26 @@ def test_with_passive_steps_the_ledger_has_the_work_of_the_coupler():
 
 
 def test_a_clutch_holds_the_device_and_then_couples_without_a_jump():
+    """In real time, because Python gives commands within a run; the hand pulls all the time."""
     dyn, handle = slider()
-    with Session(dyn, servo(), AdmittanceCoupler(handle, damping=10.0, axes="x")) as s:
+    hand = servo(arm=Arm(damping=8.0, stiffness=300.0, path=[(0, 0, 0, 0), (2, 0.06, 0, 0)]))
+    with Session(dyn, hand, AdmittanceCoupler(handle, damping=60.0, axes="x")) as s:
         s.arm()
-        s.rehearse(0.6)
-        before = len(s.log)
-        s.arm()
+        s.start(1.0)
+        until(lambda: s.snapshot().tick > 300)
         s.clutch(True)
-        s.rehearse(0.1)
-        held = s.log["position"][before + 2 : before + 79, 0]
+        until(lambda: s.snapshot().tick > 500)
         s.clutch(False)
-        s.arm()
-        s.rehearse(0.6)
-        after = s.log["position"][before + 100 :, 0]
-    assert np.ptp(held) == 0.0
-    assert np.abs(np.diff(after)).max() < 0.1 * T
-    assert np.ptp(after) > 1e-3
+        s.wait()
+        log = s.log
+    place = log["position"][:, 0]
+    still = np.flatnonzero((np.diff(place) == 0.0) & (log["moves"][1:] == 1.0))
+    assert len(still) > 100
+    assert (np.diff(still) == 1).all()
+    begun = still[-1] + 1
+    assert place[begun] - place[begun - 1] == pytest.approx(0.0, abs=2e-4)  # it was 1.4 ms and 3 ms behind
+    assert place[begun + 100] - place[begun] > 1e-3
+    assert s.report.faults == ()
 
 
 def test_a_session_runs_again_bit_for_bit_from_its_file_with_forces_and_positions(session, tmp_path):
@@ -240,7 +245,7 @@ ARMS = [
     ({"lag": 2e-4, "delay": 0.0}, {"stiffness": 500.0}, 0.1),
     ({"lag": 5e-3, "delay": 1.4e-3}, {"stiffness": 300.0}, 0.2),
     ({"lag": 5e-3, "delay": 1.4e-3}, {"stiffness": 2000.0, "damping": 3.0, "mass": 0.2}, 0.5),
-    ({"lag": 5e-3, "delay": 3.7e-3}, {"stiffness": 300.0, "damping": 1.0, "mass": 0.5}, 0.3),
+    ({"lag": 5e-3, "delay": 3.7e-3}, {"stiffness": 300.0, "mass": 0.5}, 0.3),
     ({"lag": 1e-2, "delay": 0.5e-3, "rate": 300.0}, {"stiffness": 300.0}, 0.5),
 ]
 
@@ -332,8 +337,8 @@ def test_a_spring_that_is_tensed_at_the_wrong_times_shakes_a_stable_loop_and_non
 
 
 def test_a_damper_alone_is_felt_as_it_is():
-    """With a light mechanism x' = F/(s c B)."""
-    dyn, handle = slider(mass=1e-3)
+    """At constant speed x' = F/(s c B), whatever the mass."""
+    dyn, handle = slider(mass=0.05)
     coupler = AdmittanceCoupler(handle, damping=40.0, axes="x", scale=0.5, force_scale=2.0)
     hand = servo(arm=Arm(stiffness=300.0, path=[(0.6, 0, 0, 0), (1.6, 0.05, 0, 0), (3, 0.05, 0, 0)]))
     with Session(dyn, hand, coupler) as s:
@@ -499,14 +504,14 @@ def test_a_force_above_the_limit_ends_the_motion_and_says_so():
     assert log["sample"]["force"][k - 1, 0] <= 5.0 < log["sample"]["force"][k, 0]
     assert np.ptp(log["sample"]["position"][k + 40 :, 0]) == 0.0
     assert log["moves"][k + 40] == 0.0
-    change = np.diff(log["position"][k - 1 : k + 20, 0])
-    assert (np.diff(np.abs(change)) < 1e-12).all()  # it slows down
+    change = np.abs(np.diff(log["position"][k - 1 : k + 19, 0]))
+    assert change == pytest.approx(change[0] * (1 - np.arange(19) / 19), rel=1e-9)  # it slows down within 20 ms
 
 
 def test_a_motion_begins_softly_and_the_device_does_not_move_unarmed():
     dyn, handle = slider(mass=0.1)
     hand = servo(arm=Arm(stiffness=300.0, path=[(0, 0, 0, 0), (0.1, 0.01, 0, 0)]))
-    with Session(dyn, hand, AdmittanceCoupler(handle, damping=10.0, axes="x"), u=[0.4]) as s:
+    with Session(dyn, hand, AdmittanceCoupler(handle, damping=10.0, axes="x"), u=[0.1]) as s:
         s.rehearse(0.2)
         assert s.log["sample"]["position"][:, 0] == pytest.approx(0.0, abs=1e-15)
         assert s.log["force"][150, 0] == pytest.approx(-3.0)
@@ -514,9 +519,9 @@ def test_a_motion_begins_softly_and_the_device_does_not_move_unarmed():
         s.rehearse(1.0)
         log = s.log[200:]
     speed = np.abs(np.diff(log["position"][:, 0])) / T
+    assert s.report.faults == ()
     assert (speed[:400] <= log["level"][1:401] * (1 + 1e-9)).all()
-    assert speed[0] < 0.005
-    assert speed.max() > 0.1
+    assert speed[:40] == pytest.approx(log["level"][1:41], rel=1e-9)
 
 
 # Errors

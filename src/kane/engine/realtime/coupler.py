@@ -177,7 +177,7 @@ def _slow_down(s: Circuit, group: int, wanted: Vector) -> None:
 def add_work_on_operator(s: Circuit) -> None:
     """Add the work of the force since the last tick, and the energy that the coupler has made.
 
-    A written force was held. The mean of a measured force is that of its values at both ends.
+    A written force was held. For a measured force, the mean of its values at both ends is taken.
     """
     state, rules, scratch = s.state, s.rules, s.calls.scratch
     before, wrench, way = scratch.device_before, scratch.wrench_before, scratch.displacement

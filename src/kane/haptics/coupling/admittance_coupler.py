@@ -75,4 +75,4 @@ class AdmittanceCoupler:
         for word in settings:
             if word != "damping":
                 raise ModelError(f"set takes damping for an admittance coupler, not {word!r}")
-        return replace(self, **settings)
+        return replace(self, damping=settings.get("damping", self.damping))

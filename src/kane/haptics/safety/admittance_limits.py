@@ -17,8 +17,8 @@ class AdmittanceLimits:
 
     Attributes:
         stable: limit above which the arm at the device comes to rest; from exact eigenvalues.
-        any_spring: limit above which every massless arm comes to rest that is at most as stiff, also if its stiffness
-            changes with time or with the displacement; from the circle criterion.
+        any_spring: limit above which every spring comes to rest that is at most as stiff as the arm. Its stiffness may
+            change with time and displacement, by the circle criterion.
         rule: k D - c at the operator, divided by s c; the limit ``stable`` for a large mass.
         age: delay D from a force to the position that it causes [s].
         reasons: explanation of each value, with its formula and numbers.
@@ -39,8 +39,8 @@ def admittance_limits(
 ) -> AdmittanceLimits:
     """Return the smallest dampings of an AdmittanceCoupler for a device that measures force.
 
-    The device follows late, so that an arm with the stiffness k draws a force that is late too. To first order in the
-    delay this takes away a damping k D from the displayed damping b and the damping c of the arm:
+    The device follows late, so that an arm with the stiffness k draws a force that is late too. To first order this
+    takes away a damping k D from the displayed damping b and the damping c of the arm. The condition is
 
         b > k D - c,    D = h + td + T/2.
 
@@ -69,7 +69,7 @@ def admittance_limits(
     loop = ServoLoop(m, t.period, t.delay, t.lag, (k, arm.damping, arm.mass + t.mass))
     stable, any_spring = loop.least_stable, loop.any_spring
     rule = max(0.0, k * loop.age - arm.damping)
-    reasons = (
+    reasons = [
         f"stable from {stable:.4g} N s/m: eigenvalues of the loop with m = {m:g} kg and an arm of {k:g} N/m, "
         f"{arm.damping:g} N s/m and {arm.mass + t.mass:g} kg with the device handle; the rule k D - c gives {rule:.4g}",
         f"stable with any spring up to {k:g} N/m, also one that changes, from {any_spring:.4g} N s/m: "
@@ -78,7 +78,7 @@ def admittance_limits(
         f"and T = {1e3 * t.period:.4g} ms",
         "no damping is enough for every passive operator, because the servo holds its position against any force: the "
         "limits grow with the stiffness of the arm",
-    )
+    ]
     if felt != 1.0:
-        reasons += (f"the operator feels {felt:g} times the coupler's damping; the figures above are at the operator",)
-    return AdmittanceLimits(stable / felt, any_spring / felt, rule / felt, loop.age, reasons)
+        reasons.append(f"the operator feels {felt:g} times the coupler's damping; these figures are at the operator")
+    return AdmittanceLimits(stable / felt, any_spring / felt, rule / felt, loop.age, tuple(reasons))

@@ -95,9 +95,9 @@ class ServoLoop:
     def any_spring(self) -> float:
         """Return k D/2 + sqrt((k D/2)^2 + k m), from which on no spring up to k can shake the loop.
 
-        By the circle criterion Re G > -1/k for the response G of x_k to F_k, the loop is stable with every force from
-        0 to k x against the displacement, however it changes with time. Re G is smallest at frequency zero, where it
-        is -(m/b + D)/b. Mass and damping of the arm are not considered.
+        The loop is stable with every force from 0 to k x against the displacement if Re G > -1/k for the response G of
+        x_k to F_k (circle criterion). The force may change with time in any way. Re G is smallest at frequency zero,
+        where it is -(m/b + D)/b. Mass and damping of the arm are not considered.
 
         Source: Jury & Lee 1964.
         """
