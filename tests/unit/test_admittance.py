@@ -16,6 +16,7 @@ from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.realtime import LOG_ROW
 from kane.engine.memory.views import log_row_size, loop_command_at, taken_command_at, taken_command_size
 from kane.engine.realtime import loop_arrays as at
+from kane.engine.realtime.coupler import find_target
 from kane.engine.realtime.safety import place
 from kane.errors import ModelError
 from kane.haptics import (
@@ -400,20 +401,36 @@ def test_a_position_is_limited_in_speed_workspace_and_power():
     assert s.state.placed[0] == pytest.approx(0.1 + 1e-3, rel=1e-12)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_position_that_is_no_number_is_not_written_and_ends_the_motion(value):
-    s = limits(advance=np.array([5e-4, 0.0, 0.0]))
-    place(s, 0.0, np.array([0.1, value, 0.0]))
+@pytest.mark.parametrize(("value", "axis"), [(math.nan, 0), (math.inf, 1), (-math.inf, 2)])
+def test_a_position_that_is_no_number_is_not_written_and_ends_the_motion(value, axis):
+    s, target = limits(advance=np.array([5e-4, 0.0, 0.0])), np.array([0.1, 0.0, 0.0])
+    target[axis] = value
+    place(s, 7.0, target)
     assert (s.counts.status[0], s.counts.fault[0]) == (at.ENDING, at.POSITION_NOT_FINITE)
     assert s.state.placed == pytest.approx([0.1005, 0.0, 0.0], rel=1e-12)
-    place(s, 0.0095, np.array([0.1, value, 0.0]))
+    place(s, 7.0095, target)
     assert s.state.placed == pytest.approx([0.10075, 0.0, 0.0], rel=1e-12)  # half the speed at half the time
-    place(s, 0.0195, np.array([0.1, value, 0.0]))
+    place(s, 7.0195, target)
     assert s.state.placed == pytest.approx([0.10075, 0.0, 0.0], rel=1e-12)
     s.counts.status[0] = at.UNARMED
-    place(s, 0.0205, np.array([0.1, value, 0.0]))
+    place(s, 7.0205, target)
     assert (s.state.placed == s.state.device[:3]).all()
     assert s.state.moves[0] == 0.0
+    assert (s.state.advance == 0.0).all()  # it was the handle that moved, and no motion that could end
+
+
+@pytest.mark.parametrize(("status", "clutched", "held"), [(at.ARMED, 0, 0), (at.ARMED, 1, 1), (at.ENDING, 0, 1)])
+def test_the_target_is_where_proxy_and_handle_meet_and_along_other_axes_the_last_position(status, clutched, held):
+    """x = (p - x_0)/s."""
+    s = SimpleNamespace(
+        state=SimpleNamespace(offset=np.array([0.1, 0.2, 0.3, 1.0, 0, 0, 0]), placed=np.array([0.01, 0.02, 0.03])),
+        rules=SimpleNamespace(axes=[1.0, 0.0, 1.0, 0.0, 0.0, 0.0], scale=[2.0, 1.0]),
+        calls=SimpleNamespace(scratch=SimpleNamespace(target=np.zeros(3))),
+        handle=SimpleNamespace(motion=SimpleNamespace(position=np.array([0.5, 0.6, 0.9]))),
+        counts=SimpleNamespace(status=[status], clutched=[clutched]),
+    )
+    find_target(s)
+    assert s.calls.scratch.target == pytest.approx([0.01, 0.02, 0.03] if held else [0.2, 0.02, 0.3], rel=1e-12)
 
 
 BLOCK = 80
@@ -516,6 +533,7 @@ def test_a_force_above_the_limit_ends_the_motion_and_says_so():
     assert np.ptp(log["sample"]["position"][k + 40 :, 0]) == 0.0
     assert log["moves"][k + 40] == 0.0
     change = np.abs(np.diff(log["position"][k - 1 : k + 19, 0]))
+    assert change[0] > 1e-5
     assert change == pytest.approx(change[0] * (1 - np.arange(19) / 19), rel=1e-9)  # it slows down within 20 ms
 
 

@@ -57,6 +57,7 @@ PANEL: dict[str, tuple[str, ...]] = {
         "test_the_device_holds_its_handle_without_commands_and_after_a_command_to_hold",
         "test_a_position_is_limited_in_speed_workspace_and_power",
         "test_a_position_that_is_no_number_is_not_written_and_ends_the_motion",
+        "test_the_target_is_where_proxy_and_handle_meet_and_along_other_axes_the_last_position",
         "test_after_each_of_twenty_faults_the_device_was_within_its_limits_and_holds_within_40_ms",
         "test_a_force_above_the_limit_ends_the_motion_and_says_so",
         "test_a_motion_begins_softly_and_the_device_does_not_move_unarmed",
