@@ -247,6 +247,7 @@ ARMS = [
     ({"lag": 5e-3, "delay": 1.4e-3}, {"stiffness": 300.0}, 0.2),
     ({"lag": 5e-3, "delay": 1.4e-3}, {"stiffness": 2000.0, "damping": 3.0, "mass": 0.2}, 0.5),
     ({"lag": 5e-3, "delay": 3.7e-3}, {"stiffness": 300.0, "mass": 0.5}, 0.3),
+    ({"lag": 2e-3, "delay": 1.4e-3}, {"stiffness": 300.0, "mass": 0.5}, 0.2),  # an arm heavier than the mechanism
     ({"lag": 1e-2, "delay": 0.5e-3, "rate": 300.0}, {"stiffness": 300.0}, 0.5),
 ]
 
@@ -290,6 +291,7 @@ def test_the_rule_exceeds_the_limit_by_at_most_its_part_k_d_squared_over_m(lag, 
         found = admittance_limits(device, Arm(stiffness=k), mass=mass)
         assert found.rule == pytest.approx(k * (lag + delay + 0.5 * T), rel=1e-12)
         assert 0.0 < found.rule - found.stable < found.rule * k * found.age**2 / mass
+    assert admittance_limits(device, Arm(stiffness=k, damping=20.0), mass=10.0).stable == 0.0  # with any damping
     damped = admittance_limits(device, Arm(stiffness=k, damping=0.1), mass=1000.0)
     assert damped.stable == pytest.approx(found.rule - 0.1, rel=2e-3)
 
