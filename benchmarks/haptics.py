@@ -5,7 +5,7 @@ python -m benchmarks.haptics [SECONDS]
 The Stanford Arm at 1 kHz, its hand in a simulated one, while Python's main thread is busy. Lateness is the machine's:
 the figure is its ratio to that of a loop in C that does nothing, with the same rights, in the same minute. It needs a C
 compiler. Then what a tick works where the next one is tried ahead and where it is not, in scenes with many hits:
-ticks in which the mode changes apart from the others.
+ticks in which the mode changes apart from the others. Then ticks in which chains adopt revised constraints.
 """
 
 from __future__ import annotations
@@ -197,9 +197,50 @@ def with_and_without(rounds):
                 )
 
 
+def chain(links):
+    """A hanging chain with damped joints: Dynamics, the second joint, and a point at the end."""
+    m = kane.Model("chain", gravity=(0, 0, -9.81))
+    before, joints = m.ground, []
+    for k in range(links):
+        body = m.body(f"B{k + 1}", mass=0.3, inertia=(1e-3,) * 3, com=(0.1, 0, 0))
+        place = (0.2 if k else 0, 0, 0)
+        joints.append(m.connect(before, body, kane.Revolute(f"q{k + 1}", axis="y"), at=place))
+        m.load(kane.Damper(joints[-1], 0.05))
+        before = body
+    return kane.build(kane.formulate(m)), joints[1], before.point((0.2, 0, 0))
+
+
+def adopt(revision):
+    """Wait until a running session has adopted a revision, and 0.1 s more."""
+    while not revision.adopted:
+        time.sleep(1e-3)
+    time.sleep(0.1)
+
+
+def revised(times):
+    """Print the work of the ticks in which a joint of a chain is locked and freed, and of the other ticks [us]."""
+    for links in (2, 6, 12):
+        dyn, joint, end = chain(links)
+        arm = Arm(stiffness=250.0, damping=8.0, path=[(0, 0, 0, 0), (0.5, 0.05, 0, 0.05), (1.0, -0.05, 0, 0)])
+        with Session(dyn, Simulated(arm=arm), Coupler(end, stiffness=60, damping=1)) as session:
+            session.arm()
+            session.start(60.0)
+            for _ in range(times):
+                adopt(session.impose(joint.qdot, name="lock"))
+                adopt(session.delete("lock"))
+            session.stop()
+            work, events = 1e6 * session.log["work"], session.report.events
+        ticks = {cause: [round(time / PERIOD) for time, _, kind in events if kind == cause] for _, _, cause in events}
+        others = np.delete(work, np.concatenate([*ticks.values()]))
+        text = "".join(f"{cause} {np.median(work[k]):.1f} (max {work[k].max():.1f}), " for cause, k in ticks.items())
+        text += f"others {np.median(others):.1f} (max {others.max():.1f})"
+        print(f"chain of {links:2d}, work of a tick [us]: {text}", flush=True)
+
+
 if __name__ == "__main__":
     began = time.time()
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     main(seconds)
     with_and_without(max(1, round(seconds / 12)))
+    revised(max(3, round(seconds / 6)))
     print(f"{time.time() - began:.0f} s")

@@ -143,6 +143,7 @@ ROOMS = {
         ("mode_source", "monitors", "results"),
         ("follow", "initial_value_problem"),
         ("driver", "modes"),
+        ("quick_steps",),
         ("simulate", "stepper"),
     ),
     "haptics": (

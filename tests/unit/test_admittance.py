@@ -186,6 +186,28 @@ def test_a_stop_is_as_hard_as_the_servo():
     assert any(cause == "closes" or "impos" in cause or "bounce" in cause for _, _, cause in s.report.events)
 
 
+def test_a_constraint_that_is_imposed_holds_the_device_and_one_that_is_deleted_lets_it_move():
+    m = kane.Model("braked", gravity=(0, 0, 0))
+    body = m.body("slider", mass=1.0)
+    joint = m.connect(m.ground, body, kane.Prismatic("x", axis="x"))
+    hand = servo(arm=Arm(damping=8.0, stiffness=300.0, path=[(0, 0, 0, 0), (1.5, 0.02, 0, 0)]))
+    coupler = AdmittanceCoupler(body.point(), damping=60.0, axes="x")
+    with Session(kane.build(kane.formulate(m)), hand, coupler) as s:
+        s.rehearse(0.01)
+        s.impose(joint.qdot, name="brake").wait()
+        s.arm()
+        s.rehearse(0.7)
+        s.delete("brake").wait()
+        s.arm()
+        s.rehearse(0.7)
+        log = s.log
+    braked, moving = log[20:680], log[720:1380]
+    assert (braked["moves"] == 1.0).all()
+    assert np.ptp(braked["position"][:, 0]) < 1e-12
+    assert np.abs(braked["force"][:, 0]).max() > 2.0
+    assert np.ptp(moving["position"][:, 0]) > 5e-3
+
+
 def test_with_passive_steps_the_ledger_has_the_work_of_the_coupler():
     dyn, handle = slider()
     coupler = AdmittanceCoupler(handle, damping=10.0, axes="x")

@@ -33,7 +33,7 @@ def ticked(monkeypatch, delays, ticks=4, missed=2.0):
     """Times and lateness of ticks as the loop computes them, what it lost, and what each tick took."""
     clock, found = Clock(delays), []
     rules = SimpleNamespace(ramp_down=[0.0], period=[PERIOD * 1e-9], missed=[missed])
-    counts = SimpleNamespace(ticks=[0], lost=[0])
+    counts = SimpleNamespace(ticks=[0], lost=[0], offer=[0])
     messages = SimpleNamespace(log=np.zeros((ticks, log_row_size())))
     s = SimpleNamespace(rules=rules, counts=counts, messages=messages, calls=None)
     pace = loop_pace_at(np.zeros(loop_pace_size()), 0)

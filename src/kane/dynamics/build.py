@@ -80,7 +80,12 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
     for name in names:
         require_program(equations, name)
     _warn_of_later_declarations(equations)
-    dyn = Dynamics(equations, partial(_compiled, given))
+    return compiled_equations(equations, given, names)
+
+
+def compiled_equations(equations: Equations, target: Target, names: Sequence[str] = ()) -> Dynamics:
+    """Compile the programs that a run needs, and the named ones; see ``build``, which checks the arguments."""
+    dyn = Dynamics(equations, partial(_compiled, target))
     with ProgressBar(equations.name):
         _compile_for_runs(dyn)
         for name in names:

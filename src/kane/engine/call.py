@@ -17,7 +17,7 @@ from typing import Any, NoReturn, get_type_hints
 
 import numpy as np
 
-from kane.engine.kinds import Group, Kind, kinds_of, packed, place_of_lanes
+from kane.engine.kinds import Group, Kind, kinds_of, packed, place_of_lanes, word_of
 
 # Packed arguments are kept for the next call, and with them their arrays, up to this many bytes.
 _KEPT_BYTES = 2**18
@@ -59,9 +59,16 @@ class NativeLoop:
         return place_of_lanes(self.kinds)
 
     def __call__(self, *arguments: Any) -> Any:
+        return self._native(arguments)(self._words(arguments))
+
+    def prepared(self, *arguments: Any) -> PreparedCall:
+        """Return the call with these arguments, to be made many times."""
+        words = b"".join([packed(kind, value)[0] for kind, value in zip(self.kinds, arguments, strict=True)])
+        return PreparedCall(self, self._native(arguments), arguments, words)
+
+    def _native(self, arguments: tuple[Any, ...]) -> Callable[[Any], Any]:
         lanes = len(functools.reduce(operator.getitem, self.place_of_lanes, arguments)) if self.place_of_lanes else None
-        native = self._linked.get(lanes) or self._link(lanes)
-        return native[1](self._words(arguments))
+        return (self._linked.get(lanes) or self._link(lanes))[1]
 
     def _words(self, arguments: tuple[Any, ...]) -> bytes:
         kept = self._threads.__dict__.setdefault("kept", {})
@@ -81,6 +88,30 @@ class NativeLoop:
                 owner, address = _linked(self.function, lanes)
                 self._linked[lanes] = owner, ctypes.CFUNCTYPE(_RESULTS[self.result], ctypes.c_char_p)(address)
             return self._linked[lanes]
+
+
+class PreparedCall:
+    """Call of a native loop whose arguments keep their places, so that a call costs a microsecond at most.
+
+    Attributes:
+        integers, reals: the words of the arguments, as int64 and as doubles. Numbers among them may be changed between
+            calls; the words of arrays are addresses and lengths.
+    """
+
+    def __init__(
+        self, loop: NativeLoop, native: Callable[[Any], Any], arguments: tuple[Any, ...], words: bytes
+    ) -> None:
+        self._loop, self._native, self._arguments, memory = loop, native, arguments, bytearray(words)
+        self.integers, self.reals = memoryview(memory).cast("q"), memoryview(memory).cast("d")
+        self._words = (ctypes.c_char * len(memory)).from_buffer(memory)
+
+    def place(self, *path: int) -> int:
+        """Return the index of the first word of an argument, or of a field of it; the path has their numbers."""
+        return word_of(self._loop.kinds, path)
+
+    def __call__(self) -> Any:
+        """Call the loop, without holding the interpreter lock; return its result."""
+        return self._native(self._words)
 
 
 class NativeProgram:

@@ -122,6 +122,13 @@ def packed(kind: Kind, value: Any) -> tuple[bytes, int]:
     return struct.pack(kind.format, *words), size
 
 
+def word_of(kinds: Sequence[Kind], path: Sequence[int]) -> int:
+    """Return the index of the first word of a value in nested tuples of these kinds; the path has an index for each."""
+    first, *deeper = path
+    before, kind = sum(len(other.format) for other in kinds[:first]), kinds[first]
+    return before + word_of(kind.fields, deeper) if deeper and isinstance(kind, Group) else before
+
+
 def place_of_lanes(kinds: Sequence[Kind]) -> tuple[int, ...]:
     """Return the indices that lead to a LaneCount in nested tuples of these kinds; empty if there is no LaneCount."""
     for k, kind in enumerate(kinds):

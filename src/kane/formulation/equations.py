@@ -276,7 +276,7 @@ class Equations:
         """The rows that are always active, which are the first of ``constraints``."""
         return self.constraints[: len(self.constraints) - sum(len(c.rows) for c in self.intermittents) * self.touching]
 
-    @property
+    @cached_property
     def intermittent_places(self) -> list[slice]:
         """Slices of ``constraints`` with the rows of each intermittent constraint; see ``with_intermittent_rows``."""
         ends = accumulate((len(c.rows) for c in self.intermittents), initial=len(self.permanent))

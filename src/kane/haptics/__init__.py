@@ -14,6 +14,7 @@ from kane.haptics.devices.pointer import Pointer as Pointer
 from kane.haptics.devices.recorded_device import RecordedDevice as RecordedDevice
 from kane.haptics.devices.simulated import Arm as Arm
 from kane.haptics.devices.simulated import Simulated as Simulated
+from kane.haptics.loop.loop_series import SessionRevision as SessionRevision
 from kane.haptics.loop.report import Report as Report
 from kane.haptics.loop.snapshot import Snapshot as Snapshot
 from kane.haptics.replay import replay as replay

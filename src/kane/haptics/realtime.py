@@ -28,7 +28,7 @@ def promote(memory: Iterable[np.ndarray]) -> tuple[str, ...]:
         missing.append("FIFO scheduling (SCHED_FIFO: run as root, or allow rtprio in /etc/security/limits.conf)")
     elif not _pinned():
         missing.append("a core of its own")
-    if not all(_locked(array) for array in memory):
+    if not lock_memory(memory):
         missing.append("locked memory (raise the limit memlock)")
     if not _sharp_timer():
         missing.append("a precise timer")
@@ -61,6 +61,11 @@ def _pinned() -> bool:
             os.sched_setaffinity(0, {cores[-1]})
             return True
     return False
+
+
+def lock_memory(memory: Iterable[np.ndarray]) -> bool:
+    """Keep arrays in main memory; return whether the system does so."""
+    return all(_locked(array) for array in memory)
 
 
 def _locked(array: np.ndarray) -> bool:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, final
-
-import numpy as np
 
 from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.memory.loop_arguments import Course, Matrix, Vector
+from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.engine.realtime.loop_arrays import AS_RECORDED, BY_CLOCK, IN_STEP
 from kane.errors import ModelError
-from kane.expression.number_arguments import number, positive, require
+from kane.expression.node import Expr
+from kane.expression.number_arguments import require
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, coupled
 from kane.haptics.coupling.passive_midpoint import Ledger, PassiveMidpoint, require_ledger
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
@@ -21,7 +20,8 @@ from kane.haptics.devices.device import Device
 from kane.haptics.devices.simulated import Simulated
 from kane.haptics.loop.circuit import rules_of
 from kane.haptics.loop.commands import CommandPost
-from kane.haptics.loop.loop import Log, begun_loop, giving_back
+from kane.haptics.loop.loop import Log, Loop, begun_loop, course_of_ticks, giving_back
+from kane.haptics.loop.loop_series import LoopSeries, SessionRevision
 from kane.haptics.loop.loop_thread import LoopThread, Work
 from kane.haptics.loop.report import Report, report_of
 from kane.haptics.loop.session_arguments import (
@@ -29,12 +29,10 @@ from kane.haptics.loop.session_arguments import (
     inputs_by_name,
     method_of,
     prepare_tick_steps,
-    require_axes_of,
-    require_display,
-    require_kinds,
-    require_room,
+    require_number_inputs,
     session_problem,
     split_settings,
+    ticks_of,
     warn_of,
 )
 from kane.haptics.loop.snapshot import Coupling, Snapshot, snapshot_of
@@ -42,10 +40,12 @@ from kane.haptics.recording.recording import Recording, write_recording
 from kane.haptics.recording.session_motion import recording_of, trajectory_of
 from kane.haptics.recording.session_page import played
 from kane.haptics.safety.force_limits import Safety
+from kane.model.constraints import Constraint
 from kane.model.named_vector import named_vector
 from kane.simulation.exclusive_calls import OneAtATime
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
+from kane.simulation.modes.set_up import set_up
 from kane.simulation.results.trajectory import Trajectory
 
 
@@ -54,16 +54,14 @@ class Session:
     """Mechanism coupled to an operator through a haptic device (impedance display, or admittance display).
 
     Each tick reads the device, writes the force of the coupler, and takes one step of the mechanism, within which
-    intermittent constraints change. A device that measures force gets a position after the step instead. A native
-    function does this in a thread that Python does not block. No force is written before ``arm``. ``disarm``, the end
-    of a run and every fault end the force within 20 ms, until the next ``arm``. Faults are invalid or missing samples,
-    missed ticks, and a simulation that cannot continue.
+    intermittent constraints change. A device that measures force gets a position after the step. A native function does
+    this in a thread that Python does not block. No force is written before ``arm``. ``disarm``, the end of a run and
+    every fault (bad samples, missed ticks, a failed step) end the force within 20 ms, until the next ``arm``.
 
     Args:
         dyn: result of ``kane.build``; its inputs are numbers, samples, or expressions.
         device: the device.
-        coupler: a Coupler; a RigidCoupler, with which the device prescribes the motion; or an AdmittanceCoupler for a
-            device that measures force.
+        coupler: a Coupler; a RigidCoupler, to prescribe the motion; an AdmittanceCoupler, if the device measures force.
         q, u, inputs, parameters: as in ``simulate``.
         integrator: an integrator with fixed steps; RK4() by default. PassiveMidpoint() makes no energy.
         safety: limits of the force; Safety() by default.
@@ -91,10 +89,8 @@ class Session:
         safety: Safety | None = None,
         predict: bool = False,
     ) -> None:
-        safety, method = safety or Safety(), method_of(coupler, integrator)
-        require_kinds(dyn, device, coupler, safety, method)
-        require_display(device, coupler, predict)
-        require_axes_of(device, coupler)
+        safety = safety or Safety()
+        method = method_of(dyn, device, coupler, safety, integrator)
         self._device, self._coupler, self._first_coupler, self._safety = device, coupler, coupler, safety
         held = coupled(dyn, coupler)
         self._names = tuple(leaf.name for leaf in held.dyn.equations.inputs)[: -len(COUPLER_INPUT_NAMES)]
@@ -103,16 +99,16 @@ class Session:
         problem, x = posed.mode_source.start(posed, 0.0, q, u)
         steps = prepare_tick_steps(method, held, coupler, problem, x)
         self._start, T = x.copy(), device.traits.period
-        integration = problem.integration(Course(0.0, T, T, 1, 1, np.zeros(0), np.array([T])), x)
-        self._mode = problem.mode_source.mode(integration)
+        integration = problem.integration(course_of_ticks(1, T), x)
         first = first_command(coupler, integration.system.inputs[: len(self._names)])
         warn_of(device, coupler, steps)
         made = (held, problem, integration, method, steps), rules_of(device.traits, coupler, safety, predict), first
-        self._channel, self._loop = begun_loop(device, *made, predict=predict)
+        self._channel, loop = begun_loop(device, *made, predict=predict)
+        self._loops = LoopSeries(loop, coupler, lambda revised: set_up(revised, inputs, parameters, ()), self._start)
         self._beginning, self._closed = OneAtATime("Session", "make a session for each thread"), False
-        self._give_back = giving_back(self, device, self._channel, self._loop)
-        self._commands = CommandPost(first, self._loop.circuit.counts, self._loop.circuit.messages.slots)
-        self._thread = LoopThread(self._loop, self._commands)
+        self._give_back = giving_back(self, device, self._channel, loop)
+        self._commands = CommandPost(first, loop.circuit.counts, loop.circuit.messages.slots)
+        self._thread = LoopThread(loop, self._commands)
 
     def __repr__(self) -> str:
         s, model = self.snapshot(), self._loop.problem.layout.model
@@ -121,9 +117,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -172,6 +166,35 @@ class Session:
         self._coupler = coupler
         self._commands.tell(**split_settings(coupler))
 
+    def impose(self, motion: Expr | Constraint | Sequence[Expr], *, name: str | None = None) -> SessionRevision:
+        """Impose a new constraint; a thread formulates its equations while ticks continue without it.
+
+        The first tick after that begins with an impulse that projects the momentum onto the constraint. If constraints
+        contradict each other there, the session continues without the new one and warns at the end of the run. The
+        limits of the force do not change. ``motion`` and ``name`` are as in ``kane.Stepper.impose``.
+
+        Raises:
+            ModelError: the expression has no velocity or belongs to another model, the name is taken, the coupler is
+                rigid, another revision comes first, or the session is closed.
+
+        Source: Gillespie 2003, section 4, block 1 of Fig. 2.
+        """
+        self._require_open()
+        return self._loops.impose(motion, name)
+
+    def delete(self, name: str) -> SessionRevision:
+        """Delete an imposed constraint, or a contact, stop, stick, latch or switch of the model, as ``impose`` does.
+
+        Raises:
+            ModelError: as for ``impose``, the name is unknown, or the constraint is permanent.
+        """
+        self._require_open()
+        return self._loops.delete(name)
+
+    @property
+    def _loop(self) -> Loop:
+        return self._loops.current
+
     @property
     def inputs(self) -> Vector:
         """Values of the user's inputs, (inputs,); assign an array, or a dict from some names to numbers."""
@@ -180,11 +203,7 @@ class Session:
     @inputs.setter
     def inputs(self, values: Any) -> None:
         self._require_open()
-        plan = self._loop.problem.plan
-        if plan.samples or plan.expressions:
-            raise ModelError(
-                "inputs cannot be set because some are samples or expressions; give only numbers in inputs= of Session"
-            )
+        require_number_inputs(self._loop.problem.plan)
         wanted = named_vector(values, self._names, self._commands.inputs.tolist(), "input")
         self._commands.tell(inputs=wanted.tolist())
 
@@ -226,8 +245,6 @@ class Session:
     def rehearse(self, seconds: float) -> None:
         """Run the ticks of ``run`` in simulated time, as fast as possible and reproducibly; for simulated devices only.
 
-        Ctrl-C ends the run early, as in ``run``.
-
         Raises:
             ModelError: as in ``run``, or the device is not simulated.
             SimulationError: as in ``run``.
@@ -258,7 +275,7 @@ class Session:
             ModelError: the loop is running.
         """
         self._thread.require_rest()
-        return report_of(self._loop, self._mode, self._thread.missing)
+        return report_of(self._loops.whole, self._thread.missing)
 
     @property
     def ledger(self) -> Ledger:
@@ -285,12 +302,22 @@ class Session:
         """Motion up to now, as returned by ``simulate``; the inputs of the coupler follow the user's inputs.
 
         Raises:
+            ModelError: the loop is running or has not run yet, or constraints were revised; see ``trajectories``.
+        """
+        self._loops.require_one("single trajectory")
+        return self.trajectories[0]
+
+    @property
+    def trajectories(self) -> tuple[Trajectory, ...]:
+        """Motions up to now between revisions of the constraints, each with its own equations; see ``trajectory``.
+
+        Raises:
             ModelError: the loop is running, or has not run yet.
         """
         self._thread.require_rest()
         if not self._loop.ticks:
             raise ModelError("the session has not run yet; call run(seconds) first")
-        return trajectory_of(self._loop)
+        return tuple(trajectory_of(loop) for loop in self._loops.whole)
 
     @property
     def states(self) -> Matrix:
@@ -300,33 +327,30 @@ class Session:
             ModelError: the loop is running.
         """
         self._thread.require_rest()
-        return self._loop.integration.states()
+        return self._loops.states
 
     def save(self, path: Any) -> None:
         """Write the session to a file that ``kane.haptics.replay`` can run again.
 
         Raises:
             FileError: the file cannot be written.
-            ModelError: the loop is running or has not run yet, or the handle or an input is an expression or samples.
+            ModelError: the loop is running or has not run yet, the handle or an input is an expression or samples, or
+                constraints were imposed or deleted.
         """
         self._thread.require_rest()
-        told = recording_of(self._loop, self._start, (self._first_coupler, self._safety, self._device.traits))
-        write_recording(path, told)
+        settings = self._first_coupler, self._safety, self._device.traits
+        write_recording(path, recording_of(self._loops.require_one("file"), self._start, settings))
 
     def page(self, traces: Any = ()) -> Page:
-        """Return a page that plays the session, with the coupling forces and the energies.
+        """Return a page that plays the session, with coupling forces, energies and the paths of points or bodies.
 
         Raises:
-            ModelError: the loop is running or has not run yet, or a trace is unknown.
+            ModelError: as for ``trajectory``, or a trace is unknown.
         """
         return played(self.coupling, self.trajectory, self.log, self.snapshot().energies, traces)
 
     def save_html(self, path: Any, *, traces: Any = ()) -> Path:
-        """Write the page of ``page`` as one file that needs no network.
-
-        Args:
-            path: path of the file; an existing file is replaced.
-            traces: points, bodies or names of frames whose paths are drawn.
+        """Write the page of ``page`` as one file that needs no network; an existing file is replaced.
 
         Raises:
             ModelError: as in ``page``.
@@ -357,23 +381,18 @@ class Session:
 
     def _begin(self, seconds: float, how: int, work: Work) -> None:
         with self._beginning:
-            self._prepare(seconds, how)
+            self._require_open()
+            self._thread.require_rest()
+            ticks = ticks_of(seconds, self._loop.circuit.rules, self._commands)
+            if self._commands.is_stopped:
+                self._commands.tell(stop=0.0)
+            self._loops.prepare(ticks, how)
             self._thread.start(work)
 
-    def _prepare(self, seconds: float, how: int) -> None:
-        self._require_open()
-        self._thread.require_rest()
-        ticks = round(number(positive(seconds, "the duration of a run"), "seconds") / self._loop.period)
-        if ticks < 1:
-            raise ModelError(f"{seconds:g} s are less than one tick of {self._loop.period:g} s")
-        require_room(ticks, self._loop.circuit.rules, self._commands)
-        if self._commands.is_stopped:
-            self._commands.tell(stop=0.0)
-        self._loop.prepare(ticks, how)
-
     def _check(self) -> None:
+        self._loops.warn_of_refusal()
         if self._thread.has_failed:
-            raise self._loop.failure(self._mode)
+            raise self._loop.failure(int(self._loop.circuit.counts.step[0]))
 
     def _require_open(self) -> None:
         if self._closed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,15 +26,15 @@ def named_vector(values: Any, names: Sequence[str], default: Sequence[float], wh
     Raises:
         ModelError: an unknown name, a wrong shape, or a value that is not a finite number.
     """
-    vector = np.array(default, dtype=float)
-    if isinstance(values, Mapping):
-        for name, value in values.items():
+    if values is None or isinstance(values, Mapping):
+        vector = np.array(default, dtype=float)
+        for name, value in (values or {}).items():
             place = index_of_name(name, names, what)
             vector[place] = number(value, f"the {what} {name!r}")
-    elif values is not None:
+    else:
         vector = _array(values, names, what)
-    for name, value in zip(names, vector, strict=True):
-        if not np.isfinite(value):
+    for name, value in zip(names, vector.tolist(), strict=True):
+        if not math.isfinite(value):
             raise ModelError(f"the {what} {name!r} is {value}; give a finite number")
     return vector
 

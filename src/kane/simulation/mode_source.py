@@ -65,8 +65,12 @@ class ModeSource:
         assert problem.project is not None
         return project_once(problem.project, system, state)
 
-    def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
-        """Start a run in the mode of another run whose equations had other intermittent constraints."""
+    def shared_memory(self, integration: IntegratorState, before: IntegratorState) -> list[tuple[Array, Array]]:
+        """Return views of the constants of an earlier run and of this one, for each part of the mode that both have.
+
+        A run starts in the mode of another one, whose equations had other intermittent constraints, by a copy of them.
+        """
+        return []
 
     def check(self, problem: InitialValueProblem, course: Course, x: Vector) -> None:
         """Raise if a run cannot start from the state x = [q, u] in these modes.
@@ -104,8 +108,8 @@ class ModeSource:
         """Evaluate the sampled law of this index, an expression with separate code in each mode, at [t, q, u]."""
         raise KeyError(law)
 
-    def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
-        """Return the current contact mode of a run, as ``contact_log`` needs it."""
+    def mode(self, integration: IntegratorState) -> NDArray[Any]:
+        """Return the current contact mode of a run, (constraints,), a view of its memory."""
         return np.zeros(0, np.int8)
 
     def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:

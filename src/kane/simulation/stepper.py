@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
@@ -28,6 +29,7 @@ from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.failure import explain
 from kane.simulation.monitors.long_steps import describe_long_steps
 from kane.simulation.monitors.penetration import refuse_start
+from kane.simulation.quick_steps import QuickSteps
 from kane.simulation.results.contact_log import places_named
 from kane.simulation.schedule.course import course_between, grid_course, step_length
 from kane.simulation.schedule.step_ends import Stops
@@ -83,6 +85,7 @@ class Stepper:
             Stops(self._problem, inputs_vary=True),
         )
         self._warned = False
+        self._quick: QuickSteps | None = None
         self._x, self._found = x, np.zeros((0, 2 + len(x)))
         self._tell()
 
@@ -137,10 +140,8 @@ class Stepper:
     def inputs(self, values: Any) -> None:
         plan, system = self._problem.plan, self._integration.system
         wanted = named_vector(values, plan.names, system.inputs.tolist(), "input")
-        sampled = (i for columns in plan.sampled_laws for i in columns)
-        given = {*plan.expressions, *(plan.names[i] for i in (*plan.samples, *plan.functions, *sampled))}
-        for name in values if isinstance(values, dict) else plan.names:
-            if name in given or plan.function is not None:
+        for name in plan.driven:
+            if not isinstance(values, dict) or name in values:
                 raise ModelError(
                     f"the input {name!r} is given by samples, an expression or a function; leave it out here, or out "
                     "of inputs= of kane.Stepper"
@@ -236,8 +237,15 @@ class Stepper:
             SimulationError: as ``simulate``; time, q and u are then the last state that was reached.
         """
         with self._alone:
-            due = self._revisions.due()
-            return self._step_revised(dt, due) if due else self._step(dt)
+            if self._revisions.waiting and (due := self._revisions.due()):
+                return self._step_revised(dt, due)
+            quick, integration = self._quick, self._integration
+            if quick is None or not quick.fit(integration):
+                return self._step(dt)
+            complete = quick.take(dt)
+            if complete is None:
+                return self._step(dt)
+            return () if complete else self._finish(quick.mode)
 
     def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
         """Take a step with revised constraints; restore the old ones if it fails before time advances."""
@@ -247,7 +255,8 @@ class Stepper:
         self._integration = self._problem.integration(course_between(t, t), integration.x)
         self._integration.x[:], self._integration.system.inputs[:] = integration.x, integration.system.inputs
         self._integration.sampler = integration.sampler
-        self._problem.mode_source.take_over(self._integration, integration)
+        for then, now in self._problem.mode_source.shared_memory(self._integration, integration):
+            now[:] = then
         try:
             found = self._step(dt)
         except BaseException as error:
@@ -264,7 +273,7 @@ class Stepper:
 
     def _step(self, dt: float) -> tuple[Occurrence, ...]:
         integration = self._integration
-        course, mode = self._course(dt), self._problem.mode_source.mode(integration)
+        course, mode = self._course(dt), self._problem.mode_source.mode(integration).astype(np.int8)
         self._problem.plan.require_cover(integration.time, course.until)
         integration.go(course)
         counts = integration.counts
@@ -272,6 +281,14 @@ class Stepper:
             counts.ended[0] = counts.started[0] = counts.slope_known[0] = 0
         counts.events[0] = counts.transitions[0] = counts.stop[0] = counts.rejected[0] = counts.evaluations[0] = 0
         counts.rows[0], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
+        found = self._finish(mode)
+        if self._charts is None and (self._quick is None or not self._quick.fit(integration)):
+            self._quick = QuickSteps(integration, self._method, self._stops)
+        return found
+
+    def _finish(self, mode: NDArray[np.int8]) -> tuple[Occurrence, ...]:
+        """Advance to the end of the course and return the events; ``mode`` is the contact mode at the first record."""
+        integration, counts = self._integration, self._integration.counts
         try:
             self._advance()
             self._warn_once(describe_long_steps(integration))

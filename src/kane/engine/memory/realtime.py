@@ -132,6 +132,8 @@ LOOP_COUNTS = MemoryRegion(
         integer("agrees", SCALAR, "coupler", "1 if the device handle is near its predicted position"),
         integer("agreed", SCALAR, "coupler", "ticks in which it was"),
         integer("adopted", SCALAR, "tick_prediction", "ticks that adopted the predicted state"),
+        integer("offer", SCALAR, "tick, offered_loop", "status of the offered loop"),
+        integer("trial", SCALAR, "tick", "status of the first step of the offered loop"),
     ),
 )
 LOOP_SCRATCH = MemoryRegion(

@@ -21,7 +21,7 @@ RUN_CLOCK = MemoryRegion(
             "time",
             ("1",),
             "s",
-            "step_ends, lanes, moreau_jean_tick, prescribed_motion, moreau_jean, initial_value_problem",
+            "step_ends, lanes, moreau_jean_tick, offered_loop, prescribed_motion, moreau_jean, initial_value_problem",
             "time of the state",
         ),
         real("next_step", ("1",), "s", "explicit, row_turns", "length of the next step to try"),
@@ -65,7 +65,9 @@ RUN_COUNTS = MemoryRegion(
     "Counters and states of a run.",
     (),
     (
-        integer("steps", ("1",), "step_ends", "accepted steps; of fixed steps only those that reach the grid"),
+        integer(
+            "steps", ("1",), "step_ends, offered_loop", "accepted steps; of fixed steps only those that reach the grid"
+        ),
         integer("rows", ("1",), "state_equation", "recorded states"),
         integer("events", ("1",), "event_location", "located events"),
         integer("stop", ("1",), "explicit, sundae", "index of the next stop of the course"),

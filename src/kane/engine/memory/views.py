@@ -2210,6 +2210,8 @@ class LoopCounts(NamedTuple):
     agrees: Indices
     agreed: Indices
     adopted: Indices
+    offer: Indices
+    trial: Indices
     end: int
 
 
@@ -2237,6 +2239,8 @@ def loop_counts_at(memory: Any, start: Any) -> LoopCounts:
     p19 = p18 + 1
     p20 = p19 + 1
     p21 = p20 + 1
+    p22 = p21 + 1
+    p23 = p22 + 1
     return LoopCounts(
         integers_at(memory, start, 1), integers_at(memory, p1, 1), integers_at(memory, p2, 1),
         integers_at(memory, p3, 1), integers_at(memory, p4, 1), integers_at(memory, p5, 1), integers_at(memory, p6, 1),
@@ -2244,14 +2248,14 @@ def loop_counts_at(memory: Any, start: Any) -> LoopCounts:
         integers_at(memory, p11, 1), integers_at(memory, p12, 1), integers_at(memory, p13, 1),
         integers_at(memory, p14, 1), integers_at(memory, p15, 1), integers_at(memory, p16, 1),
         integers_at(memory, p17, 1), integers_at(memory, p18, 1), integers_at(memory, p19, 1),
-        integers_at(memory, p20, 1), p21,
+        integers_at(memory, p20, 1), integers_at(memory, p21, 1), integers_at(memory, p22, 1), p23,
     )
 
 
 @native_inline
 def loop_counts_size() -> int:
     """Return the number of doubles of LoopCounts."""
-    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
 
 
 class LoopScratch(NamedTuple):

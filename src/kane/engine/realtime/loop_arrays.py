@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kane.engine.memory.loop_arguments import Matrix, StateEquation, Store, TimeStep, Vector
+from kane.engine.memory.loop_arguments import IndexRows, Matrix, StateEquation, Store, TimeStep, Vector
 from kane.engine.memory.views import (
     CouplerInputs,
     DeviceCommand,
@@ -28,6 +28,9 @@ NO_FAULT, NO_SAMPLE, SAMPLE_NOT_FINITE, SAMPLE_OUTSIDE, SAMPLE_LEAPED, SAMPLE_OL
 OVERRUN, STEP_FAILED, FORCE_NOT_FINITE, WATCHDOG_ACTED, FORCE_TOO_LARGE, POSITION_NOT_FINITE = range(6, 12)
 # Statuses of the prediction of a tick: not begun, in part, complete, impossible.
 UNPREDICTED, PREDICTING, PREDICTED, UNPREDICTABLE = range(4)
+# Statuses of an offered loop with revised constraints: missing; waiting; its first step has succeeded in this tick; it
+# runs; its first step has failed.
+NO_OFFER, OFFERED, SWITCHING, REVISION_ADOPTED, REVISION_REFUSED = range(5)
 # Added to the number of the exchanged slot until the loop has read its command.
 UNREAD = 4
 # Status of a step that transitions cut into too many parts.
@@ -91,6 +94,8 @@ class Messages(NamedTuple):
         log: rows ``LogRow``, one per tick.
         script: rows ``TakenCommand`` that a replay applies; empty otherwise.
         recorded: rows ``LogRow`` whose times a replay takes.
+        running: address of ``run_ticks`` and of its arguments, two 64-bit integers; see ``run_session``.
+        offered: addresses of ``begin_revision`` and its arguments, then ``running`` of the offered loop.
     """
 
     slots: Matrix
@@ -99,6 +104,8 @@ class Messages(NamedTuple):
     log: Matrix
     script: Matrix
     recorded: Matrix
+    running: Vector
+    offered: Vector
 
 
 class MachineCalls(NamedTuple):
@@ -133,6 +140,22 @@ class TickPrediction(NamedTuple):
     arguments: Vector
     carried: tuple[Vector, Vector, Vector]
     copies: tuple[Vector, Vector, Vector]
+
+
+class RunningArrays(NamedTuple):
+    """Arrays of a running loop from which an offered loop takes over the motion.
+
+    Attributes:
+        store, inputs, stages: see ``StateEquation`` and ``Store``.
+        places: pairs of indices of equal quantities, in ``stages`` of the running and of the offered loop.
+        carried: see ``TickPrediction``.
+    """
+
+    store: Store
+    inputs: Vector
+    stages: Vector
+    places: IndexRows
+    carried: tuple[Vector, Vector, Vector]
 
 
 class Circuit(NamedTuple):

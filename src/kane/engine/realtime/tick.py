@@ -13,7 +13,7 @@ from __future__ import annotations
 from kane.engine.call import call_program, native_inline, native_loop
 from kane.engine.memory.loop_arguments import StateEquation, Store, Vector
 from kane.engine.memory.run_codes import GOING
-from kane.engine.memory.run_memory import clock_of, counts_of
+from kane.engine.memory.run_memory import clock_of
 from kane.engine.memory.views import (
     LogRow,
     LoopCommand,
@@ -42,8 +42,9 @@ from kane.engine.realtime.loop_arrays import (
     ENDING,
     NO_FAULT,
     OVERRUN,
+    REVISION_ADOPTED,
     STEP_FAILED,
-    TOO_MANY_PARTS,
+    SWITCHING,
     UNARMED,
     UNPREDICTED,
     UNREAD,
@@ -51,13 +52,15 @@ from kane.engine.realtime.loop_arrays import (
     Circuit,
 )
 from kane.engine.realtime.machine_calls import clock, exchange, fence, sleep, write_alone
-from kane.engine.realtime.moreau_jean_tick import step_to_tick_end
+from kane.engine.realtime.offered_loop import begin_offer
 from kane.engine.realtime.rotations import quaternion_of
 from kane.engine.realtime.safety import clamp, examine, fail, place, ramp_up
-from kane.engine.realtime.tick_prediction import MOST_PARTS, adopt_prediction, drive, predict_tick
+from kane.engine.realtime.tick_prediction import adopt_prediction, drive, predict_tick
+from kane.engine.realtime.tick_step import advance_tick
 
-# Results of the loop: all ticks are complete; a command ended the run; the mechanism cannot continue.
-TICKS_COMPLETE, RUN_STOPPED, MECHANISM_FAILED = range(3)
+# Results of the loop: all ticks are complete; a command ended the run; the mechanism cannot continue; the offered loop
+# continues, because it took the last step.
+TICKS_COMPLETE, RUN_STOPPED, MECHANISM_FAILED, REVISED = range(4)
 
 
 @native_inline
@@ -151,21 +154,11 @@ def _write(s: Circuit, now: float) -> None:
 
 @native_inline
 def _step(s: Circuit, system: StateEquation, store: Store) -> int:
-    """Take one step of the mechanism with the coupler, in the parts into which transitions cut it."""
+    """Take one step of the mechanism with the coupler, or adopt the prediction of this step."""
     drive(s, system, store)
-    if adopt_prediction(s, system, store):
+    if begin_offer(s) or adopt_prediction(s, system, store):
         return GOING
-    before, calls, status = counts_of(store).steps[0], s.calls, TOO_MANY_PARTS
-    for _ in range(MOST_PARTS):
-        call_program(
-            calls.step, calls.arguments, calls.arguments, calls.arguments, calls.scratch.whole, calls.scratch.whole
-        )
-        if calls.scratch.word[0] != GOING:
-            status = int(calls.scratch.word[0])
-            break
-        if counts_of(store).steps[0] != before:
-            return GOING
-    return step_to_tick_end(s, system, store, status)
+    return advance_tick(s, system, store)
 
 
 @native_inline
@@ -294,21 +287,21 @@ def _tick(s: Circuit, system: StateEquation, store: Store, now: float, late: flo
 
 
 @native_loop
-def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: LoopPace, ticks: int) -> int:
-    """Run ticks until they are complete, a command ends the run, or the mechanism fails.
+def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: LoopPace, until: int) -> int:
+    """Run ticks until they are complete, a command ends the run, the mechanism fails, or an offered loop takes over.
 
     Args:
         circuit: arrays of the session; the log has a row for each old and new tick.
         system, store: arrays of the integrator that ``calls.step`` advances.
         pace: times of the ticks.
-        ticks: number of ticks; the force ends within them.
+        until: number of old and new ticks; the force ends before the last one.
 
     Returns:
-        TICKS_COMPLETE, RUN_STOPPED or MECHANISM_FAILED.
+        TICKS_COMPLETE, RUN_STOPPED, MECHANISM_FAILED or REVISED.
     """
     s, rules, counts = circuit, circuit.rules, circuit.counts
     ending = int(rules.ramp_down[0] / rules.period[0]) + 2
-    for left in range(ticks, 0, -1):
+    while counts.ticks[0] < until:
         k = counts.ticks[0]
         now, late, began = k * rules.period[0] + pace.lost[0] * 1e-9, 0.0, 0
         if pace.clock[0] == BY_CLOCK:
@@ -325,11 +318,32 @@ def run_ticks(circuit: Circuit, system: StateEquation, store: Store, pace: LoopP
         elif pace.clock[0] == AS_RECORDED:
             recorded = log_row_at(s.messages.recorded[k], 0)
             now, late = recorded.time[0], recorded.lateness[0]
-        if left <= ending:
+        if until - k <= ending:
             fail(s, NO_FAULT, now)
         end = _tick(s, system, store, now, late)
         if pace.clock[0] == BY_CLOCK:
             log_row_at(s.messages.log[k], 0).work[0] = (clock(s.calls) - began) * 1e-9
         if end != TICKS_COMPLETE:
             return end
+        if counts.offer[0] == SWITCHING:
+            return REVISED
     return TICKS_COMPLETE
+
+
+@native_loop
+def run_session(circuit: Circuit) -> int:
+    """Run the ticks of ``Messages.running``, and of the loops that take over; return as ``run_ticks``.
+
+    Args:
+        circuit: arrays of the first loop; its messages, counts and scratch memory belong to all loops of the session.
+    """
+    calls, running, offered = circuit.calls, circuit.messages.running, circuit.messages.offered
+    counts, scratch, result = circuit.counts, circuit.calls.scratch, REVISED
+    while result == REVISED:
+        call_program(calls.step, running, running, running, scratch.whole, scratch.whole)
+        result = int(scratch.word[0])
+        if counts.offer[0] == SWITCHING:
+            running[0], running[1] = offered[2], offered[3]
+            fence(calls)
+            counts.offer[0] = REVISION_ADOPTED
+    return result

@@ -11,16 +11,15 @@ Source: Gillespie 2003, end of section 4.
 from __future__ import annotations
 
 from kane.engine.call import call_program, native_inline
-from kane.engine.memory.loop_arguments import AT_ONCE, Indices, StateEquation, Store, Vector
+from kane.engine.memory.loop_arguments import AT_ONCE, StateEquation, Store
 from kane.engine.memory.run_codes import GOING
 from kane.engine.memory.run_memory import counts_of
 from kane.engine.memory.views import coupler_inputs_at, transition_note_at
 from kane.engine.realtime.loop_arrays import PREDICTED, PREDICTING, UNPREDICTABLE, UNPREDICTED, Circuit
 from kane.engine.realtime.machine_calls import clock
+from kane.engine.realtime.tick_step import MOST_PARTS, copy_array
 from kane.engine.step.guards import has_guards
 
-# Largest number of parts into which transitions may cut one step.
-MOST_PARTS = 200
 # Time of the clock that never comes [ns].
 NO_TIME_LIMIT = 2**62
 
@@ -28,30 +27,23 @@ NO_TIME_LIMIT = 2**62
 @native_inline
 def drive(s: Circuit, system: StateEquation, store: Store) -> None:
     """Write the inputs of the coupler for the next step."""
-    _copy(s.coupling.whole, coupler_inputs_at(system.inputs, s.handle.inputs).whole)
+    copy_array(s.coupling.whole, coupler_inputs_at(system.inputs, s.handle.inputs).whole)
     counts_of(store).slope_known[0] = 0
-
-
-@native_inline
-def _copy(source: Vector | Indices, target: Vector | Indices) -> None:
-    """Copy an array."""
-    for i in range(source.size):
-        target[i] = source[i]
 
 
 @native_inline
 def _copy_state(system: StateEquation, store: Store, to: StateEquation, into: Store) -> None:
     """Copy the arrays that a step changes, except for records and inputs."""
-    _copy(store.x, into.x)
-    _copy(store.clock, into.clock)
-    _copy(store.counts, into.counts)
-    _copy(system.mode, to.mode)
-    _copy(system.stages, to.stages)
-    _copy(system.projection.kept, to.projection.kept)
-    _copy(system.projection.notes, to.projection.notes)
-    _copy(system.projection.least, to.projection.least)
-    _copy(system.aside.kept, to.aside.kept)
-    _copy(system.aside.notes, to.aside.notes)
+    copy_array(store.x, into.x)
+    copy_array(store.clock, into.clock)
+    copy_array(store.counts, into.counts)
+    copy_array(system.mode, to.mode)
+    copy_array(system.stages, to.stages)
+    copy_array(system.projection.kept, to.projection.kept)
+    copy_array(system.projection.notes, to.projection.notes)
+    copy_array(system.projection.least, to.projection.least)
+    copy_array(system.aside.kept, to.aside.kept)
+    copy_array(system.aside.notes, to.aside.notes)
 
 
 @native_inline
@@ -61,11 +53,11 @@ def predict_tick(s: Circuit, system: StateEquation, store: Store, until: int) ->
     if counts.step[0] != GOING or counts.ticks[0] == 0:
         return
     _copy_state(system, store, a.system, a.store)
-    _copy(system.inputs, a.system.inputs)
-    _copy(a.carried[0], a.copies[0])
-    _copy(a.carried[1], a.copies[1])
-    _copy(a.carried[2], a.copies[2])
-    _copy(s.predicted.whole, coupler_inputs_at(a.system.inputs, s.handle.inputs).whole)
+    copy_array(system.inputs, a.system.inputs)
+    copy_array(a.carried[0], a.copies[0])
+    copy_array(a.carried[1], a.copies[1])
+    copy_array(a.carried[2], a.copies[2])
+    copy_array(s.predicted.whole, coupler_inputs_at(a.system.inputs, s.handle.inputs).whole)
     of = counts_of(a.store)
     of.rows[0] = of.events[0] = of.transitions[0] = of.slope_known[0] = 0
     counts.prediction[0], counts.parts[0] = PREDICTING, 0
@@ -105,16 +97,16 @@ def adopt_prediction(s: Circuit, system: StateEquation, store: Store) -> bool:
     if counts.prediction[0] != PREDICTED or (has_guards(system) and full):
         return False
     for k in range(new.rows[0]):
-        _copy(a.store.rows[k], store.rows[rows + k])
+        copy_array(a.store.rows[k], store.rows[rows + k])
     for k in range(new.transitions[0]):
-        _copy(a.store.transitions[k], store.transitions[changed + k])
+        copy_array(a.store.transitions[k], store.transitions[changed + k])
         change = transition_note_at(store.transitions[changed + k], 0, store.x.size)
         change.rows[0] += rows
         change.events[0] += found
     _copy_state(a.system, a.store, system, store)
     here.rows[0], here.events[0], here.transitions[0] = rows + new.rows[0], found, changed + new.transitions[0]
-    _copy(a.copies[0], a.carried[0])
-    _copy(a.copies[1], a.carried[1])
-    _copy(a.copies[2], a.carried[2])
+    copy_array(a.copies[0], a.carried[0])
+    copy_array(a.copies[1], a.carried[1])
+    copy_array(a.copies[2], a.carried[2])
     counts.adopted[0] += 1
     return True

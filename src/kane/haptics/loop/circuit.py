@@ -31,6 +31,7 @@ from kane.engine.memory.views import (
     loop_state_size,
 )
 from kane.engine.realtime.loop_arrays import Circuit, HandlePrograms, MachineCalls, Messages, Port
+from kane.errors import ModelError
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, Coupled
 from kane.haptics.coupling.prediction import copied_for_prediction, moreau_jean_program
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler
@@ -87,6 +88,8 @@ def new_circuit(
         log=np.zeros((0, log_row_size())),
         script=np.zeros((0, n)),
         recorded=np.zeros((0, log_row_size())),
+        running=np.zeros(2),
+        offered=np.zeros(4),
     )
     loop_snapshot_at(messages.snapshot, 0, nx).x[:] = integration.x
     machine = system_calls()
@@ -124,7 +127,13 @@ def _handle_programs(coupled: Coupled, problem: InitialValueProblem) -> HandlePr
 
 
 def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool) -> LoopRules:
-    """Return the constants of a session."""
+    """Return the constants of a session.
+
+    Raises:
+        ModelError: ticks with a device that measures force are to be predicted.
+    """
+    if traits.measures_force and predict:
+        raise ModelError("predict=True extrapolates positions of a device, and this one measures force; leave it out")
     T, largest = traits.period, np.minimum((safety.force, safety.torque), (traits.force, traits.torque))
     force_scale = np.array([coupler.force_scale, coupler.torque_scale])
     predicts = predict and not isinstance(coupler, RigidCoupler)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -159,17 +159,16 @@ def energy_made(log: Log, rules: LoopRules) -> Vector:
         return from_operator + given["to_mechanism"] + stored.sum(axis=0)
 
 
-def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
-    """Return the report of a loop that is not running.
+def report_of(loops: Sequence[Loop], missing: tuple[str, ...]) -> Report:
+    """Return the report of a session that is not running.
 
     Args:
-        loop: the loop.
-        mode: contact mode at the start.
+        loops: the loops of the session, in order.
         missing: real-time features that the system refused, in words.
     """
+    loop = loops[-1]
     log, period, made = loop.log, loop.period, energy_made(loop.log, loop.circuit.rules)
-    contact_log = loop.problem.mode_source.contact_log(loop.integration, mode)
-    names, records = ((), ()) if contact_log is None else (contact_log.intermittents, contact_log.records)
+    events = [event for part in loops for event in _events(part)]
     late, work, given = log["lateness"], log["work"], energies_of(log)
     armed = log["status"] == at.ARMED
     aged = log["age"][armed] if armed.any() else np.zeros(1)
@@ -193,10 +192,17 @@ def report_of(loop: Loop, mode: Any, missing: tuple[str, ...]) -> Report:
         faults=_faults(log),
         released=_released(log),
         predicted=(int(loop.circuit.counts.agreed[0]), int(loop.circuit.counts.adopted[0])),
-        passed=_passed([record.time for record in records if record.kind == STEPPED_OVER], period),
-        events=tuple((record.time, names[record.cause], record.kind) for record in records),
+        passed=_passed([time for time, _, kind in events if kind == STEPPED_OVER], period),
+        events=tuple(events),
         missing=missing,
     )
+
+
+def _events(loop: Loop) -> list[tuple[float, str, str]]:
+    """Return time, name and cause of the transitions in one loop; the deletions that began the loop are first."""
+    log = loop.problem.mode_source.contact_log(loop.integration, loop.mode)
+    records = [] if log is None else [(r.time, log.intermittents[r.cause], r.kind) for r in log.records]
+    return [*((event.time, event.name, event.cause) for event in loop.deletions), *records]
 
 
 def _to_mechanism(loop: Loop) -> float:

@@ -14,7 +14,7 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.realtime import LOOP_COMMAND
 from kane.engine.memory.views import LoopRules
 from kane.errors import ModelError, shown
-from kane.expression.number_arguments import require
+from kane.expression.number_arguments import number, positive, require
 from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps, rigid_steps
@@ -26,6 +26,7 @@ from kane.haptics.safety.coupler_limits import coupler_limits
 from kane.haptics.safety.force_limits import Safety
 from kane.model.named_vector import named_vector
 from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.inputs.input_plan import InputPlan
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.integrators.implicit import Implicit
 from kane.simulation.integrators.rk4 import RK4
@@ -80,11 +81,11 @@ def require_axes_of(device: Device, coupler: AnyCoupler) -> None:
             )
 
 
-def require_display(device: Device, coupler: AnyCoupler, predict: Any) -> None:
+def require_display(device: Device, coupler: AnyCoupler) -> None:
     """Raise unless coupler and device are both for a display of force, or both for a display of position.
 
     Raises:
-        ModelError: only one of them is for an admittance display, or its ticks are to be predicted.
+        ModelError: only one of them is for an admittance display.
     """
     kind, measures = type(device).__name__, device.traits.measures_force
     if isinstance(coupler, AdmittanceCoupler) and not measures:
@@ -97,21 +98,24 @@ def require_display(device: Device, coupler: AnyCoupler, predict: Any) -> None:
             f"this {kind} measures force and takes positions, and a {type(coupler).__name__} gives forces: use "
             "kane.haptics.AdmittanceCoupler(point, damping=...)"
         )
-    if measures and predict:
-        raise ModelError("predict=True extrapolates positions of a device, and this one measures force; leave it out")
 
 
-def method_of(coupler: Any, integrator: Any) -> Any:
+def method_of(dyn: Any, device: Any, coupler: Any, safety: Any, integrator: Any) -> Any:
     """Return the method of the steps: inverse dynamics for a RigidCoupler, else the integrator (RK4 by default).
 
     Raises:
-        ModelError: an integrator is given for a RigidCoupler.
+        ModelError: an argument has the wrong type, the integrator has no fixed steps, the device lacks an axis of the
+            coupler or is for another display, or an integrator is given for a RigidCoupler.
     """
-    if not isinstance(coupler, RigidCoupler):
-        return RK4() if integrator is None else integrator
-    if integrator is not None:
-        raise ModelError("with a rigid coupler nothing is integrated; leave integrator= out")
-    return InverseDynamics()
+    method = RK4() if integrator is None else integrator
+    if isinstance(coupler, RigidCoupler):
+        if integrator is not None:
+            raise ModelError("with a rigid coupler nothing is integrated; leave integrator= out")
+        method = InverseDynamics()
+    require_kinds(dyn, device, coupler, safety, method)
+    require_display(device, coupler)
+    require_axes_of(device, coupler)
+    return method
 
 
 def prepare_tick_steps(
@@ -166,19 +170,36 @@ def require_kinds(dyn: Any, device: Any, coupler: Any, safety: Any, method: Any)
         raise ModelError(f"a session takes {known}, not {shown(method)}")
 
 
-def require_room(ticks: int, rules: LoopRules, commands: CommandPost) -> None:
-    """Raise if an armed run is too short for a force.
+def require_number_inputs(plan: InputPlan) -> None:
+    """Raise unless all inputs of a session are numbers, which can be set.
 
     Raises:
-        ModelError: the run is not longer than the time in which forces end.
+        ModelError: some inputs are samples or expressions.
+    """
+    if plan.samples or plan.expressions:
+        raise ModelError(
+            "inputs cannot be set because some are samples or expressions; give only numbers in inputs= of Session"
+        )
+
+
+def ticks_of(seconds: Any, rules: LoopRules, commands: CommandPost) -> int:
+    """Return the number of ticks of a run.
+
+    Raises:
+        ModelError: the time is not a positive number or less than a tick, or an armed run is not longer than the time
+            in which forces end.
     """
     period = float(rules.period[0])
+    ticks = round(number(positive(seconds, "the duration of a run"), "seconds") / period)
+    if ticks < 1:
+        raise ModelError(f"{seconds:g} s are less than one tick of {period:g} s")
     ending = int(rules.ramp_down[0] / period) + 2  # as in ``run_ticks``
     if commands.is_arming and ticks <= ending:
         raise ModelError(
             f"{ticks * period:g} s leave no room for a force, because force and coupler end within the last "
             f"{ending * period:g} s of every run; make one longer run, or do not arm"
         )
+    return ticks
 
 
 def split_settings(coupler: AnyCoupler) -> dict[str, tuple[float, ...]]:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -121,6 +122,13 @@ class InputPlan:
     def needs_python(self) -> bool:
         """Whether a Python function must be called in every stage of every step."""
         return self.function is not None or bool(self.functions)
+
+    @cached_property
+    def driven(self) -> frozenset[str]:
+        """Names of the inputs that samples, expressions or functions determine."""
+        sampled = [column for columns in self.sampled_laws for column in columns]
+        columns = range(len(self.names)) if self.function else [*self.samples, *self.functions, *sampled]
+        return frozenset([*self.expressions, *(self.names[column] for column in columns)])
 
     def tables(self) -> tuple[Tables, Tables]:
         """Return the samples for native loops, as one table with zero-order hold and one with interpolation."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kane.array_types import Array
+from kane.engine.call import PreparedCall
 from kane.engine.memory.loop_arguments import Scheme
 from kane.engine.step.explicit import integrate_explicit
 from kane.errors import ModelError
@@ -59,6 +60,9 @@ class Explicit(Integrator):
         arrays = scheme(self)
         integration.make_room(steps, len(arrays.nodes))
         return Status(integrate_explicit(*integration.step_arguments, arrays, steps))
+
+    def prepared(self, integration: IntegratorState, steps: int) -> PreparedCall | None:
+        return integrate_explicit.prepared(*integration.step_arguments, scheme(self), steps)
 
 
 class Adaptive(Explicit):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+from kane.engine.call import PreparedCall
 from kane.errors import ModelError, shown
 from kane.simulation.integrator_state import IntegratorState, Status
 
@@ -42,6 +43,10 @@ class Integrator(ABC):
             NOT_FINITE if the next step does not end in a finite state, STUCK if it would be shorter than the rounding
             of times. x is then the last state that was reached.
         """
+
+    def prepared(self, integration: IntegratorState, steps: int) -> PreparedCall | None:
+        """Return the native call of ``advance``, to be made many times; None if ``advance`` does more than call."""
+        return None
 
 
 def require_integrator(given: Any) -> Integrator:

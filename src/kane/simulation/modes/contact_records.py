@@ -184,7 +184,10 @@ class ContactRecords:
         slips = np.full((*statuses.shape, 2), np.nan)
         for stretch in self._integration.stretches():
             rows, functions = stretch.rows, self._functions(stretch.key)
-            at = RowsAt(functions, record.states[rows], record.parameters, behind[rows] != OPEN)
+            active = behind[rows] != OPEN
+            if not active.any():
+                continue
+            at = RowsAt(functions, record.states[rows], record.parameters, active)
             residuals = at.residuals(behind[rows], imposed_at[rows])
             if not self._integration.drifts:
                 require_kept(functions, record.states[rows], np.maximum(*residuals))

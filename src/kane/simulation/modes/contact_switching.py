@@ -36,6 +36,9 @@ from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_p
 from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.record import Record
 
+# Arrays of ContactState that a run takes over from another run.
+MODE_ARRAYS = ("status", "armed", "begun", "along")
+
 
 class ContactSwitching(ModeSource):
     """Mode source of a run with intermittent constraints."""
@@ -71,18 +74,15 @@ class ContactSwitching(ModeSource):
         assert permanent is not None
         return np.array(permanent(states, inputs, permanent.stage(parameters))[..., : states.shape[-1] - 1])
 
-    def take_over(self, integration: IntegratorState, before: IntegratorState) -> None:
-        mode_source = before.problem.mode_source
+    def shared_memory(self, integration: IntegratorState, before: IntegratorState) -> list[tuple[Array, Array]]:
+        mode_source, found = before.problem.mode_source, list[tuple[Array, Array]]()
         if isinstance(mode_source, ContactSwitching):
-            known, old, new = mode_source._names, mode_source._state(before), self._state(integration)
-            for k, name in enumerate(self._names):
-                if name in known:
-                    i = known.index(name)
-                    new.status[k], new.armed[k], new.begun[k] = old.status[i], old.armed[i], old.begun[i]
-                    new.along[k] = old.along[i]
-            values = dict(zip(mode_source._holding, mode_source._held(before), strict=True))
-            held = self._held(integration)
-            held[:] = [values.get(name, now) for name, now in zip(self._holding, held, strict=True)]
+            old, new = mode_source._state(before), self._state(integration)
+            for i, k in _common(mode_source._names, self._names):
+                found += [(getattr(old, x)[i : i + 1], getattr(new, x)[k : k + 1]) for x in MODE_ARRAYS]
+            then, now = mode_source._held(before), self._held(integration)
+            found += [(then[i : i + 1], now[k : k + 1]) for i, k in _common(mode_source._holding, self._holding)]
+        return found
 
     @property
     def _names(self) -> list[str]:
@@ -159,8 +159,8 @@ class ContactSwitching(ModeSource):
         touches = (gaps <= CLOSED) & np.array(gapped)
         return [name for name, on in zip(self._names, touches | (self.mode(integration) != OPEN), strict=True) if on]
 
-    def mode(self, integration: IntegratorState) -> NDArray[np.int8]:
-        return self._state(integration).status.astype(np.int8)
+    def mode(self, integration: IntegratorState) -> NDArray[Any]:
+        return self._state(integration).status
 
     @property
     def intermittents(self) -> Sequence[str]:
@@ -247,6 +247,12 @@ class ContactSwitching(ModeSource):
         return ContactRecords(integration, lambda key: self._at(key).functions)
 
 
+def _common(before: Sequence[str], now: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the indices of the names that both sequences have."""
+    places = {name: i for i, name in enumerate(before)}
+    return [(places[name], k) for k, name in enumerate(now) if name in places]
+
+
 def functions_of(dyn: Dynamics) -> ContactFunctions:
     """Return the native functions of Dynamics that have intermittent constraints."""
     found = contact_functions(dyn)
@@ -256,9 +262,9 @@ def functions_of(dyn: Dynamics) -> ContactFunctions:
 
 def _require_native_signals(problem: InitialValueProblem) -> None:
     """Raise ModelError if ``on`` or ``off`` depends on a Python function, which guards within a step do not call."""
-    plan, equations = problem.plan, problem.dyn.equations
+    plan, intermittents = problem.plan, problem.dyn.equations.intermittents
     python = plan.names if plan.function else [plan.names[k] for k in plan.functions]
-    for name, constraint in signal_inputs(equations.intermittents).items():
+    for name, constraint in signal_inputs(intermittents if python else ()).items():
         if name in python:
             raise ModelError(
                 f"on= or off= of {constraint!r} depends on the input {name!r}, which is a function of Python; give an "

@@ -13,7 +13,7 @@ from threading import TIMEOUT_MAX
 
 import numpy as np
 
-from kane.dynamics.build import build
+from kane.dynamics.build import compiled_equations
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
@@ -149,6 +149,11 @@ class Revisions:
             return revision
         return self._begun(revision)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a revision is not adopted yet."""
+        return bool(self._queue)
+
     def due(self) -> list[Revision]:
         """Return the revisions that are ready, in order.
 
@@ -214,7 +219,7 @@ class Revisions:
             except ModelError:
                 self._refused.update(new)
                 raise
-            problem = self._pose(build(equations, target=self._dyn))
+            problem = self._pose(compiled_equations(equations, self._dyn))
             problem.row(0)  # needs the addresses of all programs
         self._known[tuple(intermittents)] = problem
         if len(self._known) > REMEMBERED:

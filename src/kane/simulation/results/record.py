@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.engine.memory.contact_codes import SLIDING
 from kane.engine.memory.loop_arguments import Vector
 from kane.simulation.integrators.slip_threshold import DIRECTED, begun
 from kane.simulation.projection import LARGE_PROJECTION_MOVE
@@ -148,13 +149,15 @@ class Record:
             return ""
         errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
         noise = np.where(NOISY_SLIP_ERRORS * errors > begun(atol), LINGERING_SLIP_ERRORS * errors, 0.0)
-        speeds = np.hypot(*self.slips.T).T
-        turns = (self.slips[1:] * self.slips[:-1]).sum(axis=2) < LINGERING_TURN_COSINE * speeds[1:] * speeds[:-1]
+        slides = np.flatnonzero((self.contact_log.statuses == SLIDING).any(axis=0))
+        slips = self.slips[:, slides]
+        speeds = np.hypot(*slips.T).T
+        turns = (slips[1:] * slips[:-1]).sum(axis=2) < LINGERING_TURN_COSINE * speeds[1:] * speeds[:-1]
         slow = speeds < noise[:, None]
         rows, found = np.nonzero(slow[2:] & slow[1:-1] & slow[:-2] & turns[1:] & turns[:-1])
         if not len(rows):
             return ""
-        first, name = rows[0], self.contact_log.intermittents[found[0]]
+        first, name = rows[0], self.contact_log.intermittents[slides[found[0]]]
         enough = rtol * begun(atol) / (DIRECTED * errors[first])
         return (
             f"{name!r} of {self.layout.model!r} slips at t = {self.states[first, 0]:.9g} s no faster than step errors "

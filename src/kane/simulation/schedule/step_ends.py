@@ -50,6 +50,11 @@ class Stops:
         samples = [table.times for table in self.problem.plan.tables()]
         return np.unique(np.concatenate([self.bends(start, until), *samples]))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no stop at any time."""
+        return not self._expressions and not any(table.times.size for table in self.problem.plan.tables())
+
     def bends(self, start: float, until: float) -> Vector:
         """Return the bends of expressions of time alone, see ``bends``."""
         low, high = min(start, until), max(start, until)
@@ -77,8 +82,6 @@ class Stops:
 
     def _constant_inputs(self) -> dict[Expr, float]:
         plan, inputs = self.problem.plan, self.problem.dyn.equations.inputs
-        if self.inputs_vary or plan.function is not None:
+        if self.inputs_vary:
             return {}
-        driven = {*plan.samples, *plan.functions, *(c for columns in plan.sampled_laws for c in columns)}
-        driven |= {plan.names.index(name) for name in plan.expressions}
-        return {leaf: plan.constants[i] for i, leaf in enumerate(inputs) if i not in driven}
+        return {leaf: plan.constants[i] for i, leaf in enumerate(inputs) if plan.names[i] not in plan.driven}
