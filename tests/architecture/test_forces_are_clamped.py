@@ -1,4 +1,4 @@
-"""The clamp is the only way to the program "write" of a device: who may name what lies on that way."""
+"""The clamps are the only way to the program "write" of a device: who may name what lies on that way."""
 
 import ast
 import re
@@ -50,14 +50,15 @@ def writers(files):
 
 def commanding(files):
     """Functions that fill the command of a device, also through another name or as a whole."""
-    filled = re.compile(r"command\.(force|torque|whole)\b|\b(force|torque)\b\[")
+    filled = re.compile(r"command\.(force|torque|position|moves|whole)\b|\b(force|torque)\b\[")
     return functions_with(lambda node: any(filled.match(x.removeprefix("s.port.")) for x in targets(node)), files)
 
 
 def clamping(files):
-    """Functions that name the clamped wrench, or fill it."""
+    """Functions that fill the clamped wrench, the clamped position, or whether the device takes it."""
+    filled = re.compile(r"(.*\.)?(written|placed)\[|(s\.)?state\.moves\[|moves\[")
     names = lambda node: isinstance(node, ast.Attribute) and node.attr == "written"  # noqa: E731
-    fills = lambda node: any(x.startswith("written[") or ".written[" in x for x in targets(node))  # noqa: E731
+    fills = lambda node: any(filled.match(x) for x in targets(node))  # noqa: E731
     return functions_with(names, files), functions_with(fills, files)
 
 
@@ -77,8 +78,12 @@ def test_what_is_written_is_zero_or_what_the_clamp_has_left():
     (write,) = (f for f in ast.parse(tick.read_text()).body if getattr(f, "name", "") == "_write")
     assigned = [text(node.value) for node in ast.walk(write) if any("[" in x for x in targets(node))]
     clamped = "0.0 if s.counts.seized[0] == 1 else s.state.written"
-    assert assigned == [f"{clamped}[i]", f"{clamped}[3 + i]"]
-    assert clamping(NATIVE) == ({"safety.py:clamp", "safety.py:fail", "tick.py:_write"}, {"safety.py:clamp"})
+    held = "0.0 if s.counts.seized[0] == 1 else s.state.moves[0]"
+    assert assigned == [held, f"{clamped}[i]", f"{clamped}[3 + i]", "s.state.placed[i]"]
+    named, filled = clamping(NATIVE)
+    assert named == {"safety.py:clamp", "safety.py:fail", "tick.py:_write"}
+    assert filled == {"safety.py:clamp", "safety.py:place"}
+    assert functions_with(calls("place"), NATIVE) == {"tick.py:_tick"}
     assert whole_states(NATIVE) == set()
     assert functions_with(calls("clamp"), NATIVE) == {"tick.py:_tick"}
 
@@ -92,6 +97,11 @@ def test_what_is_written_is_zero_or_what_the_clamp_has_left():
         ("force[0] = 1.0", commanding),
         ("s.state.written[0] = 1.0", clamping),
         ("push = s.state.written", clamping),
+        ("s.state.placed[0] = 1.0", clamping),
+        ("placed[i] += 1.0", clamping),
+        ("s.state.moves[0] = 1.0", clamping),
+        ("command.position[0] = 1.0", commanding),
+        ("s.port.command.moves[0] = 1.0", commanding),
         ("s.state.whole[50] = 1.0", whole_states),
         ("write_alone(s, now)", writers),
         ("call_program(s.port.write, d, d, d, d, d)", writers),

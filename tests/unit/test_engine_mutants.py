@@ -52,6 +52,16 @@ PANEL: dict[str, tuple[str, ...]] = {
         "test_a_bouncing_ball_has_the_derivatives_of_its_closed_form",
         "test_impacts_in_one_instant_that_act_on_each_other_are_refused_by_name",
     ),
+    "unit.test_admittance": (
+        "test_the_servo_moves_along_its_closed_form_and_its_sensor_measures_what_hand_and_handle_need",
+        "test_the_device_holds_its_handle_without_commands_and_after_a_command_to_hold",
+        "test_a_position_is_limited_in_speed_workspace_and_power",
+        "test_a_position_that_is_no_number_is_not_written_and_ends_the_motion",
+        "test_the_target_is_where_proxy_and_handle_meet_and_along_other_axes_the_last_position",
+        "test_after_each_of_twenty_faults_the_device_was_within_its_limits_and_holds_within_40_ms",
+        "test_a_force_above_the_limit_ends_the_motion_and_says_so",
+        "test_a_motion_begins_softly_and_the_device_does_not_move_unarmed",
+    ),
     "unit.test_age_of_samples": ("test_the_force_is_that_of_where_the_hand_is_when_it_acts_however_old_the_sample",),
     "unit.test_changes_at_one_instant": (
         "test_a_plank_that_rocks_slower_than_a_hop_comes_to_rest_on_both_ends_at_once",

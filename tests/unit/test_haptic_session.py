@@ -391,7 +391,7 @@ def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
     whole = (tmp_path / "a.session").read_bytes()
     assert replay(tmp_path / "a.session", dyn).snapshot().tick == 50
     wrong = {
-        "version": whole.replace(b'"version": 2', b'"version": 1'),
+        "version": whole.replace(b'"version": 3', b'"version": 2'),
         "damaged": whole[:-8],
         "is damaged": whole[:-1] + bytes([whole[-1] ^ 1]),
         "not the file": b"hello",

@@ -1,5 +1,6 @@
 """Haptic interaction with a mechanism: real-time sessions, virtual couplers and their limits, devices."""
 
+from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler as AdmittanceCoupler
 from kane.haptics.coupling.coupler import Coupler as Coupler
 from kane.haptics.coupling.passive_midpoint import Ledger as Ledger
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint as PassiveMidpoint
@@ -17,6 +18,8 @@ from kane.haptics.loop.loop_series import SessionRevision as SessionRevision
 from kane.haptics.loop.report import Report as Report
 from kane.haptics.loop.snapshot import Snapshot as Snapshot
 from kane.haptics.replay import replay as replay
+from kane.haptics.safety.admittance_limits import AdmittanceLimits as AdmittanceLimits
+from kane.haptics.safety.admittance_limits import admittance_limits as admittance_limits
 from kane.haptics.safety.coupler_limits import Limits as Limits
 from kane.haptics.safety.coupler_limits import coupler_limits as coupler_limits
 from kane.haptics.safety.force_limits import Safety as Safety

@@ -10,6 +10,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.views import device_sample_at, log_row_at
 from kane.errors import ImportFileError, SimulationError, shown
 from kane.expression.number_arguments import require
+from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler
 from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint
@@ -69,7 +70,8 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
                 f"its {word} {verb} {shown(head[word])}, not {shown(found)}; give the Dynamics that were recorded"
             )
     (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
-    kind = RigidCoupler if head["method"] == InverseDynamics.name else Coupler
+    kind: Any = RigidCoupler if head["method"] == InverseDynamics.name else Coupler
+    kind = AdmittanceCoupler if head["device"]["measures_force"] else kind
     coupler = kind(body.point(head["handle"][1]), **head["coupler"])
     samples = device_sample_at(recording.log, log_row_at(recording.log, 0).sample).whole
     return Session(

@@ -51,17 +51,17 @@ from kane.simulation.results.trajectory import Trajectory
 
 @final
 class Session:
-    """Mechanism coupled to an operator through a haptic device (impedance display).
+    """Mechanism coupled to an operator through a haptic device (impedance display, or admittance display).
 
     Each tick reads the device, writes the force of the coupler, and takes one step of the mechanism, within which
-    intermittent constraints change. A native function does this in a thread that Python does not block. No force is
-    written before ``arm``. ``disarm``, the end of a run and every fault end the force within 20 ms, until the next
-    ``arm``. Faults are invalid or missing samples, missed ticks, and a simulation that cannot continue.
+    intermittent constraints change. A device that measures force gets a position after the step. A native function does
+    this in a thread that Python does not block. No force is written before ``arm``. ``disarm``, the end of a run and
+    every fault (bad samples, missed ticks, a failed step) end the force within 20 ms, until the next ``arm``.
 
     Args:
         dyn: result of ``kane.build``; its inputs are numbers, samples, or expressions.
         device: the device.
-        coupler: a Coupler, or a RigidCoupler, with which the device prescribes the motion.
+        coupler: a Coupler; a RigidCoupler, to prescribe the motion; an AdmittanceCoupler, if the device measures force.
         q, u, inputs, parameters: as in ``simulate``.
         integrator: an integrator with fixed steps; RK4() by default. PassiveMidpoint() makes no energy.
         safety: limits of the force; Safety() by default.

@@ -24,6 +24,7 @@ DEVICE_SAMPLE = MemoryRegion(
         real("position", THREE, "m", DEVICES, "position of the device handle"),
         real("orientation", FOUR, "-", DEVICES, "orientation of the device handle, a unit quaternion"),
         real("buttons", SCALAR, "-", DEVICES, "pressed buttons as bits of a whole number"),
+        real("force", THREE, "N", DEVICES, "measured force of the operator on the device handle, or zero"),
     ),
     whole=True,
 )
@@ -35,6 +36,8 @@ DEVICE_COMMAND = MemoryRegion(
         real("time", SCALAR, "s", "machine_calls", "time of the command on the clock of the loop"),
         real("force", THREE, "N", "tick", "force on the operator"),
         real("torque", THREE, "N m", "tick", "torque on the operator"),
+        real("position", THREE, "m", "tick", "position that a device which measures force takes"),
+        real("moves", SCALAR, "-", "tick", "1 if it takes this position; 0 if it holds its handle where it is"),
     ),
     whole=True,
 )
@@ -95,6 +98,7 @@ SIMULATED_SETTINGS = MemoryRegion(
         real("patience", SCALAR, "s", "simulated", "age at which the device ends a force that is not renewed"),
         real("points", SCALAR, "-", "simulated", "points of the intended path"),
         real("axes", SIX, "-", "simulated", "1 for each axis and angle that the device has"),
+        real("lag", SCALAR, "s", "simulated", "time constant of the position servo; zero for a device that is pushed"),
     ),
 )
 SIMULATED_MEMORY = MemoryRegion(
@@ -107,6 +111,11 @@ SIMULATED_MEMORY = MemoryRegion(
         real("x", SIX, "m and rad", "simulated_device", "position and angles of the device handle"),
         real("v", SIX, RATES, "simulated_device", "their rates"),
         real("effort", SIX, WRENCH, "simulated_device", "present forces and torques of the motors"),
+        real("reference", THREE, "m", "simulated_device", "position that the servo follows"),
+        real("slope", THREE, "m/s", "simulated_device", "its rate"),
+        real("arrives", SCALAR, "s", "simulated_device", "time at which the reference is at the commanded position"),
+        real("moves", SCALAR, "-", "simulated_device", "1 if the servo moves; 0 if it holds the device handle"),
+        real("acceleration", THREE, "m/s^2", "simulated_device", "acceleration of the device handle on the servo"),
         Room("last", DEVICE_SAMPLE, ()),
         real("renewed", SCALAR, "s", "simulated_device", "time of the last command"),
         real("seed", SCALAR, "-", "simulated_device", "state of the random numbers"),

@@ -1737,6 +1737,7 @@ class DeviceSample(NamedTuple):
     position: Vector
     orientation: Vector
     buttons: Vector
+    force: Vector
     whole: Vector
     end: int
 
@@ -1749,16 +1750,17 @@ def device_sample_at(memory: Any, start: Any) -> DeviceSample:
     p3 = p2 + 3
     p4 = p3 + 4
     p5 = p4 + 1
+    p6 = p5 + 3
     return DeviceSample(
         vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 3), vector_at(memory, p3, 4),
-        vector_at(memory, p4, 1), vector_at(memory, start, p5 - start), p5,
+        vector_at(memory, p4, 1), vector_at(memory, p5, 3), vector_at(memory, start, p6 - start), p6,
     )
 
 
 @native_inline
 def device_sample_size() -> int:
     """Return the number of doubles of DeviceSample."""
-    return (1 + 1 + 3 + 4 + 1)
+    return (1 + 1 + 3 + 4 + 1 + 3)
 
 
 class DeviceCommand(NamedTuple):
@@ -1767,6 +1769,8 @@ class DeviceCommand(NamedTuple):
     time: Vector
     force: Vector
     torque: Vector
+    position: Vector
+    moves: Vector
     whole: Vector
     end: int
 
@@ -1777,16 +1781,18 @@ def device_command_at(memory: Any, start: Any) -> DeviceCommand:
     p1 = start + 1
     p2 = p1 + 3
     p3 = p2 + 3
+    p4 = p3 + 3
+    p5 = p4 + 1
     return DeviceCommand(
-        vector_at(memory, start, 1), vector_at(memory, p1, 3), vector_at(memory, p2, 3),
-        vector_at(memory, start, p3 - start), p3,
+        vector_at(memory, start, 1), vector_at(memory, p1, 3), vector_at(memory, p2, 3), vector_at(memory, p3, 3),
+        vector_at(memory, p4, 1), vector_at(memory, start, p5 - start), p5,
     )
 
 
 @native_inline
 def device_command_size() -> int:
     """Return the number of doubles of DeviceCommand."""
-    return (1 + 3 + 3)
+    return (1 + 3 + 3 + 3 + 1)
 
 
 class DeviceSlot(NamedTuple):
@@ -1902,6 +1908,7 @@ class SimulatedSettings(NamedTuple):
     patience: Vector
     points: Vector
     axes: Vector
+    lag: Vector
     end: int
 
 
@@ -1921,18 +1928,19 @@ def simulated_settings_at(memory: Any, start: Any) -> SimulatedSettings:
     p11 = p10 + 1
     p12 = p11 + 1
     p13 = p12 + 6
+    p14 = p13 + 1
     return SimulatedSettings(
         vector_at(memory, start, 2), vector_at(memory, p1, 2), vector_at(memory, p2, 2), vector_at(memory, p3, 2),
         vector_at(memory, p4, 2), vector_at(memory, p5, 2), vector_at(memory, p6, 2), vector_at(memory, p7, 1),
         vector_at(memory, p8, 1), vector_at(memory, p9, 1), vector_at(memory, p10, 1), vector_at(memory, p11, 1),
-        vector_at(memory, p12, 6), p13,
+        vector_at(memory, p12, 6), vector_at(memory, p13, 1), p14,
     )
 
 
 @native_inline
 def simulated_settings_size() -> int:
     """Return the number of doubles of SimulatedSettings."""
-    return (2 + 2 + 2 + 2 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 6)
+    return (2 + 2 + 2 + 2 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1 + 6 + 1)
 
 
 class SimulatedMemory(NamedTuple):
@@ -1943,6 +1951,11 @@ class SimulatedMemory(NamedTuple):
     x: Vector
     v: Vector
     effort: Vector
+    reference: Vector
+    slope: Vector
+    arrives: Vector
+    moves: Vector
+    acceleration: Vector
     last: int
     renewed: Vector
     seed: Vector
@@ -1959,22 +1972,28 @@ def simulated_memory_at(memory: Any, start: Any, waiting: Any) -> SimulatedMemor
     p3 = p2 + 6
     p4 = p3 + 6
     p5 = p4 + 6
-    p6 = p5 + device_sample_size()
-    p7 = p6 + 1
+    p6 = p5 + 3
+    p7 = p6 + 3
     p8 = p7 + 1
     p9 = p8 + 1
-    p10 = p9 + waiting * 7
+    p10 = p9 + 3
+    p11 = p10 + device_sample_size()
+    p12 = p11 + 1
+    p13 = p12 + 1
+    p14 = p13 + 1
+    p15 = p14 + waiting * 7
     return SimulatedMemory(
         vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 6), vector_at(memory, p3, 6),
-        vector_at(memory, p4, 6), p5, vector_at(memory, p6, 1), vector_at(memory, p7, 1), vector_at(memory, p8, 1),
-        matrix_at(memory, p9, waiting, 7), p10,
+        vector_at(memory, p4, 6), vector_at(memory, p5, 3), vector_at(memory, p6, 3), vector_at(memory, p7, 1),
+        vector_at(memory, p8, 1), vector_at(memory, p9, 3), p10, vector_at(memory, p11, 1), vector_at(memory, p12, 1),
+        vector_at(memory, p13, 1), matrix_at(memory, p14, waiting, 7), p15,
     )
 
 
 @native_inline
 def simulated_memory_size(waiting: Any) -> int:
     """Return the number of doubles of SimulatedMemory."""
-    return (1 + 1 + 6 + 6 + 6 + device_sample_size() + 1 + 1 + 1 + waiting * 7)
+    return (1 + 1 + 6 + 6 + 6 + 3 + 3 + 1 + 1 + 3 + device_sample_size() + 1 + 1 + 1 + waiting * 7)
 
 
 class CouplerInputs(NamedTuple):
@@ -2057,6 +2076,7 @@ class LoopRules(NamedTuple):
     crawl: Vector
     tolerance: Vector
     axes: Vector
+    measures: Vector
     end: int
 
 
@@ -2082,19 +2102,20 @@ def loop_rules_at(memory: Any, start: Any) -> LoopRules:
     p17 = p16 + 2
     p18 = p17 + 2
     p19 = p18 + 6
+    p20 = p19 + 1
     return LoopRules(
         vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
         vector_at(memory, p4, 1), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 1),
         vector_at(memory, p8, 1), vector_at(memory, p9, 2), vector_at(memory, p10, 2), vector_at(memory, p11, 2),
         vector_at(memory, p12, 2), vector_at(memory, p13, 2), vector_at(memory, p14, 2), vector_at(memory, p15, 2),
-        vector_at(memory, p16, 2), vector_at(memory, p17, 2), vector_at(memory, p18, 6), p19,
+        vector_at(memory, p16, 2), vector_at(memory, p17, 2), vector_at(memory, p18, 6), vector_at(memory, p19, 1), p20,
     )
 
 
 @native_inline
 def loop_rules_size() -> int:
     """Return the number of doubles of LoopRules."""
-    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 6)
+    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 + 6 + 1)
 
 
 class LoopState(NamedTuple):
@@ -2110,6 +2131,11 @@ class LoopState(NamedTuple):
     extrapolated: Vector
     offset: Vector
     written: Vector
+    force: Vector
+    placed: Vector
+    moves: Vector
+    advance: Vector
+    end_advance: Vector
     pull: Vector
     to_operator: Vector
     to_mechanism: Vector
@@ -2133,25 +2159,31 @@ def loop_state_at(memory: Any, start: Any) -> LoopState:
     p8 = p7 + 7
     p9 = p8 + 7
     p10 = p9 + 6
-    p11 = p10 + 6
-    p12 = p11 + 2
+    p11 = p10 + 3
+    p12 = p11 + 3
     p13 = p12 + 1
-    p14 = p13 + 7
-    p15 = p14 + 1
-    p16 = p15 + 1
+    p14 = p13 + 3
+    p15 = p14 + 3
+    p16 = p15 + 6
+    p17 = p16 + 2
+    p18 = p17 + 1
+    p19 = p18 + 7
+    p20 = p19 + 1
+    p21 = p20 + 1
     return LoopState(
         vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 6), vector_at(memory, p3, 7),
         vector_at(memory, p4, 6), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 7),
-        vector_at(memory, p8, 7), vector_at(memory, p9, 6), vector_at(memory, p10, 6), vector_at(memory, p11, 2),
-        vector_at(memory, p12, 1), vector_at(memory, p13, 7), vector_at(memory, p14, 1), vector_at(memory, p15, 1),
-        vector_at(memory, start, p16 - start), p16,
+        vector_at(memory, p8, 7), vector_at(memory, p9, 6), vector_at(memory, p10, 3), vector_at(memory, p11, 3),
+        vector_at(memory, p12, 1), vector_at(memory, p13, 3), vector_at(memory, p14, 3), vector_at(memory, p15, 6),
+        vector_at(memory, p16, 2), vector_at(memory, p17, 1), vector_at(memory, p18, 7), vector_at(memory, p19, 1),
+        vector_at(memory, p20, 1), vector_at(memory, start, p21 - start), p21,
     )
 
 
 @native_inline
 def loop_state_size() -> int:
     """Return the number of doubles of LoopState."""
-    return (1 + 1 + 6 + 7 + 6 + 1 + 1 + 7 + 7 + 6 + 6 + 2 + 1 + 7 + 1 + 1)
+    return (1 + 1 + 6 + 7 + 6 + 1 + 1 + 7 + 7 + 6 + 3 + 3 + 1 + 3 + 3 + 6 + 2 + 1 + 7 + 1 + 1)
 
 
 class LoopCounts(NamedTuple):
@@ -2234,6 +2266,7 @@ class LoopScratch(NamedTuple):
     device_before: Vector
     wrench_before: Vector
     wanted: Vector
+    target: Vector
     rotation: Vector
     displacement: Vector
     whole: Vector
@@ -2248,19 +2281,20 @@ def loop_scratch_at(memory: Any, start: Any) -> LoopScratch:
     p3 = p2 + 7
     p4 = p3 + 6
     p5 = p4 + 6
-    p6 = p5 + 4
+    p6 = p5 + 3
     p7 = p6 + 4
+    p8 = p7 + 4
     return LoopScratch(
         integers_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 7), vector_at(memory, p3, 6),
-        vector_at(memory, p4, 6), vector_at(memory, p5, 4), vector_at(memory, p6, 4),
-        vector_at(memory, start, p7 - start), p7,
+        vector_at(memory, p4, 6), vector_at(memory, p5, 3), vector_at(memory, p6, 4), vector_at(memory, p7, 4),
+        vector_at(memory, start, p8 - start), p8,
     )
 
 
 @native_inline
 def loop_scratch_size() -> int:
     """Return the number of doubles of LoopScratch."""
-    return (1 + 1 + 7 + 6 + 6 + 4 + 4)
+    return (1 + 1 + 7 + 6 + 6 + 3 + 4 + 4)
 
 
 class LoopPace(NamedTuple):
@@ -2404,6 +2438,8 @@ class LogRow(NamedTuple):
     rates: Vector
     stiffness: Vector
     damping: Vector
+    position: Vector
+    moves: Vector
     energies: int
     sample: int
     end: int
@@ -2427,20 +2463,25 @@ def log_row_at(memory: Any, start: Any) -> LogRow:
     p13 = p12 + 6
     p14 = p13 + 2
     p15 = p14 + 2
-    p16 = p15 + loop_energies_size()
-    p17 = p16 + device_sample_size()
+    p16 = p15 + 3
+    p17 = p16 + 1
+    p18 = p17 + loop_energies_size()
+    p19 = p18 + device_sample_size()
     return LogRow(
         vector_at(memory, start, 1), vector_at(memory, p1, 1), vector_at(memory, p2, 1), vector_at(memory, p3, 1),
         vector_at(memory, p4, 1), vector_at(memory, p5, 1), vector_at(memory, p6, 1), vector_at(memory, p7, 3),
         vector_at(memory, p8, 3), vector_at(memory, p9, 6), vector_at(memory, p10, 7), vector_at(memory, p11, 7),
-        vector_at(memory, p12, 6), vector_at(memory, p13, 2), vector_at(memory, p14, 2), p15, p16, p17,
+        vector_at(memory, p12, 6), vector_at(memory, p13, 2), vector_at(memory, p14, 2), vector_at(memory, p15, 3),
+        vector_at(memory, p16, 1), p17, p18, p19,
     )
 
 
 @native_inline
 def log_row_size() -> int:
     """Return the number of doubles of LogRow."""
-    return (1 + 1 + 1 + 1 + 1 + 1 + 1 + 3 + 3 + 6 + 7 + 7 + 6 + 2 + 2 + loop_energies_size() + device_sample_size())
+    return (
+        1 + 1 + 1 + 1 + 1 + 1 + 1 + 3 + 3 + 6 + 7 + 7 + 6 + 2 + 2 + 3 + 1 + loop_energies_size() + device_sample_size()
+    )
 
 
 class LoopSnapshot(NamedTuple):

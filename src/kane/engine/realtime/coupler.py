@@ -2,6 +2,9 @@
 
 The proxy is the image of the device handle in the simulation, x_h = x_0 + s x and R_h = R R_0. The mechanism gets
 f = K (x_h - p) + B (v_h - v) at the handle p, and the torque of ``rotations`` with a damper. The operator gets -c f.
+
+A device that measures the force F of the operator takes positions instead (admittance display). Then K = 0 and
+v_h = F/(c B), so that the mechanism gets F/c - B v, and the device gets the position (p - x_0)/s.
 """
 
 from __future__ import annotations
@@ -121,6 +124,9 @@ def couple(s: Circuit, command: LoopCommand, now: float) -> None:
         coupling.damping[group] = state.level[0] * command.damping[group] if active else 0.0
     for k in range(6):
         coupling.rates[k] = rules.scale[k // 3] * state.device_rates[k]
+    for k in range(3):
+        if rules.measures[0] > 0.0:
+            coupling.rates[k] = rules.axes[k] * state.force[k] / (rules.force_scale[0] * command.damping[0])
     _find_proxy(s)
     _find_rotation(s)
     state.stored[0], e = _stored_energy(s), s.calls.scratch.rotation
@@ -137,6 +143,20 @@ def couple(s: Circuit, command: LoopCommand, now: float) -> None:
         return
     for group in range(2):
         _slow_down(s, group, wanted)
+    for k in range(6):
+        wanted[k] *= 1.0 - rules.measures[0]
+
+
+@native_inline
+def find_target(s: Circuit) -> None:
+    """Compute the position of the device handle at which the proxy would be at the handle.
+
+    Along axes that are not coupled, and while nothing is coupled, it is the last position.
+    """
+    state, rules, target = s.state, s.rules, s.calls.scratch.target
+    for i in range(3):
+        there = (s.handle.motion.position[i] - state.offset[i]) / rules.scale[0]
+        target[i] = there if is_coupled(s) and rules.axes[i] > 0.0 else state.placed[i]
 
 
 @native_inline
@@ -155,13 +175,17 @@ def _slow_down(s: Circuit, group: int, wanted: Vector) -> None:
 
 @native_inline
 def add_work_on_operator(s: Circuit) -> None:
-    """Add the work of the held force since the last tick, and the energy that the coupler has made."""
+    """Add the work of the force since the last tick, and the energy that the coupler has made.
+
+    A written force was held. For a measured force, the mean of its values at both ends is taken.
+    """
     state, rules, scratch = s.state, s.rules, s.calls.scratch
     before, wrench, way = scratch.device_before, scratch.wrench_before, scratch.displacement
     first, second = state.to_operator[0], state.to_operator[1]
     turn_between(state.device[3:], before[3:], way)
     for i in range(3):
-        state.to_operator[0] += wrench[i] * (state.device[i] - before[i])
+        mean = wrench[i] if rules.measures[0] == 0.0 else 0.5 * (wrench[i] - state.force[i])
+        state.to_operator[0] += mean * (state.device[i] - before[i])
         state.to_operator[1] += wrench[3 + i] * 2.0 * way[1 + i]
     _find_proxy(s)
     _find_rotation(s)

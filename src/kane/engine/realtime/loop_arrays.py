@@ -22,9 +22,10 @@ from kane.engine.memory.views import (
 # Statuses of a session: there is no force; the coupler acts; the force ends.
 UNARMED, ARMED, ENDING = range(3)
 # Causes of the end of a force: none; no new sample in time; a sample that is not finite, outside the workspace, too far
-# from the last one, or older; too many missed ticks; the step failed; the force is not finite; the watchdog.
+# from the last one, or older; too many missed ticks; the step failed; the force is not finite; the watchdog; the
+# measured force is too large; the position for the device is not finite.
 NO_FAULT, NO_SAMPLE, SAMPLE_NOT_FINITE, SAMPLE_OUTSIDE, SAMPLE_LEAPED, SAMPLE_OLDER = range(6)
-OVERRUN, STEP_FAILED, FORCE_NOT_FINITE, WATCHDOG_ACTED = range(6, 10)
+OVERRUN, STEP_FAILED, FORCE_NOT_FINITE, WATCHDOG_ACTED, FORCE_TOO_LARGE, POSITION_NOT_FINITE = range(6, 12)
 # Statuses of the prediction of a tick: not begun, in part, complete, impossible.
 UNPREDICTED, PREDICTING, PREDICTED, UNPREDICTABLE = range(4)
 # Statuses of an offered loop with revised constraints: missing; waiting; its first step has succeeded in this tick; it

@@ -1,4 +1,4 @@
-"""Safety of the operator: validation of samples, ramps at the start and the end of a force, and the final clamp."""
+"""Safety of the operator: validation of samples, ramps at start and end, and the clamps of force and position."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from kane.engine.realtime.loop_arrays import (
     ARMED,
     ENDING,
     FORCE_NOT_FINITE,
+    FORCE_TOO_LARGE,
     NO_FAULT,
     NO_SAMPLE,
+    POSITION_NOT_FINITE,
     SAMPLE_LEAPED,
     SAMPLE_NOT_FINITE,
     SAMPLE_OLDER,
@@ -41,6 +43,21 @@ def fail(s: Circuit, fault: int, now: float) -> None:
     s.state.end_time[0] = now
     for i in range(6):
         s.state.end_wrench[i] = s.state.written[i]
+    for i in range(3):
+        s.state.end_advance[i] = s.state.advance[i]
+
+
+@native_inline
+def _take_force(s: Circuit) -> int:
+    """Take the force of the operator from the sample of a device that measures it; return the fault."""
+    got, state, rules = s.port.sample.force, s.state, s.rules
+    if rules.measures[0] == 0.0:
+        return NO_FAULT
+    if math.sqrt(got[0] * got[0] + got[1] * got[1] + got[2] * got[2]) > rules.largest[0]:
+        return FORCE_TOO_LARGE
+    for i in range(3):
+        state.force[i] = got[i]
+    return NO_FAULT
 
 
 @native_inline
@@ -104,6 +121,8 @@ def examine(s: Circuit, now: float) -> int:
     if not first and far > rules.leap[0] * since + MARGIN:
         return SAMPLE_LEAPED
     found = _take_orientation(s, 0.0 if first else since)
+    if found == NO_FAULT:
+        found = _take_force(s)
     if found != NO_FAULT:
         return found
     for i in range(3):
@@ -173,3 +192,39 @@ def _limit(rules: LoopRules, group: int, before: Vector, wanted: Vector) -> None
     for i in range(3):
         # without a reduction the value stays exact, so that no rounded part of the last force remains
         wanted[i] = wanted[i] if ratio == 1.0 else before[i] + ratio * (wanted[i] - before[i])
+
+
+@native_inline
+def place(s: Circuit, now: float, target: Vector) -> None:
+    """Limit a position of the device handle to workspace, speed and power, and store the result in ``placed``.
+
+    While the session is not armed, the device holds its handle. At the end of a motion the last velocity falls to zero
+    linearly. Velocities of the handle jump at impacts, and the operator feels it: accelerations are not limited.
+
+    Args:
+        s: the circuit.
+        now: time of the tick [s].
+        target: position that the device is to take, (3,) [m].
+    """
+    rules, state, counts, T = s.rules, s.state, s.counts, s.rules.period[0]
+    if not abs(target[0]) + abs(target[1]) + abs(target[2]) < math.inf:
+        fail(s, POSITION_NOT_FINITE, now)
+    state.moves[0] = 0.0 if counts.status[0] == UNARMED else 1.0
+    left = 1.0 - (now - state.end_time[0]) / rules.ramp_down[0]
+    left = left if left > 0.0 else 0.0
+    way, size, power, most = state.advance, 0.0, 0.0, rules.fast[0] * T
+    for i in range(3):
+        there = target[i] if counts.status[0] == ARMED else state.placed[i] + left * state.end_advance[i]
+        there = state.device[i] if counts.status[0] == UNARMED else there
+        way[i] = min(max(there, -rules.reach[0]), rules.reach[0]) - state.placed[i]
+        size += way[i] * way[i]
+        power -= state.force[i] * way[i] / T
+    if counts.status[0] != UNARMED:
+        most *= state.level[0] if counts.status[0] == ARMED else 1.0
+        ratio = min(1.0, most / math.sqrt(size)) if size > 0.0 else 1.0
+        ratio *= rules.power[0] / (ratio * power) if ratio * power > rules.power[0] else 1.0
+        for i in range(3):
+            way[i] *= ratio
+    for i in range(3):
+        state.placed[i] += way[i]
+        way[i] *= state.moves[0]

@@ -9,6 +9,10 @@ of the library is used.
 The handle rotates in a gimbal with three angles, R = R_x(x_4) R_y(x_5) R_z(x_6), which satisfy this equation with an
 inertia instead of the mass. The motor of an angle gets the component of the torque along its axis at the time of the
 command.
+
+A device with a position servo moves by lag x' = r - x, whatever the hand does. In one period its reference r moves to
+a new commanded position along a straight line. Without commands the device holds its handle. Its sensor measures the
+force k (xi - x) + c (xi' - x') - m x'' of hand and handle on the servo.
 """
 
 from __future__ import annotations
@@ -204,6 +208,10 @@ def _measure(device: SimulatedDevice) -> None:
     last.sequence[0], last.measured[0] = memory.tick[0], memory.now[0]
     for i in range(3):
         last.position[i] = _quantized(memory.x[i], settings.quantum[0])
+        if settings.lag[0] > 0.0 and settings.axes[i] > 0.0:
+            place, speed, _until = _intention(device.path, memory.now[0], i)
+            pull = settings.stiffness[0] * (place - memory.x[i]) + settings.damping[0] * (speed - memory.v[i])
+            last.force[i] = pull - settings.mass[0] * memory.acceleration[i]
     quantum = settings.quantum[1]
     a, d = _half_angle(_quantized(memory.x[3], quantum))
     b, e = _half_angle(_quantized(memory.x[4], quantum))
@@ -242,6 +250,8 @@ def _next_time(device: SimulatedDevice, until: float) -> float:
     at = min(until, memory.tick[0] * settings.period[0])
     if memory.pending[0] > 0.0:
         at = min(at, memory.queue[0, 0])
+    if settings.lag[0] > 0.0 and memory.arrives[0] > now:
+        at = min(at, memory.arrives[0])
     ends = memory.renewed[0] + settings.patience[0]
     if _is_pushing(memory) and ends > now:
         at = min(at, ends)
@@ -253,11 +263,45 @@ def _next_time(device: SimulatedDevice, until: float) -> float:
 
 @native_inline
 def _is_pushing(memory: SimulatedMemory) -> bool:
-    """Return whether a motor acts."""
-    pushing = False
+    """Return whether a motor acts or the servo moves."""
+    pushing = memory.moves[0] > 0.0
     for i in range(6):
         pushing = pushing or memory.effort[i] != 0.0
     return pushing
+
+
+@native_inline
+def _move(device: SimulatedDevice, t: float) -> None:
+    """Move the device handle for t seconds."""
+    memory, settings, now, lag = device.memory, device.settings, device.memory.now[0], device.settings.lag[0]
+    for i in range(6):
+        if lag > 0.0 and i < 3:
+            away = (memory.x[i] - memory.reference[i] + lag * memory.slope[i]) * math.exp(-t / lag)
+            memory.reference[i] += memory.slope[i] * t
+            memory.x[i] = memory.reference[i] - lag * memory.slope[i] + away
+            memory.v[i], memory.acceleration[i] = memory.slope[i] - away / lag, away / lag**2
+        elif settings.axes[i] > 0.0:
+            place, speed, _until = _intention(device.path, now, i)
+            memory.x[i], memory.v[i] = _moved_axis(
+                memory.x[i], memory.v[i], memory.effort[i], (place, speed), _axis(settings, i // 3), t
+            )
+
+
+@native_inline
+def _refer(memory: SimulatedMemory, command: Vector, at: float, period: float) -> None:
+    """Begin to move the reference of the servo to a position, or hold the device handle.
+
+    Args:
+        memory: memory of the device.
+        command: position (3), and 1 if the servo moves.
+        at: time of the command [s].
+        period: time in which the reference gets there [s].
+    """
+    moved, memory.moves[0], memory.arrives[0] = memory.moves[0], command[3], at + period
+    for i in range(3):
+        if moved == 0.0 or command[3] == 0.0:
+            memory.reference[i] = memory.x[i]
+        memory.slope[i] = command[3] * (command[i] - memory.reference[i]) / period
 
 
 @native_kernel
@@ -268,19 +312,21 @@ def advance(device: SimulatedDevice, until: float) -> None:
     for _ in range(100000):
         now, due = memory.now[0], memory.tick[0] * settings.period[0]
         at, pushing = _next_time(device, until), _is_pushing(memory)
-        for i in range(6):
-            if settings.axes[i] > 0.0:
-                place, speed, _until = _intention(device.path, now, i)
-                memory.x[i], memory.v[i] = _moved_axis(
-                    memory.x[i], memory.v[i], memory.effort[i], (place, speed), _axis(settings, i // 3), at - now
-                )
+        _move(device, at - now)
         memory.now[0] = at
         if pushing and at >= memory.renewed[0] + settings.patience[0]:
             for i in range(6):
                 memory.effort[i] = 0.0
+            _refer(memory, memory.effort, at, settings.period[0])
+        if settings.lag[0] > 0.0 and at >= memory.arrives[0]:
+            for i in range(3):
+                memory.slope[i] = 0.0
         while memory.pending[0] > 0.0 and memory.queue[0, 0] <= at:
-            for i in range(6):
-                memory.effort[i] = memory.queue[0, 1 + i]
+            if settings.lag[0] > 0.0:
+                _refer(memory, memory.queue[0, 1:], at, settings.period[0])
+            else:
+                for i in range(6):
+                    memory.effort[i] = memory.queue[0, 1 + i]
             memory.pending[0] -= 1.0
             for k in range(int(memory.pending[0])):
                 for i in range(7):
@@ -303,7 +349,7 @@ def read_simulated(state: Any, inputs: Any, constants: Any, out: Any, work: Any)
 
 @native_program
 def write_simulated(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None:
-    """Queue a command, limited by the motors, that acts after the delay."""
+    """Queue a command, limited by the motors, that acts after the delay; a servo gets position and ``moves``."""
     device, command = device_of(inputs, constants, work), device_command_at(state, 0)
     memory, settings = device.memory, device.settings
     advance(device, command.time[0])
@@ -311,7 +357,7 @@ def write_simulated(state: Any, inputs: Any, constants: Any, out: Any, work: Any
     for i in range(3):
         size += command.force[i] ** 2
     for i in range(3):
-        size += command.torque[i] ** 2
+        size += command.torque[i] ** 2 + command.position[i] ** 2
     if memory.pending[0] >= LONGEST_QUEUE or not size < math.inf:
         return
     memory.renewed[0] = command.time[0]
@@ -322,6 +368,10 @@ def write_simulated(state: Any, inputs: Any, constants: Any, out: Any, work: Any
     _set_motors(memory.x[3:], command.torque, entry[4:])
     for group in range(2):
         _limit_effort(entry[1 + 3 * group : 4 + 3 * group], settings.limit[group])
+    if settings.lag[0] > 0.0:
+        for i in range(3):
+            entry[1 + i] = command.position[i]
+        entry[4] = command.moves[0]
     memory.pending[0] += 1.0
     advance(device, command.time[0])
 

@@ -1,8 +1,9 @@
 """The loop of a haptic session: read, couple, clamp, write, integrate, in one native function without Python.
 
-A force is written before the step that it belongs to, so that the computing time of the step does not delay it. A late
-tick is computed at once with the newest sample. More than the allowed number of missed ticks end the force. The lost
-ticks are counted and not simulated.
+A force is written before the step that it belongs to, so that the computing time of the step does not delay it. A
+position is written after the step that it results from, so that it is not late by a tick. A late tick is computed at
+once with the newest sample. More than the allowed number of missed ticks end the force. The lost ticks are counted and
+not simulated.
 
 Source: Gillespie 2003, section 4.
 """
@@ -29,6 +30,7 @@ from kane.engine.realtime.coupler import (
     add_work_on_operator,
     couple,
     extrapolate_device,
+    find_target,
     keep_handle,
     predict_proxy,
     set_offset,
@@ -52,7 +54,7 @@ from kane.engine.realtime.loop_arrays import (
 from kane.engine.realtime.machine_calls import clock, exchange, fence, sleep, write_alone
 from kane.engine.realtime.offered_loop import begin_offer
 from kane.engine.realtime.rotations import quaternion_of
-from kane.engine.realtime.safety import clamp, examine, fail, ramp_up
+from kane.engine.realtime.safety import clamp, examine, fail, place, ramp_up
 from kane.engine.realtime.tick_prediction import adopt_prediction, drive, predict_tick
 from kane.engine.realtime.tick_step import advance_tick
 
@@ -139,11 +141,13 @@ def _observe(s: Circuit, system: StateEquation, store: Store) -> None:
 
 @native_inline
 def _write(s: Circuit, now: float) -> None:
-    """Write the clamped wrench, or zero if the watchdog has acted."""
+    """Write the clamped wrench and position; zero, and hold the device handle, if the watchdog has acted."""
     command = s.port.command
     for i in range(3):
         command.force[i] = 0.0 if s.counts.seized[0] == 1 else s.state.written[i]
         command.torque[i] = 0.0 if s.counts.seized[0] == 1 else s.state.written[3 + i]
+        command.position[i] = s.state.placed[i]
+    command.moves[0] = 0.0 if s.counts.seized[0] == 1 else s.state.moves[0]
     if not write_alone(s, now):
         fail(s, WATCHDOG_ACTED, now)
 
@@ -165,7 +169,9 @@ def _log(s: Circuit, cells: Vector, row: LogRow, now: float, late: float) -> Non
     row.age[0] = now - state.measured[0] + s.rules.delay[0]
     row.status[0], row.fault[0], row.level[0] = counts.status[0], counts.fault[0], state.level[0]
     for i in range(3):
-        row.force[i], row.torque[i] = command.force[i], command.torque[i]
+        row.force[i], row.torque[i] = command.force[i] - state.force[i], command.torque[i]
+        row.position[i] = command.position[i]
+    row.moves[0] = command.moves[0]
     for i in range(6):
         row.pull[i], row.rates[i] = state.pull[i], coupling.rates[i]
     for i in range(7):
@@ -196,7 +202,7 @@ def _publish(s: Circuit, store: Store, now: float) -> None:
     shown.tick[0], shown.now[0] = counts.ticks[0], now
     shown.status[0], shown.fault[0] = counts.status[0], counts.fault[0]
     for i in range(3):
-        shown.force[i], shown.torque[i] = command.force[i], command.torque[i]
+        shown.force[i], shown.torque[i] = command.force[i] - s.state.force[i], command.torque[i]
     _write_energies(s, memory, shown.energies)
     shown.time[0] = clock_of(store).time[0]
     for i in range(x.size):
@@ -212,7 +218,8 @@ def _read(s: Circuit, now: float) -> int:
     for i in range(7):
         scratch.device_before[i] = s.state.device[i]
     for i in range(3):
-        scratch.wrench_before[i], scratch.wrench_before[3 + i] = port.command.force[i], port.command.torque[i]
+        scratch.wrench_before[i] = port.command.force[i] - s.state.force[i]
+        scratch.wrench_before[3 + i] = port.command.torque[i]
     scratch.now[0] = now
     call_program(port.read, scratch.now, port.table, port.settings, port.sample.whole, port.memory)
     found = examine(s, now)
@@ -255,7 +262,8 @@ def _tick(s: Circuit, system: StateEquation, store: Store, now: float, late: flo
     ramp_up(s)
     couple(s, command, now)
     clamp(s, now, s.calls.scratch.wanted)
-    _write(s, now)
+    if s.rules.measures[0] == 0.0:
+        _write(s, now)
     predict_proxy(s, command)
     if counts.step[0] == GOING:
         counts.step[0] = _step(s, system, store)
@@ -264,6 +272,10 @@ def _tick(s: Circuit, system: StateEquation, store: Store, now: float, late: flo
     counts.prediction[0] = UNPREDICTED
     _observe(s, system, store)
     add_work_on_mechanism(s)
+    if s.rules.measures[0] > 0.0:
+        find_target(s)
+        place(s, now, s.calls.scratch.target)
+        _write(s, now)
     _log(s, cells, row, now, late)
     counts.ticks[0] += 1
     _publish(s, store, now)

@@ -17,6 +17,7 @@ from kane.formulation.formulate import formulate, resubstituted
 from kane.formulation.quantities.programs import program
 from kane.formulation.read_model import snapshot
 from kane.geometry.rotation import Rotation
+from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler
 from kane.haptics.coupling.coupler import Coupler
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler
 from kane.model.body import Point
@@ -106,7 +107,7 @@ def _loads(coupler: AnyCoupler, given: CouplerInputs) -> list[Load]:
     return [_force(coupler, given), *([_torque(coupler, given)] if coupler.turns else [])]
 
 
-def _force(coupler: Coupler, given: CouplerInputs) -> Force:
+def _force(coupler: Coupler | AdmittanceCoupler, given: CouplerInputs) -> Force:
     """Return the force f = K (x_h - p) + B (v_h - v)."""
     n, handle, components = coupler.handle.body.model.ground, coupler.handle, []
     for k, axis in enumerate("xyz"):
@@ -117,7 +118,7 @@ def _force(coupler: Coupler, given: CouplerInputs) -> Force:
     return Force(handle, components)
 
 
-def _torque(coupler: Coupler, given: CouplerInputs) -> Torque:
+def _torque(coupler: Coupler | AdmittanceCoupler, given: CouplerInputs) -> Torque:
     """Return the torque 2 (e_w K e - e x K e) + B (w_h - w); the quaternion (e_w, e) turns the handle into the proxy.
 
     Products of its components are sums of entries of E = R_h R^T: 4 e_w e_x = E_zy - E_yz, 4 e_y e_z = E_yz + E_zy.

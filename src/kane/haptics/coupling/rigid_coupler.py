@@ -10,8 +10,9 @@ import numpy as np
 from kane.engine.memory.loop_arguments import Matrix
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive, require
+from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler
 from kane.haptics.coupling.coupler import Coupler
-from kane.haptics.devices.device import Device, Traits, require_axes
+from kane.haptics.devices.device import Device, Traits, require_axes, require_pushed
 from kane.haptics.safety.sampled_loop import BISECTION_TOLERANCE, SampledLoop
 from kane.model.body import Point
 
@@ -97,6 +98,7 @@ def largest_inertia(device: Device | Traits, *, follow: float = 100.0) -> float:
     t = device.traits if isinstance(device, Device) else device
     if not isinstance(t, Traits):
         raise ModelError(f"largest_inertia takes a device such as kane.haptics.Simulated(...), not {shown(device)}")
+    require_pushed(t, "largest_inertia")
     W = number(positive(follow, "follow"), "follow")
     low = high = t.mass * 1e-3
     while _is_stable(t, high, W) and high < 1e9 * t.mass:
@@ -137,4 +139,4 @@ def _followed(W: float, T: float, given: Matrix) -> Matrix:
 
 
 # Couplers that a session accepts.
-AnyCoupler = Coupler | RigidCoupler
+AnyCoupler = Coupler | RigidCoupler | AdmittanceCoupler

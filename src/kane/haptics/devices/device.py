@@ -13,7 +13,7 @@ from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.views import device_command_size, device_sample_size
 from kane.errors import ModelError, shown
-from kane.expression.number_arguments import number
+from kane.expression.number_arguments import number, require
 from kane.haptics.system_calls import NATIVE_PROGRAM
 
 # Traits of rotations; all are zero for a device that does not turn.
@@ -53,6 +53,10 @@ class Traits:
         inertia, turning_damping, turning_friction, turning_quantum, torque: like mass, damping, friction, quantum and
             force, about each axis of ``turns`` [kg m^2], [N m s/rad], [N m], [rad], [N m].
         pushes: whether the operator feels the force; if it is only drawn, any coupler is stable.
+        measures_force: whether the device measures the force of the operator and takes positions (admittance display).
+            Then ``mass`` is the mass on the force sensor, ``delay`` the delay from a command to the motion of the
+            device, and ``force`` the largest force that the sensor measures.
+        lag: time constant of the first-order lag with which this device follows a position [s].
     """
 
     rate: float
@@ -71,16 +75,24 @@ class Traits:
     turning_quantum: float = 0.0
     torque: float = 0.0
     pushes: bool = True
+    measures_force: bool = False
+    lag: float = 0.0
 
     def __post_init__(self) -> None:
         for word in ("rate", "mass", "force", "reach"):
             if not number(getattr(self, word), f"{word} of a device") > 0.0:
                 raise ModelError(f"{word} of a device must be positive, not {getattr(self, word)!r}")
-        for word in ("damping", "friction", "quantum", "delay", *TURNING):
+        for word in ("damping", "friction", "quantum", "delay", "lag", *TURNING):
             if not number(getattr(self, word), f"{word} of a device") >= 0.0:
                 raise ModelError(f"{word} of a device must not be negative: {getattr(self, word)!r}")
         require_axes(self.axes, "the axes of a device", some=True)
         require_axes(self.turns, "the turns of a device", some=False)
+        require(self.measures_force, bool, "measures_force of a device takes True or False")
+        if self.measures_force != (self.lag > 0.0) or (self.measures_force and self.turns):
+            raise ModelError(
+                "a device that measures force has measures_force=True, a lag= of its position servo and no turns; this "
+                f"one has measures_force={self.measures_force}, a lag of {self.lag:g} s and turns={self.turns!r}"
+            )
         turning = [word for word in TURNING if getattr(self, word)]
         if not {"inertia", "torque"} <= set(turning) if self.turns else turning:
             raise ModelError(
@@ -92,6 +104,19 @@ class Traits:
     def period(self) -> float:
         """Period of the samples [s]."""
         return 1.0 / self.rate
+
+
+def require_pushed(traits: Traits, caller: str) -> None:
+    """Raise if the device measures force.
+
+    Raises:
+        ModelError: the device measures force, so that a coupler cannot push it.
+    """
+    if traits.measures_force:
+        raise ModelError(
+            f"{caller} is for devices that apply a force, and this one measures force; use "
+            "kane.haptics.admittance_limits"
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +143,10 @@ class Channel:
         return self._out.copy().view(record_dtype(DEVICE_SAMPLE))[0]
 
     def release(self, t: float) -> None:
-        """Write zero force and torque at time t [s]; only the loop writes other values, after clamping them."""
+        """Write zero force and torque at time t [s], or let the device hold its handle if it measures force.
+
+        Only the loop writes other values, after clamping them.
+        """
         self._call(self.write, np.array([t, *np.zeros(device_command_size() - 1)]))
 
     def _call(self, address: int, state: Vector) -> None:
@@ -127,7 +155,11 @@ class Channel:
 
 
 class Device(ABC):
-    """Haptic device, which measures the position of its handle and applies a force to it (impedance display)."""
+    """Haptic device, which measures the position of its handle and applies a force to it (impedance display).
+
+    A device whose traits have ``measures_force`` also measures the force of the operator, and takes positions instead
+    of forces (admittance display).
+    """
 
     @property
     @abstractmethod
@@ -151,6 +183,6 @@ class Device(ABC):
         return channel
 
     def end(self, channel: Channel, t: float) -> None:
-        """Release the device, with a last force of zero at time t [s]."""
+        """Release the device, with a last command of zero at time t [s]."""
         channel.release(t)
         vars(self)["_in_use"] = False

@@ -19,8 +19,9 @@ from kane.haptics.devices.device import TURNING, Channel, Device, Traits
 
 # Largest delay in periods; delayed forces are stored in a ring buffer of this size.
 LONGEST_DELAY = 200
+NOTHING = np.zeros(3)
 # Traits of translations.
-PUSHING = ("rate", "mass", "damping", "friction", "quantum", "delay", "force", "reach", "axes")
+PUSHING = ("rate", "mass", "damping", "friction", "quantum", "delay", "force", "reach", "axes", "measures_force", "lag")
 
 
 @final
@@ -69,9 +70,12 @@ class Arm:
 class SimulatedChannel(Channel):
     """Channel of a device without a real operator, so that forces may be written without the clamp of a session."""
 
-    def push(self, t: float, force: Vector, torque: Vector | None = None) -> None:
-        """Write a force [N] and torque [N m] at time t [s]."""
-        self._call(self.write, np.array([t, *force, *(np.zeros(3) if torque is None else torque)]))
+    def push(
+        self, t: float, force: Vector = NOTHING, torque: Vector = NOTHING, *, position: Vector | None = None
+    ) -> None:
+        """Write a force [N] and torque [N m], or a position [m], at time t [s]."""
+        moves = position is not None
+        self._call(self.write, np.array([t, *force, *torque, *(NOTHING if position is None else position), moves]))
 
 
 @final
@@ -95,6 +99,10 @@ class Simulated(Device):
         arm: arm that holds the device handle; None by default.
         seed: seed for the choice of lost samples.
         axes: axes of translation: some of "xyz".
+        measures_force: whether the device is an admittance display with a force sensor and a position servo. It then
+            moves to commanded positions and holds its handle without them. Damping and friction have no effect, and
+            ``force`` is the largest force of the sensor.
+        lag: time constant h of the position servo, h x' = r - x [s]; its reference r reaches a command within a tick.
         turns: axes of rotation, empty by default. "z" with axes="xy" is a planar device, "xyz" one with six axes. The
             device turns by a gimbal with the angles a, b, c: R = R_x(a) R_y(b) R_z(c).
         inertia, turning_damping, turning_friction, turning_quantum, torque: properties of each angle, like mass,
@@ -114,6 +122,8 @@ class Simulated(Device):
     arm: Arm | None = None
     seed: int = 1
     axes: str = "xyz"
+    measures_force: bool = False
+    lag: float = 0.0
     turns: str = ""
     inertia: float = 2e-4
     turning_damping: float = 2e-4
@@ -157,6 +167,7 @@ class Simulated(Device):
             patience=self.patience,
             points=len(rows),
             axes=axes,
+            lag=self.lag,
         ).view(np.float64)
         memory = np.zeros(simulated_memory_size(LONGEST_QUEUE))
         view = simulated_memory_at(memory, 0, LONGEST_QUEUE)
@@ -164,5 +175,6 @@ class Simulated(Device):
         device_sample_at(memory, view.last).orientation[0] = 1.0
         if len(rows):
             view.x[:] = rows[0, 1:] * axes
+        view.reference[:] = view.x[:3]
         table = np.ascontiguousarray(rows).ravel()
         return SimulatedChannel(read_simulated(), write_simulated(), table, settings, memory)

@@ -31,6 +31,7 @@ from kane.engine.memory.views import (
     loop_state_size,
 )
 from kane.engine.realtime.loop_arrays import Circuit, HandlePrograms, MachineCalls, Messages, Port
+from kane.errors import ModelError
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, Coupled
 from kane.haptics.coupling.prediction import copied_for_prediction, moreau_jean_program
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler
@@ -126,7 +127,13 @@ def _handle_programs(coupled: Coupled, problem: InitialValueProblem) -> HandlePr
 
 
 def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool) -> LoopRules:
-    """Return the constants of a session."""
+    """Return the constants of a session.
+
+    Raises:
+        ModelError: ticks with a device that measures force are to be predicted.
+    """
+    if traits.measures_force and predict:
+        raise ModelError("predict=True extrapolates positions of a device, and this one measures force; leave it out")
     T, largest = traits.period, np.minimum((safety.force, safety.torque), (traits.force, traits.torque))
     force_scale = np.array([coupler.force_scale, coupler.torque_scale])
     predicts = predict and not isinstance(coupler, RigidCoupler)
@@ -151,5 +158,6 @@ def rules_of(traits: Traits, coupler: AnyCoupler, safety: Safety, predict: bool)
         crawl=(traits.quantum / T, traits.turning_quantum / T),
         tolerance=FELT * largest / force_scale if predicts else (-np.inf, -np.inf),
         axes=coupler.coupled_axes,
+        measures=traits.measures_force,
     )
     return loop_rules_at(memory.view(np.float64), 0)

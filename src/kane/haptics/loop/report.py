@@ -26,6 +26,8 @@ FAULTS = {
     at.STEP_FAILED: "the simulation could not continue",
     at.FORCE_NOT_FINITE: "a force was infinite or not a number",
     at.WATCHDOG_ACTED: "the watchdog ended the force",
+    at.FORCE_TOO_LARGE: "the measured force was larger than allowed",
+    at.POSITION_NOT_FINITE: "a position for the device was infinite or not a number",
 }
 SESSION_STATUSES = {at.UNARMED: "idle", at.ARMED: "armed", at.ENDING: "ending"}
 REPORTED_PERCENTILES = (50.0, 99.0, 99.9, 100.0)
@@ -60,7 +62,7 @@ class Report:
             sum over ticks of the pull, averaged over start and end of the tick, times the displacement of the handle.
         energy: energy of the mechanism at the start and after the last tick [J].
         made: largest energy that coupler and clamp together made over any time span, see ``energy_made`` [J].
-        force, torque: largest values written to the device [N], [N m].
+        force, torque: largest values on the operator, written to the device or measured [N], [N m].
         faults: faults that ended forces.
         released: times at which the coupler released the mechanism without a fault: 21 ms before the end of every run,
             and at ``disarm`` [s].

@@ -15,6 +15,7 @@ from kane.engine.memory.realtime import LOOP_COMMAND
 from kane.engine.memory.views import LoopRules
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive, require
+from kane.haptics.coupling.admittance_coupler import AdmittanceCoupler
 from kane.haptics.coupling.handle import COUPLER_INPUT_NAMES, Coupled
 from kane.haptics.coupling.inverse_dynamics import InverseDynamics, RigidSteps, rigid_steps
 from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps, passive_steps
@@ -35,7 +36,7 @@ from kane.simulation.monitors.penetration import refuse_start
 
 def warn_of(device: Device, coupler: AnyCoupler, steps: PassiveSteps | RigidSteps | None = None) -> None:
     """Warn if the free device handle is unstable at a wall with this coupler, or with the mass of a rigid coupler."""
-    if not device.traits.pushes:
+    if not device.traits.pushes or isinstance(coupler, AdmittanceCoupler):
         return
     if isinstance(coupler, RigidCoupler):
         if isinstance(steps, RigidSteps):
@@ -80,12 +81,31 @@ def require_axes_of(device: Device, coupler: AnyCoupler) -> None:
             )
 
 
+def require_display(device: Device, coupler: AnyCoupler) -> None:
+    """Raise unless coupler and device are both for a display of force, or both for a display of position.
+
+    Raises:
+        ModelError: only one of them is for an admittance display.
+    """
+    kind, measures = type(device).__name__, device.traits.measures_force
+    if isinstance(coupler, AdmittanceCoupler) and not measures:
+        raise ModelError(
+            f"an AdmittanceCoupler needs a device that measures force, and this {kind} does not: use "
+            "kane.haptics.Coupler, or a device with measures_force=True"
+        )
+    if measures and not isinstance(coupler, AdmittanceCoupler):
+        raise ModelError(
+            f"this {kind} measures force and takes positions, and a {type(coupler).__name__} gives forces: use "
+            "kane.haptics.AdmittanceCoupler(point, damping=...)"
+        )
+
+
 def method_of(dyn: Any, device: Any, coupler: Any, safety: Any, integrator: Any) -> Any:
     """Return the method of the steps: inverse dynamics for a RigidCoupler, else the integrator (RK4 by default).
 
     Raises:
         ModelError: an argument has the wrong type, the integrator has no fixed steps, the device lacks an axis of the
-            coupler, or an integrator is given for a RigidCoupler.
+            coupler or is for another display, or an integrator is given for a RigidCoupler.
     """
     method = RK4() if integrator is None else integrator
     if isinstance(coupler, RigidCoupler):
@@ -93,6 +113,7 @@ def method_of(dyn: Any, device: Any, coupler: Any, safety: Any, integrator: Any)
             raise ModelError("with a rigid coupler nothing is integrated; leave integrator= out")
         method = InverseDynamics()
     require_kinds(dyn, device, coupler, safety, method)
+    require_display(device, coupler)
     require_axes_of(device, coupler)
     return method
 

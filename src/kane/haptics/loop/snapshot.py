@@ -24,7 +24,7 @@ class Snapshot(NamedTuple):
     Attributes:
         tick, time: number of completed ticks; time of the mechanism [s].
         status, fault: "idle", "armed" or "ending"; the fault that ended the force, in words.
-        force, torque: latest values written to the device [N], [N m], (3,) each.
+        force, torque: latest values on the operator, written to the device or measured [N], [N m], (3,) each.
         q, u: coordinates and speeds of the mechanism.
         proxy, handle: positions of the proxy and of the handle at the last tick [m], (3,) each; NaN before the first.
         pull: force and torque of the coupler on the mechanism at the last tick [N], [N m], (6,).

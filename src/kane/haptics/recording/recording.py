@@ -14,7 +14,7 @@ from kane.errors import ImportFileError
 from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 
-SESSION_FORMAT, SESSION_VERSION = "kane haptic session", 2
+SESSION_FORMAT, SESSION_VERSION = "kane haptic session", 3
 ARRAYS = ("log", "commands", "states")
 # Largest count of numbers that a file may declare.
 MAX_FILE_NUMBERS = 2**30

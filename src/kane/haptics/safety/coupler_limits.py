@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive
-from kane.haptics.devices.device import Device, Traits
+from kane.haptics.devices.device import Device, Traits, require_pushed
 from kane.haptics.safety.force_limits import CAP, TORQUE_CAP
 from kane.haptics.safety.sampled_loop import SampledLoop
 
@@ -115,6 +115,7 @@ def coupler_limits(
     t = device.traits if isinstance(device, Device) else device
     if not isinstance(t, Traits):
         raise ModelError(f"coupler_limits takes a device such as kane.haptics.Simulated(...), not {shown(device)}")
+    require_pushed(t, "coupler_limits")
     if not 0.0 <= number(lead, "lead") <= 1.0:
         raise ModelError(f"lead is {lead!r}; give a number from 0 to 1")
     t = t if age is None else replace(t, delay=age)

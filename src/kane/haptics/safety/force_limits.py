@@ -1,6 +1,7 @@
-"""Limits of force, torque, power and speed on the operator, which the clamp of the native loop enforces.
+"""Limits of force, torque, power and speed on the operator, which the clamps of the native loop enforce.
 
-``clamp`` in ``kane.engine.realtime.safety`` is the only way of a force to the device.
+In ``kane.engine.realtime.safety``, ``clamp`` is the only way of a force to the device, and ``place`` the only way of a
+position.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ CAP, TORQUE_CAP = 5.0, 0.5  # N and N m, default limits of a session
 @final
 @dataclass(frozen=True, kw_only=True)
 class Safety:
-    """Limits of force and torque on the operator.
+    """Limits of force, torque and motion.
+
+    For a device that measures force, a measured force above ``force`` ends the motion. The commanded position moves at
+    most as fast as ``speed``. After arming this limit rises from zero in the time ``soft``.
 
     Attributes:
         force, torque: largest values [N], [N m]; smaller limits of the device also apply. A torque takes at least 2 ms
