@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kane.errors import ModelError
-from kane.expression.node import Expr
+from kane.expression.construct import build_maximum
+from kane.expression.node import Expr, Scalar
 from kane.expression.operations import INPUT
 from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.integrals import integral
@@ -29,7 +30,7 @@ class ContactNumbers(NamedTuple):
     Attributes:
         gap: signed distance [m or rad].
         on, off: positive if the constraint is to be imposed, or deleted.
-        static, kinetic: friction, as a coefficient or as a force.
+        static, kinetic: friction, as a coefficient or as a force, 0 <= kinetic <= static.
         restitution: coefficient.
     """
 
@@ -98,17 +99,24 @@ def intermittent_equations(
 def controlled(
     intermittents: Sequence[IntermittentEquations], values: Mapping[Expr, Expr]
 ) -> tuple[IntermittentEquations, ...]:
-    """Return the equations with expressions in place of inputs in ``on`` and ``off``."""
+    """Return the equations with expressions in place of inputs in ``on``, ``off`` and bounds of friction."""
     if not values:
         return tuple(intermittents)
     return tuple(replace(c, numbers=ContactNumbers(*substitute_nodes(c.numbers, values))) for c in intermittents)
 
 
-def signal_inputs(intermittents: Sequence[IntermittentEquations]) -> dict[str, str]:
-    """Return the inputs on which ``on`` or ``off`` depends, by name, with the first constraint that reads each."""
+def commanding_inputs(
+    intermittents: Sequence[IntermittentEquations], words: Sequence[str] = ContactNumbers._fields
+) -> dict[str, str]:
+    """Return the inputs on which numbers of constraints depend: for each name, the first constraint.
+
+    Args:
+        intermittents: the equations.
+        words: names of the numbers, such as "on".
+    """
     found: dict[str, str] = {}
     for c in intermittents:
-        for leaf in leaves([c.numbers.on, c.numbers.off]):
+        for leaf in leaves(getattr(c.numbers, word) for word in words):
             if leaf.op == INPUT:
                 found.setdefault(leaf.name, c.name)
     return found
@@ -139,11 +147,22 @@ def _equations(c: IntermittentConstraint, rows: PointRows, probe: Probe) -> Inte
     if c.bilateral:
         declared = {f"{c.name}: {row.name}": row for row in c.tangents}
         moving = tuple(replace(x, integral=integral(declared[x.name], x, system, probe)) for x in moving)
-    friction = (0.0, 0.0) if c.friction is None else (c.friction.static, c.friction.kinetic)
-    lift = system.arena.lift
-    given = [lift(0.0 if x is None else x) for x in (c.gap, c.on, c.off, *friction, c.restitution.coefficient)]
+    given = [_lifted(system, x) for x in (c.gap, c.on, c.off, *_bounds(c, system), c.restitution.coefficient)]
     numbers = ContactNumbers(*substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
     return IntermittentEquations(c, normal, moving, numbers)
+
+
+def _bounds(c: IntermittentConstraint, system: System) -> tuple[Expr, Expr]:
+    """Return static and kinetic friction; values of inputs may violate 0 <= kinetic <= static, so they are limited."""
+    static, kinetic = (_lifted(system, getattr(c.friction, word, None)) for word in ("static", "kinetic"))
+    if all(leaf.op != INPUT for leaf in leaves([static, kinetic])):
+        return static, kinetic
+    limited = build_maximum(kinetic, system.arena.zero)
+    return (limited if static is kinetic else build_maximum(static, limited)), limited
+
+
+def _lifted(system: System, x: Scalar | None) -> Expr:
+    return system.arena.lift(0.0 if x is None else x)
 
 
 def _moves(row: Equation, probe: Probe) -> bool:

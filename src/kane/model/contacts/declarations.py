@@ -130,6 +130,12 @@ class IntermittentDeclarations(Mechanism):
     ) -> tuple[IntermittentConstraint, ...]:
         """Add dry friction to a joint. It sticks exactly: qdot = 0 as long as an effort of at most ``static`` holds it.
 
+        Both efforts may depend on inputs, as the capacity of a brake or clutch does. At each instant
+
+            kinetic = max(kinetic, 0),   static = max(static, kinetic)
+
+        then limit the values of the inputs. Without inputs these conditions must hold as declared.
+
         Args:
             joint: a joint with one coordinate, or one coordinate of a joint, whose rate is a speed of the joint.
             static: largest effort that holds the joint at rest [N m or N].
@@ -137,7 +143,8 @@ class IntermittentDeclarations(Mechanism):
             name: for events and reactions; unique.
 
         Raises:
-            ModelError: an effort is negative, static is less than kinetic, or a name is taken.
+            ModelError: an effort without inputs is negative or less than the kinetic one; an effort depends on anything
+                but parameters and inputs; or a name is taken.
         """
         return self.intermittent(Stick(joint, static, kinetic), name=name)
 
