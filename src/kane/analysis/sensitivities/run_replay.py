@@ -108,8 +108,8 @@ def _require_derivable(problem: InitialValueProblem) -> None:
     signals = commanding_inputs(problem.dyn.equations.intermittents, ("on", "off"))
     if signals:
         raise ModelError(
-            f"on= or off= of {next(iter(signals.values()))!r} depends on an input, and the times of its transitions "
-            "have no derivatives; give an expression of time and parameters"
+            f"on= or off= of {next(iter(signals.values()))!r} depends on an input or a reaction, and the times of "
+            "its transitions have no derivatives; give an expression of time and parameters"
         )
     if isinstance(problem.mode_source, ChartedContactSwitching):
         raise ModelError(

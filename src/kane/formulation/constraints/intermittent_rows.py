@@ -19,8 +19,11 @@ from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
+from kane.model.checks import near
 from kane.model.constraints import Row
+from kane.model.constraints.constraint import Imposed
 from kane.model.contacts import IntermittentConstraint
+from kane.model.reaction import REACTION_PREFIX, reaction_leaves, row_force
 from kane.progress import stage
 
 
@@ -79,21 +82,54 @@ class IntermittentEquations:
 
 
 def intermittent_equations(
-    intermittents: Sequence[IntermittentConstraint], system: System, probe: Probe
+    intermittents: Sequence[IntermittentConstraint], permanent: Sequence[Imposed], system: System, probe: Probe
 ) -> tuple[IntermittentEquations, ...]:
-    """Return the equations of all intermittent constraints.
+    """Return the equations of all intermittent constraints; ``on`` and ``off`` may name the permanent ones.
 
     Constraints whose gap no speed changes are left out, for example between a fixed base and its floor. Tangents along
     which nothing can move are left out, too.
 
     Raises:
-        ModelError: a constraint without a gap restricts nothing, or a row is not linear in the speeds.
+        ModelError: a constraint without a gap restricts nothing, a row is not linear in the speeds, or ``on`` or
+            ``off`` depends on the reaction of an unknown row.
     """
     rows, found = PointRows(system), []
     for k, c in enumerate(intermittents, 1):
         with stage(f"contact {k} of {len(intermittents)}, {c.name}"):
             found.append(_equations(c, rows, probe))
-    return tuple(c for c in found if c is not None)
+    return _with_row_forces(tuple(c for c in found if c is not None), permanent)
+
+
+def _with_row_forces(
+    found: tuple[IntermittentEquations, ...], permanent: Sequence[Imposed]
+) -> tuple[IntermittentEquations, ...]:
+    """Return the equations with forces of rows in place of reactions; the name of a constraint means its first row."""
+    reactions = {leaf: c.name for c in found for leaf in reaction_leaves(c.numbers)}
+    if not reactions:
+        return found
+    rows = {name: name for x in permanent for name in map(x.name_of, x.rows)}
+    rows |= {row.name: row.name for c in found for row in c.rows}
+    firsts = {x.name: x.name_of(x.rows[0]) for x in permanent} | {c.name: c.rows[0].name for c in found}
+    values, rows = {}, {**firsts, **rows}
+    for leaf, who in reactions.items():
+        name = leaf.data.removeprefix(REACTION_PREFIX)
+        if name not in rows:
+            raise ModelError(
+                f"on= or off= of {who!r} depends on the reaction {name!r}, which is not the force of a constraint row "
+                f"that can act; {near(name, list(rows))}"
+            )
+        values[leaf] = row_force(leaf, rows[name])
+    return controlled(found, values)
+
+
+def read_forces(intermittents: Sequence[IntermittentEquations]) -> list[Expr]:
+    """Return the forces of rows on which ``on`` and ``off`` depend."""
+    return reaction_leaves(x for c in intermittents for x in (c.numbers.on, c.numbers.off))
+
+
+def without_forces(intermittents: Sequence[IntermittentEquations]) -> tuple[IntermittentEquations, ...]:
+    """Return the equations with zero in place of the forces of rows in ``on`` and ``off``."""
+    return controlled(intermittents, {leaf: leaf.arena.zero for leaf in read_forces(intermittents)})
 
 
 def controlled(

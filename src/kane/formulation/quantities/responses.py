@@ -81,8 +81,8 @@ class Responses:
     def shared(self) -> tuple[Expr, ...]:
         """Nodes that the program of the factor computes for the rows.
 
-        They are the sines and cosines in rows, the nodes that rows share with the factor or with all constraints, and
-        the kinetic friction of joints, because the programs of rows read no inputs.
+        They are the sines and cosines in rows, and the nodes that rows share with the factor or with all constraints.
+        Kinetic friction of joints is another one, because the programs of rows read no inputs.
         """
         eqs = self._equations
         own = [

@@ -23,7 +23,7 @@ from kane.model.contacts.restitution import Restitution, checked_restitution
 from kane.model.contacts.stick import Stick
 from kane.model.contacts.stop import Stop
 from kane.model.contacts.switch import Switch
-from kane.model.reaction import reaction_leaves
+from kane.model.reaction import reaction_leaf, reaction_leaves
 from kane.model.shapes import Shape
 
 IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
@@ -163,7 +163,8 @@ class IntermittentDeclarations(Mechanism):
                 [m or rad].
             holds: expressions of rates and velocities that also vanish while the latch is closed, or a constraint. The
                 configuration of a constraint is treated as in ``switch``.
-            off: the latch opens when this expression becomes positive; None if it never opens.
+            off: the latch opens when this expression becomes positive; None if it never opens. It may also depend on
+                inputs and on ``reaction``.
             name: for events and reactions; unique.
 
         Raises:
@@ -184,7 +185,7 @@ class IntermittentDeclarations(Mechanism):
         Args:
             motion: expression of rates or velocities that vanishes while active, several of them, or a constraint. The
                 configuration residual of a constraint keeps its value at the impulse; it does not jump to zero.
-            on: expression of coordinates, speeds, positions, parameters and time; required.
+            on: expression of coordinates, speeds, positions, parameters, time, inputs and ``reaction``; required.
             off: expression like ``on``; without it the constraint stays active.
             name: for events and reactions; unique.
 
@@ -192,6 +193,22 @@ class IntermittentDeclarations(Mechanism):
             ModelError: ``motion`` contains no rates or velocities, ``on`` is missing, or a name is taken.
         """
         return self.intermittent(Switch(motion, on, off), name=name)
+
+    def reaction(self, name: str) -> Expr:
+        """Return the force of a constraint row [N or N m], for use in ``on=`` and ``off=``.
+
+        It is the multiplier lambda of the row A u + b in the active contact mode, with the power lambda (A u + b). The
+        force of an inactive row is zero. Impulses do not count. ``run.reactions`` has the same signs.
+
+        Args:
+            name: a row of an intermittent or permanent constraint, such as "foot: tangent 1". The name of a constraint
+                means its first row: the normal force of a contact. The constraint may be declared later.
+
+        Raises:
+            ModelError: the name is not a word. ``formulate`` raises it if no row has the name.
+        """
+        require_word(name)
+        return reaction_leaf(self.arena.zero, name)
 
     def intermittent(self, member: Intermittent, *, name: str | None = None) -> tuple[IntermittentConstraint, ...]:
         """Declare an intermittent constraint; ``contact``, ``stop``, ``stick``, ``latch`` and ``switch`` call this.
@@ -218,18 +235,27 @@ class IntermittentDeclarations(Mechanism):
         return {x.name for x in self.constraints} | {x.name for x in self.intermittents}
 
 
-def _require_known(x: Expr, part: str, name: str) -> None:
-    """Raise ModelError if a row or gap depends on inputs, or any part on reactions; native code selects modes first."""
+def _require_known(model: Mechanism, given: IntermittentConstraint, part: str, x: Expr) -> None:
+    """Raise ModelError if a row or gap depends on inputs or reactions, or a signal on a reaction that is not known.
+
+    Native code selects modes before it knows reactions of joints, and friction needs the gap of a contact first.
+    """
     found = [leaf for leaf in leaves([x]) if leaf.op == INPUT]
-    reactions = reaction_leaves(found)
-    signal = part in SIGNALS
-    wrong = reactions if signal else found
+    reactions, signal = reaction_leaves(found), part in SIGNALS
+    of_joints = {
+        reaction_leaf(x, f"{c.name} {letter}{axis}") for c in model.connections for letter in "FT" for axis in "xyz"
+    }
+    wrong = found
+    if signal:
+        wrong = [leaf for leaf in reactions if leaf in of_joints or not given.bilateral]
     if wrong:
         named = [f"the {'reaction' if leaf in reactions else 'input'} {leaf.data.strip()!r}" for leaf in wrong]
-        inputs = "inputs, " if signal else ""
+        others = (
+            "inputs, Model.reaction of constraints, " if signal and given.bilateral else "inputs, " if signal else ""
+        )
         raise ModelError(
-            f"{part} of {name!r} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, "
-            f"velocities, {inputs}parameters and time only. Stepper.impose and Stepper.delete impose and delete a "
+            f"{part} of {given.name!r} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, "
+            f"velocities, {others}parameters and time only. Stepper.impose and Stepper.delete impose and delete a "
             "constraint from outside"
         )
 
@@ -249,7 +275,7 @@ def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentCon
         if x is not None:
             require(x, Expr, f"{who} consists of expressions")
             model.scalar(x, who)  # raises for an expression of another model
-            _require_known(x, part, given.name)
+            _require_known(model, given, part, x)
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")
     law, friction = given.restitution, given.friction
