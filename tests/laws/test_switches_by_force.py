@@ -101,6 +101,56 @@ def test_a_tow_bar_breaks_also_in_compiled_modes_and_many_runs(train):
         np.testing.assert_allclose(runs.u[:, -1], [[9.75, 9.75], [41.0 / 3.0, 0.0]], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("carts", [5, 30])  # 30 speeds are solved island by island
+def test_the_first_bar_of_a_long_train_breaks(carts):
+    m = kane.Model("train")
+    first, *others = (
+        m.connect(m.ground, m.body(f"cart {k}", mass=1.0), kane.Prismatic(f"x{k}", axis="x")) for k in range(carts)
+    )
+    m.load(kane.Motor(first, 5.0 * m.time))
+    for k, (front, rear) in enumerate(zip([first, *others], others, strict=False)):
+        off = abs(m.reaction(f"bar {k}")) - LIMIT
+        m.switch(front.qdot - rear.qdot, on=m.time + 1.0, off=off, name=f"bar {k}")
+    run = kane.simulate(kane.build(kane.formulate(m)), until=4.0)
+    # The first bar pulls all carts but one; the rest keeps its speed.
+    time = 2.0 * carts / (carts - 1)
+    assert _told(run)[carts - 1 :] == [("bar 0", "deleted", pytest.approx(time, abs=1e-9))]
+    np.testing.assert_allclose(run.u[-1, 1:], 2.5 * time**2 / carts, rtol=1e-9)
+
+
+def test_redundant_latches_share_their_force_and_open_one_after_the_other():
+    m = kane.Model("two latches")
+    slide = m.connect(m.ground, m.body("block", mass=2.0), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(slide, 5.0 * m.time))
+    for k, limit in enumerate((5.0, 20.0)):
+        m.latch(slide.q, off=-m.reaction(f"latch {k}") - limit, name=f"latch {k}")
+    run = kane.simulate(kane.build(kane.formulate(m)), until=5.0)
+    assert _told(run)[2:] == [  # halves of 10 N, then all of 20 N
+        ("latch 0", "deleted", pytest.approx(2.0, abs=1e-9)),
+        ("latch 1", "deleted", pytest.approx(4.0, abs=1e-9)),
+    ]
+
+
+def test_charts_and_speeds_of_choice_keep_the_law():
+    m = kane.Model("gyro beside a latch", gravity=(0, 0, -9.81))
+    gimbal = m.body("gyro", mass=1.0, inertia=(0.1, 0.1, 0.2))
+    m.connect(m.ground, gimbal, kane.Gimbal(("q1", "q2", "q3"), "zyx"))
+    slide = m.connect(m.ground, m.body("block", mass=2.0), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(slide, 5.0 * m.time))
+    m.latch(slide.q, off=-m.reaction("latch") - 5.0, name="latch")
+    given = {"u": {"u2": 2.0, "u1": 0.3}, "charts": kane.Charts(within=0.3)}
+    run = kane.simulate(kane.build(kane.formulate(m)), until=2.0, **given)
+    assert 0.0 < run.chart_switches[0].time < 1.0
+    assert _told(run)[-1] == ("latch", "deleted", pytest.approx(1.0, abs=1e-9))
+    m = kane.Model("train")
+    a, b = (m.connect(m.ground, m.body(x, mass=1.0), kane.Prismatic(x, axis="x")) for x in "ab")
+    m.load(kane.Motor(a, 20.0 * m.time))
+    m.switch(a.qdot - b.qdot, on=m.time + 1.0, off=abs(m.reaction("bar")) - LIMIT, name="bar")
+    m.speeds(s=a.qdot + b.qdot, d=a.qdot - b.qdot)
+    run = kane.simulate(kane.build(kane.formulate(m)), until=2.0)
+    assert _told(run)[-1] == ("bar", "deleted", pytest.approx(1.0, abs=1e-9))
+
+
 def test_a_rope_breaks_where_its_tension_passes_the_limit():
     m = kane.Model("pendulum", gravity=(0, -9.81, 0))
     ball = m.body("ball", mass=0.5, inertia=(1e-3,) * 3)
