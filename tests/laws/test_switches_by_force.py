@@ -270,6 +270,16 @@ def test_unknown_reactions_and_methods_without_forces_are_refused(catch, dyn):
         m.latch(slide.q, off=slide.reaction_force.dot(m.ground.y) - 1.0, name="latch")
     with pytest.raises(ModelError, match=r"'gap of a latch' depends on \[end\]"):
         m.latch(slide.q + m.reaction("end"), name="latch")
+
+    class Pad(kane.Intermittent):
+        title = "pad"
+
+        def intermittents(self, name):
+            row = kane.Row("normal", configuration=slide.q)
+            return [kane.IntermittentConstraint(name, gap=slide.q, normal=row, off=m.reaction("end: lower") - 1.0)]
+
+    with pytest.raises(ModelError, match="off= of 'pad' depends on the reaction 'end: lower'"):
+        m.intermittent(Pad())
     m.latch(slide.q, off=m.reaction("ends") - 1.0, name="latch")
     with pytest.raises(ModelError, match=r"'latch' depends on the reaction 'ends', .*known are end: lower"):
         kane.formulate(m)

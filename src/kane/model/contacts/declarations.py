@@ -236,28 +236,27 @@ class IntermittentDeclarations(Mechanism):
 
 
 def _require_known(model: Mechanism, given: IntermittentConstraint, part: str, x: Expr) -> None:
-    """Raise ModelError if a row or gap depends on inputs or reactions, or a signal on a reaction that is not known.
+    """Raise ModelError if a row or gap depends on inputs or reactions, or ``on`` or ``off`` on an unknown reaction.
 
-    Native code selects modes before it knows reactions of joints, and friction needs the gap of a contact first.
+    Native code knows forces of rows only, and it has to know which contacts are closed before it computes them.
     """
     found = [leaf for leaf in leaves([x]) if leaf.op == INPUT]
-    reactions, signal = reaction_leaves(found), part in SIGNALS
-    of_joints = {
-        reaction_leaf(x, f"{c.name} {letter}{axis}") for c in model.connections for letter in "FT" for axis in "xyz"
-    }
-    wrong = found
-    if signal:
-        wrong = [leaf for leaf in reactions if leaf in of_joints or not given.bilateral]
+    reactions, wrong, others = reaction_leaves(found), found, ""
+    if part in SIGNALS:
+        wrong = [leaf for leaf in reactions if not given.bilateral or _is_of_joint(model, leaf)]
+        others = "inputs, Model.reaction of constraints, " if given.bilateral else "inputs, "
     if wrong:
         named = [f"the {'reaction' if leaf in reactions else 'input'} {leaf.data.strip()!r}" for leaf in wrong]
-        others = (
-            "inputs, Model.reaction of constraints, " if signal and given.bilateral else "inputs, " if signal else ""
-        )
         raise ModelError(
             f"{part} of {given.name!r} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, "
             f"velocities, {others}parameters and time only. Stepper.impose and Stepper.delete impose and delete a "
             "constraint from outside"
         )
+
+
+def _is_of_joint(model: Mechanism, reaction: Expr) -> bool:
+    """Return whether a reaction leaf is a component of the reaction of a joint."""
+    return any(reaction.data.strip() == f"{c.name} {x}{y}" for c in model.connections for x in "FT" for y in "xyz")
 
 
 def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentConstraint:
