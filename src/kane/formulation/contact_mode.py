@@ -27,7 +27,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.body_axes import SolvedRows
-from kane.formulation.constraints.intermittent_rows import IntermittentEquations
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations, controlled, read_forces
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
@@ -36,6 +36,7 @@ from kane.formulation.tree.sparse import eliminated
 from kane.formulation.tree.sparse_vectors import SparseVector, added, eliminated_system, inner, products
 from kane.geometry.scalars import is_zero
 from kane.model.contacts import Coulomb
+from kane.model.reaction import row_force
 
 # Value of a ratio whose pivot is not positive, in place of infinity.
 INFINITE_RATIO = 1e300
@@ -124,10 +125,11 @@ class ContactMode:
         with collector_paused():
             forces, found, first = self._motion.forces, [], len(self.rows) - len(self._counted)
             at = dict(zip(self._counted, forces[first:], strict=True))
-            for c, status in self._intermittent:
+            rows = [*forces[:first], *self._reactions(at)]
+            for c, status in zip(self._with_forces(rows), self.statuses, strict=True):
                 found += [self._normal_guard(c, status, at), self._tangent_guard(c, status, at)]
             found += [*self._slopes, *self._digits]
-            return self._quantity("guard", [*found, *forces[:first], *self._reactions(at)])
+            return self._quantity("guard", [*found, *rows])
 
     @property
     def projections(self) -> bool:
@@ -239,6 +241,13 @@ class ContactMode:
             sliding = dict(zip((row.name for row in c.tangents), (-bound * x for x in pair), strict=False))
             found += [{**sliding, **at}.get(row.name, 0.0) for row in c.rows]
         return found
+
+    def _with_forces(self, forces: Sequence[Any]) -> tuple[IntermittentEquations, ...]:
+        """Return the equations with the forces of all rows of this mode in ``on`` and ``off``."""
+        if not read_forces(self.open.intermittents):
+            return self.open.intermittents
+        leaves = (row_force(self.open.t, row.name) for row in self.open.constraints)
+        return controlled(self.open.intermittents, dict(zip(leaves, map(self._lift, forces), strict=True)))
 
     def _normal_guard(self, c: IntermittentEquations, status: int, at: dict[str, Any]) -> Any:
         gap, on, off = c.numbers.gap, c.numbers.on, c.numbers.off

@@ -291,7 +291,8 @@ class Equations:
             rows = constraint_equations(self.model.constraints, system, probe)
             # Projections read no signs of switches, and controllers may contain speeds that are unknown here.
             unread = dict.fromkeys(self.controllers, self.t.arena.zero)
-            intermittents = controlled(intermittent_equations(self.model.intermittents, system, probe), unread)
+            known = intermittent_equations(self.model.intermittents, self.model.constraints, system, probe)
+            intermittents = controlled(known, unread)
             if self.touching:
                 rows = (*rows, *(row for c in intermittents for row in c.rows))
         embedding = NumericalEmbedding(self.name) if rows else NoConstraints()

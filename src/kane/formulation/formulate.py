@@ -68,7 +68,7 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         applied_loads(tree.effects, system)  # raises an error if a load depends on an unknown quantity
         probe = probe_of(model)
         constraints = constraint_equations(model.constraints, system, probe)
-        intermittents = intermittent_equations(model.intermittents, system, probe)
+        intermittents = intermittent_equations(model.intermittents, model.constraints, system, probe)
         parameters, inputs, t = leaves_of(model)
         embedding = embed(constraints, system, model, probe, t)
     joints = [c for c in system.speeds.motion if c.coordinate_names]
@@ -213,7 +213,7 @@ def with_other_intermittent(equations: Equations, intermittents: Sequence[Interm
     model = snapshot(equations.model)
     model.intermittents = list(intermittents)
     with collector_paused():
-        known = intermittent_equations(intermittents, equations.system, probe_of(model))
+        known = intermittent_equations(intermittents, model.constraints, equations.system, probe_of(model))
         known = controlled(known, equations.controllers)
     return replace(equations, model=model, intermittents=known)
 

@@ -15,8 +15,10 @@ from kane.model.body import Direction
 if TYPE_CHECKING:
     from kane.model.connection import Connection
 
-# Prefix of the names of reaction leaves. Names of inputs cannot start with a space.
+# Prefixes of the names of reaction leaves, and of forces of rows, which replace reactions in switches. Names of inputs
+# cannot start with a space.
 REACTION_PREFIX = " "
+ROW_FORCE_PREFIX = 2 * REACTION_PREFIX
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class ReactionVector:
 def reaction_leaf(any_of_arena: Expr, name: str) -> Expr:
     """Return the leaf of a reaction, by the name that ``reveal_reactions`` gives it."""
     return any_of_arena.arena.leaf(INPUT, REACTION_PREFIX + name)
+
+
+def row_force(any_of_arena: Expr, name: str) -> Expr:
+    """Return the leaf of the force of a constraint row in the active contact mode, by the name of the row."""
+    return any_of_arena.arena.leaf(INPUT, ROW_FORCE_PREFIX + name)
 
 
 def reaction_leaves(expressions: Iterable[Expr]) -> list[Expr]:

@@ -278,7 +278,7 @@ def contacts_keep_their_laws(runs: ContactRuns) -> Found:
             friction, own = (gaps.static[:, k], gaps.kinetic[:, k]), forces[:, r.log.of == k]
             off = _broken(c, statuses[:, k], friction, own, terms.motion[:, rows])
             worst = min(worst, _digits(off[directed], size))
-            if c.normal is not None:
+            if c.normal is not None and not c.constraint.bilateral:  # an opened latch does not stop its gap
                 worst = min(worst, _digits(np.minimum(gaps.gap[:, k], 0.0), 1.0))
         active += int((statuses > 0).sum())
     if not active:

@@ -17,7 +17,7 @@ from kane.analysis.sensitivities.zero_order_hold import HeldAnswers, answers_of,
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.run_interface import STEPPED_OVER, recorded_parameters
 from kane.errors import ModelError, SimulationError, shown
-from kane.formulation.constraints.intermittent_rows import signal_inputs
+from kane.formulation.constraints.intermittent_rows import commanding_inputs
 from kane.simulation import integrators
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -105,11 +105,11 @@ def _require_derivable(problem: InitialValueProblem) -> None:
             "inputs that are functions of Python have no derivatives; give expressions, kane.Interpolated, kane.Held, "
             "or a kane.Sampled with derivative="
         )
-    signals = signal_inputs(problem.dyn.equations.intermittents)
+    signals = commanding_inputs(problem.dyn.equations.intermittents, ("on", "off"))
     if signals:
         raise ModelError(
-            f"on= or off= of {next(iter(signals.values()))!r} depends on an input, and the times of its transitions "
-            "have no derivatives; give an expression of time and parameters"
+            f"on= or off= of {next(iter(signals.values()))!r} depends on an input or a reaction, and the times of "
+            "its transitions have no derivatives; give an expression of time and parameters"
         )
     if isinstance(problem.mode_source, ChartedContactSwitching):
         raise ModelError(

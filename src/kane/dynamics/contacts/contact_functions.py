@@ -40,6 +40,7 @@ from kane.engine.memory.contact_codes import (
     MOST,
     MOVING,
     OPEN,
+    SIGNALS,
     SOLUTIONS,
     STICKING,
     SUBSTITUTION,
@@ -55,6 +56,7 @@ from kane.engine.memory.views import (
     transition_size,
 )
 from kane.errors import ModelError
+from kane.formulation.constraints.intermittent_rows import read_forces
 from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.responses import Responses
@@ -131,6 +133,7 @@ class ContactParts(Parts):
             columns=self.widths[-1],
             room=self.room,
             entries=self.entries,
+            inputs=len(eqs.inputs),
             scratch=scratch,
         )
         modes = self.modes.block([next(places) for _ in self.modes.programs])
@@ -348,6 +351,8 @@ def _parts(programs: NamedPrograms, modes: ContactModes, *, projected_only: bool
     others = {which: programs.code(name, make) for which, (name, make) in _quick_programs(eqs, responses).items()}
     own_programs = programs.codes("rows of each constraint", _own_programs(eqs, responses))
     quick = {FACTOR: factor, FREE: programs.of("unconstrained").code("rhs"), **others}
+    if read_forces(eqs.intermittents):
+        quick[SIGNALS] = programs.code("signals")
     return ContactParts(*first, quick, own_programs, shared, entries, widths, modes)
 
 

@@ -41,6 +41,7 @@ from kane.engine.rows.mode_dynamics import (
     take_motion,
 )
 from kane.engine.rows.row_problem import RowProblem, row_problem_of
+from kane.engine.rows.signals import find_signals
 from kane.engine.rows.tree_response import INDEPENDENT, accelerate_by_response, call_block, find_active_rows
 
 
@@ -151,6 +152,8 @@ def guards(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> None
         _put(k.given.rates, k.udot, out, first)
     else:
         by_response = False
+    if by_response:
+        find_signals(c, k, moves, x, inputs, constants, work)
     if not by_response or not _fill_guards_by_response(c, k, out) > 0.0:
         _guard_with_rounding(moves, by_response, state, inputs, constants, out, work)
 
@@ -175,6 +178,7 @@ def _guard_with_rounding(
             take_motion(c, k)
     else:
         move_by_embedding(c, a, inputs, constants, work)
+        find_signals(c, k, moves, a.state, inputs, constants, work)
         _put(a.unconstrained.rates, c.udot, out, first)
     _fill_guards(c, a, out)
 

@@ -53,6 +53,7 @@ from kane.engine.memory.contact_codes import (
     NO_MODE,
     NONE,
     OPEN,
+    SIGNALS,
     SLIDING,
     STICKING,
     SUBSTITUTION,
@@ -82,7 +83,8 @@ def moreau_jean_step(state: Any, inputs: Any, constants: Any, out: Any, work: An
     """Take one step from a TimeStepGiven.
 
     The outputs are a Transition of kind MOREAU_JEAN_STEP. If no impulses are found, its status is NO_MODE and the
-    ContactState keeps its value. A single step has no restitution, and is refused if no contact is closed.
+    ContactState keeps its value. A single step has no restitution, and is refused if no contact is closed. Steps are
+    also refused if signals depend on forces, which an impulse in the step would falsify.
     """
     c = contacts_of(constants, work)
     a = active_arrays(c, constants, work, False)
@@ -96,7 +98,7 @@ def moreau_jean_step(state: Any, inputs: Any, constants: Any, out: Any, work: An
     for l in range(c.block.constraints):
         c.gaps.restitution[l] *= 1.0 - given.single[0]
     groups = _load_rows(a, c, i, inputs, constants, work)
-    solved = a.head.linear == 1
+    solved = a.head.linear == 1 and c.block.addresses[SIGNALS] == 0
     if solved:
         _load_middle_speeds(a, c, i, groups, given.guess, h, inputs, constants, work)
         solved = _solve_step(a, c, i, groups, h, inputs, constants, work)

@@ -77,6 +77,7 @@ from kane.engine.rows.impulses import (
     touches,
 )
 from kane.engine.rows.mode_dynamics import Contacts, active_arrays, copy_state, find_gaps
+from kane.engine.rows.signals import find_signals_of_mode
 from kane.engine.rows.tree_response import INDEPENDENT
 
 # Largest number of impacts of jammed contacts in a transition, in addition to one for each constraint.
@@ -96,8 +97,9 @@ def transition(state: Any, inputs: Any, constants: Any, out: Any, work: Any) -> 
     m, nc = c.row_mask.size, c.block.constraints
     result = transition_at(out, 0, nc, m, a.head.speeds, a.head.coordinates)
     begin(a, c, i)
-    a.head.rank[0] = UNCHOSEN
     find_gaps(c, a, inputs, constants, work)
+    find_signals_of_mode(c, a, inputs, constants, work)
+    a.head.rank[0] = UNCHOSEN
     call(a, CONSTRAINTS, inputs, constants, work, a.all_rows.whole)
     load_velocities(c, i)
     for row in range(m):

@@ -74,8 +74,8 @@ CONTACT_BLOCK = MemoryRegion(
     "Programs and sizes of intermittent constraints.",
     (),
     (
-        integer("addresses", ("12",), "contact_functions", "addresses of the programs: GAPS, ..."),
-        integer("places", ("12",), "contact_functions", "offsets of the constants of these programs"),
+        integer("addresses", ("13",), "contact_functions", "addresses of the programs: GAPS, ..."),
+        integer("places", ("13",), "contact_functions", "offsets of the constants of these programs"),
         constant("constraints", "contact_functions", "nc"),
         constant("permanent", "contact_functions", "rows that are always active"),
         constant("closings", "contact_functions", "residuals of the configuration"),
@@ -84,6 +84,7 @@ CONTACT_BLOCK = MemoryRegion(
         constant("columns", "contact_functions", "columns in the records of permanent rows"),
         constant("room", "contact_functions", "numbers of the records of all rows"),
         constant("entries", "contact_functions", "entries of L"),
+        constant("inputs", "contact_functions", "inputs of the model"),
         constant("scratch", "contact_functions", "offset of ResponseScratch in the scratch memory"),
     ),
 )

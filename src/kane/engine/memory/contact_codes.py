@@ -12,7 +12,8 @@ FREE = 2  # dq/dt and udot without constraints
 ALWAYS = 3  # records of the permanent rows
 MOVING = 4  # velocities of the permanent rows
 SUBSTITUTION = 5  # udot from z / D
-SOLUTIONS = 6  # for each of CAPACITIES a compiled solution without, then one with sliding contacts
+SIGNALS = 6  # switches that depend on forces of rows: on and off of GapTerms
+SOLUTIONS = 7  # for each of CAPACITIES a compiled solution without, then one with sliding contacts
 
 # Largest numbers of rows of the compiled solutions.
 CAPACITIES = (3, 6, 9)

@@ -7,6 +7,7 @@ follow if the model needs them.
 from __future__ import annotations
 
 from kane.engine.memory.constants import CONTACT_STATE
+from kane.engine.memory.contact_codes import MOST
 from kane.engine.memory.declare import MemoryRegion, Room, integer, real
 from kane.engine.memory.outputs import (
     CONSTRAINT_ROWS,
@@ -257,10 +258,10 @@ CONTACT_SCRATCH = MemoryRegion(
 RESPONSE_SCRATCH = MemoryRegion(
     "ResponseScratch",
     "Scratch memory of rows that are solved by the factor of M, after ContactScratch.",
-    ("m", "n", "nq", "nc", "entries", "shared", "room", "most"),
+    ("m", "n", "nq", "nc", "entries", "shared", "room", "inputs"),
     (
         Room("given", FACTOR_TERMS, ("n", "nq", "entries", "shared", "room")),
-        Room("found", SOLUTION_TERMS, ("most + m", "n")),
+        Room("found", SOLUTION_TERMS, (f"{MOST} + m", "n")),
         real("slip_left", ("nc",), "m/s", "tree_response", "remaining slip of each sliding constraint"),
         real("slip", ("nc", "2"), "-", "tree_response", "direction of this slip"),
         integer("row", ("m",), "row_forces, islands", "indices of the active rows, in the order of their records"),
@@ -297,6 +298,7 @@ RESPONSE_SCRATCH = MemoryRegion(
             "programs of velocities",
             "velocity of each row, and the sum of its terms",
         ),
+        real("signals", ("m + inputs",), "SI", "signals", "forces of all rows, then the inputs"),
     ),
 )
 MODE_SCRATCH = MemoryRegion(

@@ -665,6 +665,7 @@ class ContactBlock(NamedTuple):
     columns: int
     room: int
     entries: int
+    inputs: int
     scratch: int
     end: int
 
@@ -672,8 +673,8 @@ class ContactBlock(NamedTuple):
 @native_inline
 def contact_block_at(memory: Any, start: Any) -> ContactBlock:
     """Return the ContactBlock that begins ``start`` doubles after the start of ``memory``."""
-    p1 = start + 12
-    p2 = p1 + 12
+    p1 = start + 13
+    p2 = p1 + 13
     p3 = p2 + 1
     p4 = p3 + 1
     p5 = p4 + 1
@@ -683,17 +684,18 @@ def contact_block_at(memory: Any, start: Any) -> ContactBlock:
     p9 = p8 + 1
     p10 = p9 + 1
     p11 = p10 + 1
+    p12 = p11 + 1
     return ContactBlock(
-        integers_at(memory, start, 12), integers_at(memory, p1, 12), integer_at(memory, p2), integer_at(memory, p3),
+        integers_at(memory, start, 13), integers_at(memory, p1, 13), integer_at(memory, p2), integer_at(memory, p3),
         integer_at(memory, p4), integer_at(memory, p5), integer_at(memory, p6), integer_at(memory, p7),
-        integer_at(memory, p8), integer_at(memory, p9), integer_at(memory, p10), p11,
+        integer_at(memory, p8), integer_at(memory, p9), integer_at(memory, p10), integer_at(memory, p11), p12,
     )
 
 
 @native_inline
 def contact_block_size() -> int:
     """Return the number of doubles of ContactBlock."""
-    return (12 + 12 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
+    return (13 + 13 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1)
 
 
 class ContactTable(NamedTuple):
@@ -1386,16 +1388,17 @@ class ResponseScratch(NamedTuple):
     column: Indices
     mode: Indices
     velocity: Matrix
+    signals: Vector
     end: int
 
 
 @native_inline
 def response_scratch_at(
-        memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, most: Any,
+        memory: Any, start: Any, m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, inputs: Any,
 ) -> ResponseScratch:
     """Return the ResponseScratch that begins ``start`` doubles after the start of ``memory``."""
     p1 = start + factor_terms_size(n, nq, entries, shared, room)
-    p2 = p1 + solution_terms_size(most + m, n)
+    p2 = p1 + solution_terms_size(9 + m, n)
     p3 = p2 + nc
     p4 = p3 + nc * 2
     p5 = p4 + m
@@ -1421,6 +1424,7 @@ def response_scratch_at(
     p25 = p24 + n
     p26 = p25 + 1
     p27 = p26 + m * 2
+    p28 = p27 + (m + inputs)
     return ResponseScratch(
         start, p1, vector_at(memory, p2, nc), matrix_at(memory, p3, nc, 2), integers_at(memory, p4, m),
         matrix_at(memory, p5, m, m), vector_at(memory, p6, m), vector_at(memory, p7, m), vector_at(memory, p8, m),
@@ -1429,17 +1433,18 @@ def response_scratch_at(
         integers_at(memory, p15, nc + 1), integers_at(memory, p16, nc + 1), integers_at(memory, p17, nc + 1),
         integers_at(memory, p18, m), integers_at(memory, p19, m), integers_at(memory, p20, m),
         matrix_at(memory, p21, m, n), matrix_at(memory, p22, n, m), integers_at(memory, p23, n),
-        integers_at(memory, p24, n), integers_at(memory, p25, 1), matrix_at(memory, p26, m, 2), p27,
+        integers_at(memory, p24, n), integers_at(memory, p25, 1), matrix_at(memory, p26, m, 2),
+        vector_at(memory, p27, m + inputs), p28,
     )
 
 
 @native_inline
-def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, most: Any) -> int:
+def response_scratch_size(m: Any, n: Any, nq: Any, nc: Any, entries: Any, shared: Any, room: Any, inputs: Any) -> int:
     """Return the number of doubles of ResponseScratch."""
     return (
-        factor_terms_size(n, nq, entries, shared, room) + solution_terms_size(most + m, n) + nc + nc * 2 + m + m * m + m
-        + m + m + m + n + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + m + m + m + m * n
-        + n * m + n + n + 1 + m * 2
+        factor_terms_size(n, nq, entries, shared, room) + solution_terms_size(9 + m, n) + nc + nc * 2 + m + m * m + m +
+        m + m + m + n + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + (nc + 1) + m + m + m + m * n +
+        n * m + n + n + 1 + m * 2 + (m + inputs)
     )
 
 

@@ -63,7 +63,7 @@ class RowProblem(NamedTuple):
         given: FactorTerms, with the records of the active rows.
         found: the SolutionTerms as one array; ``udot`` and ``force`` are parts of it.
         slip_left, slip, row, S, pivot, b, square, reach, owner, group_place, group_rows, group_width, group_constraint,
-            group_root, group_next, slot, tail, exchanges, loose, Y, W, number, column, mode, velocity: see
+            group_root, group_next, slot, tail, exchanges, loose, Y, W, number, column, mode, velocity, signals: see
             ResponseScratch.
         n, nq: numbers of speeds and coordinates.
     """
@@ -100,6 +100,7 @@ class RowProblem(NamedTuple):
     column: Indices
     mode: Indices
     velocity: Matrix
+    signals: Vector
     n: int
     nq: int
 
@@ -108,7 +109,7 @@ class RowProblem(NamedTuple):
 def response_scratch_of(c: ContactConstants, work: Any) -> ResponseScratch:
     """Return the ResponseScratch of a model with these ContactConstants."""
     b, m, n, nq = c.block, c.head.rows, c.head.speeds, c.head.coordinates
-    return response_scratch_at(work, b.scratch, m, n, nq, b.constraints, b.entries, b.shared, b.room, MOST)
+    return response_scratch_at(work, b.scratch, m, n, nq, b.constraints, b.entries, b.shared, b.room, b.inputs)
 
 
 @native_inline
@@ -126,7 +127,8 @@ def row_problem_of(constants: Any, work: Any) -> RowProblem:
     return RowProblem(
         b, c.table, c.state, given, found.whole, found.udot, found.force, s.slip_left, s.slip, s.row, s.S, s.pivot, s.b,
         s.square, s.reach, s.owner, s.group_place, s.group_rows, s.group_width, s.group_constraint, s.group_root,
-        s.group_next, s.slot, s.tail, s.exchanges, s.loose, s.Y, s.W, s.number, s.column, s.mode, s.velocity, n, nq,
+        s.group_next, s.slot, s.tail, s.exchanges, s.loose, s.Y, s.W, s.number, s.column, s.mode, s.velocity,
+        s.signals, n, nq,
     )  # fmt: skip
 
 

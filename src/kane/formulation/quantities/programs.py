@@ -14,7 +14,7 @@ from kane.expression.derivative import linear_coefficients, total_time_derivativ
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
-from kane.formulation.constraints.intermittent_rows import ContactNumbers, IntermittentEquations
+from kane.formulation.constraints.intermittent_rows import ContactNumbers, IntermittentEquations, without_forces
 from kane.formulation.constraints.rows import Equation
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
@@ -25,6 +25,7 @@ from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.checks import near, require_known
+from kane.model.reaction import row_force
 from kane.progress import stage
 
 
@@ -222,8 +223,16 @@ def _unconstrained(eqs: Derived) -> Quantity:
 def _gaps(eqs: Derived) -> Quantity:
     """Return gap, on, off, static and kinetic friction and restitution of each intermittent constraint."""
     names = [f"{c.name} {word}" for word in ContactNumbers._fields for c in eqs.intermittents]
-    columns = zip(*(c.numbers for c in eqs.intermittents), strict=True)
+    columns = zip(*(c.numbers for c in without_forces(eqs.intermittents)), strict=True)
     return Quantity(names, eqs.unconstrained.baked_in([x for column in columns for x in column]), eqs.inputs)
+
+
+def _signals(eqs: Derived) -> Quantity:
+    """Return on and off of each intermittent constraint as functions of the forces of all rows, then of the inputs."""
+    names = [f"{c.name} {word}" for word in ("on", "off") for c in eqs.intermittents]
+    outputs = [*(c.numbers.on for c in eqs.intermittents), *(c.numbers.off for c in eqs.intermittents)]
+    forces = [row_force(eqs.t, row.name) for row in eqs.constraints]
+    return Quantity(names, eqs.unconstrained.baked_in(outputs), (*forces, *eqs.inputs))
 
 
 PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
@@ -246,6 +255,7 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "closure": _closure,
     "unconstrained": _unconstrained,
     "gaps": _gaps,
+    "signals": _signals,
 }
 
 

@@ -82,6 +82,7 @@ class Responses:
         """Nodes that the program of the factor computes for the rows.
 
         They are the sines and cosines in rows, and the nodes that rows share with the factor or with all constraints.
+        Kinetic friction of joints is another one, because the programs of rows read no inputs.
         """
         eqs = self._equations
         own = [
@@ -94,7 +95,8 @@ class Responses:
             common = set.intersection(*(set(reachable(group)) for group in read))
             every = [x for group in read for x in group]
             angles = [x for x in reachable(every) if x.op in (SIN, COS)]  # in SIMD lanes, several cost as much as one
-            return tuple(_met(every, common.union(reachable([*self._tree, *angles]))))
+            bounds = self._free.baked_in([c.numbers.kinetic for c in eqs.intermittents if c.normal is None])
+            return tuple(_met(every, common.union(bounds, reachable([*self._tree, *angles]))))
 
     def factor(self) -> Program:
         """Return the program of the entries of L, 1 / D, z / D and z by place in the order; dq/dt; the shared nodes."""

@@ -15,6 +15,7 @@ from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.read_model import probe_of
 from kane.model.connection import Connection
 from kane.model.constraints.constraint import Imposed
+from kane.model.model import Model
 from kane.model.reaction import REACTION_PREFIX
 
 
@@ -32,6 +33,7 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     model = equations.model
     holders: list[Connection | Imposed] = [*model.connections, *model.constraints]
     places = [h for h in holders if any(n == h.name or n.startswith((f"{h.name} ", f"{h.name}:")) for n in names)]
+    _require_permanent(names, model)
     revealed = reveal_reactions(equations, *places)
     found = revealed.forward
     missing = [name for name in names if name not in found]
@@ -66,3 +68,13 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         inputs=tuple(i for i in equations.inputs if i not in values),
         controllers={**controllers, **values},
     )
+
+
+def _require_permanent(names: Sequence[str], model: Model) -> None:
+    """Raise ModelError if a reaction in a load belongs to an intermittent constraint."""
+    wrong = [n for n in names for c in model.intermittents if n == c.name or n.startswith(f"{c.name}: ")]
+    if wrong:
+        raise ModelError(
+            f"a load depends on the reaction {wrong[0]!r} of an intermittent constraint; Model.reaction is for on= and "
+            "off=, and loads may depend on reactions of joints and permanent constraints only"
+        )

@@ -69,7 +69,10 @@ class Imposed:
 
     @property
     def reactions(self) -> tuple[Expr, ...]:
-        """Reaction of each row, the force or torque that does work on the row's residual velocity, for use in loads."""
+        """Reaction of each row, the force or torque that does work on the row's residual velocity.
+
+        It may be used in loads, and in ``on`` and ``off`` of switches and latches.
+        """
         names = [self.name_of(row) for row in self.rows]
         given = [row.motion if row.configuration is None else row.configuration for row in self.rows]
         return tuple(reaction_leaf(x, name) for x, name in zip(given, names, strict=True) if x is not None)

@@ -23,7 +23,7 @@ from kane.model.contacts.restitution import Restitution, checked_restitution
 from kane.model.contacts.stick import Stick
 from kane.model.contacts.stop import Stop
 from kane.model.contacts.switch import Switch
-from kane.model.reaction import reaction_leaves
+from kane.model.reaction import reaction_leaf, reaction_leaves
 from kane.model.shapes import Shape
 
 IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
@@ -130,6 +130,12 @@ class IntermittentDeclarations(Mechanism):
     ) -> tuple[IntermittentConstraint, ...]:
         """Add dry friction to a joint. It sticks exactly: qdot = 0 as long as an effort of at most ``static`` holds it.
 
+        Both efforts may depend on inputs, as the capacity of a brake or clutch does. At each instant
+
+            kinetic = max(kinetic, 0),   static = max(static, kinetic)
+
+        then limit the values of the inputs. Without inputs these conditions must hold as declared.
+
         Args:
             joint: a joint with one coordinate, or one coordinate of a joint, whose rate is a speed of the joint.
             static: largest effort that holds the joint at rest [N m or N].
@@ -137,7 +143,8 @@ class IntermittentDeclarations(Mechanism):
             name: for events and reactions; unique.
 
         Raises:
-            ModelError: an effort is negative, static is less than kinetic, or a name is taken.
+            ModelError: an effort without inputs is negative or less than the kinetic one; an effort depends on anything
+                but parameters and inputs; or a name is taken.
         """
         return self.intermittent(Stick(joint, static, kinetic), name=name)
 
@@ -156,7 +163,8 @@ class IntermittentDeclarations(Mechanism):
                 [m or rad].
             holds: expressions of rates and velocities that also vanish while the latch is closed, or a constraint. The
                 configuration of a constraint is treated as in ``switch``.
-            off: the latch opens when this expression becomes positive; None if it never opens.
+            off: the latch opens when this expression becomes positive; None if it never opens. It may also depend on
+                inputs and on ``reaction``.
             name: for events and reactions; unique.
 
         Raises:
@@ -177,7 +185,7 @@ class IntermittentDeclarations(Mechanism):
         Args:
             motion: expression of rates or velocities that vanishes while active, several of them, or a constraint. The
                 configuration residual of a constraint keeps its value at the impulse; it does not jump to zero.
-            on: expression of coordinates, speeds, positions, parameters and time; required.
+            on: expression of coordinates, speeds, positions, parameters, time, inputs and ``reaction``; required.
             off: expression like ``on``; without it the constraint stays active.
             name: for events and reactions; unique.
 
@@ -185,6 +193,22 @@ class IntermittentDeclarations(Mechanism):
             ModelError: ``motion`` contains no rates or velocities, ``on`` is missing, or a name is taken.
         """
         return self.intermittent(Switch(motion, on, off), name=name)
+
+    def reaction(self, name: str) -> Expr:
+        """Return the force of a constraint row [N or N m], for use in ``on=`` and ``off=``.
+
+        It is the multiplier lambda of the row A u + b in the active contact mode, with the power lambda (A u + b). The
+        force of an inactive row is zero. Impulses do not count. ``run.reactions`` has the same signs.
+
+        Args:
+            name: a row of an intermittent or permanent constraint, such as "foot: tangent 1". The name of a constraint
+                means its first row: the normal force of a contact. The constraint may be declared later.
+
+        Raises:
+            ModelError: the name is not a word. ``formulate`` raises it if no row has the name.
+        """
+        require_word(name)
+        return reaction_leaf(self.arena.zero, name)
 
     def intermittent(self, member: Intermittent, *, name: str | None = None) -> tuple[IntermittentConstraint, ...]:
         """Declare an intermittent constraint; ``contact``, ``stop``, ``stick``, ``latch`` and ``switch`` call this.
@@ -211,20 +235,28 @@ class IntermittentDeclarations(Mechanism):
         return {x.name for x in self.constraints} | {x.name for x in self.intermittents}
 
 
-def _require_known(x: Expr, part: str, name: str) -> None:
-    """Raise ModelError if a row or gap depends on inputs, or any part on reactions; native code selects modes first."""
+def _require_known(model: Mechanism, given: IntermittentConstraint, part: str, x: Expr) -> None:
+    """Raise ModelError if a row or gap depends on inputs or reactions, or ``on`` or ``off`` on an unknown reaction.
+
+    Native code knows forces of rows only, and it has to know which contacts are closed before it computes them.
+    """
     found = [leaf for leaf in leaves([x]) if leaf.op == INPUT]
-    reactions = reaction_leaves(found)
-    signal = part in SIGNALS
-    wrong = reactions if signal else found
+    reactions, wrong, others = reaction_leaves(found), found, ""
+    if part in SIGNALS:
+        wrong = [leaf for leaf in reactions if not given.bilateral or _is_of_joint(model, leaf)]
+        others = "inputs, Model.reaction of constraints, " if given.bilateral else "inputs, "
     if wrong:
         named = [f"the {'reaction' if leaf in reactions else 'input'} {leaf.data.strip()!r}" for leaf in wrong]
-        inputs = "inputs, " if signal else ""
         raise ModelError(
-            f"{part} of {name!r} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, "
-            f"velocities, {inputs}parameters and time only. Stepper.impose and Stepper.delete impose and delete a "
+            f"{part} of {given.name!r} depends on {', '.join(named)}; it may depend on coordinates, rates, positions, "
+            f"velocities, {others}parameters and time only. Stepper.impose and Stepper.delete impose and delete a "
             "constraint from outside"
         )
+
+
+def _is_of_joint(model: Mechanism, reaction: Expr) -> bool:
+    """Return whether a reaction leaf is a component of the reaction of a joint."""
+    return any(reaction.data.strip() == f"{c.name} {x}{y}" for c in model.connections for x in "FT" for y in "xyz")
 
 
 def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentConstraint:
@@ -242,7 +274,7 @@ def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentCon
         if x is not None:
             require(x, Expr, f"{who} consists of expressions")
             model.scalar(x, who)  # raises for an expression of another model
-            _require_known(x, part, given.name)
+            _require_known(model, given, part, x)
     if not given.rows:
         raise ModelError(f"{who} has no rows; it would restrict nothing")
     law, friction = given.restitution, given.friction

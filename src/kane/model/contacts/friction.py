@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from kane.errors import ModelError
 from kane.expression.node import Scalar
+from kane.expression.operations import INPUT, PARAMETER
+from kane.expression.traverse import leaves
 from kane.model.body import Mechanism
 from kane.model.checks import require_fixed
+from kane.model.reaction import reaction_leaves
 from kane.model.requirements import NOT_NEGATIVE
 from kane.model.vector_arguments import at_defaults, require_of_parameters
 
@@ -35,8 +38,10 @@ class Coulomb:
 class Thresholds:
     """Dry friction in a joint: |f| <= static sticking, |f| = kinetic moving, against the motion.
 
+    If a bound depends on inputs, kinetic = max(kinetic, 0) and static = max(static, kinetic) at each instant.
+
     Attributes:
-        static: not negative [N m or N]: a number or an expression of parameters.
+        static: not negative [N m or N]: a number or an expression of parameters and inputs.
         kinetic: at most ``static``.
     """
 
@@ -50,6 +55,10 @@ def checked_friction(model: Mechanism, friction: Coulomb | Thresholds, who: str)
     Raises:
         ModelError: a bound is negative at the default parameters or depends on anything else, or static < kinetic.
     """
+    if isinstance(friction, Thresholds) and _is_commanded(model, friction, who):
+        for word in ("static", "kinetic"):
+            _require_commanded(model, getattr(friction, word), f"the {word} friction of {who}")
+        return friction
     static, kinetic = (
         checked_coefficient(model, getattr(friction, word), f"the {word} friction of {who}")
         for word in ("static", "kinetic")
@@ -62,6 +71,25 @@ def checked_friction(model: Mechanism, friction: Coulomb | Thresholds, who: str)
         )
     require_of_parameters(model, f"the static friction of {who} less the kinetic one", NOT_NEGATIVE, static - kinetic)
     return friction
+
+
+def _is_commanded(model: Mechanism, friction: Thresholds, who: str) -> bool:
+    """Return whether a bound of dry friction depends on inputs."""
+    bounds = [model.scalar(x, f"the friction of {who}") for x in (friction.static, friction.kinetic)]
+    return any(leaf.op == INPUT for leaf in leaves(map(model.arena.lift, bounds)))
+
+
+def _require_commanded(model: Mechanism, value: Scalar, what: str) -> None:
+    """Raise ModelError unless a bound depends on parameters and inputs only; without inputs it must not be negative."""
+    found = leaves([model.arena.lift(value)])
+    if all(leaf.op == PARAMETER for leaf in found):
+        checked_coefficient(model, value, what)
+    wrong = [leaf for leaf in found if leaf.op not in (PARAMETER, INPUT) or leaf in reaction_leaves([leaf])]
+    if wrong:
+        raise ModelError(
+            f"{what} depends on {', '.join(map(repr, wrong))}; it may depend on parameters and inputs only. Let it be "
+            "an input, Model.input, and give a run the expression as the value of this input"
+        )
 
 
 def checked_coefficient(model: Mechanism, value: Scalar | None, what: str) -> Scalar:

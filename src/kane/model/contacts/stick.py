@@ -19,8 +19,8 @@ class Stick(Intermittent):
 
     Attributes:
         joint: a joint with one coordinate, or one coordinate of a joint.
-        static: largest effort that holds the joint at rest [N m or N].
-        kinetic: effort against the motion; ``static`` by default.
+        static: largest effort that holds the joint at rest [N m or N], of parameters and inputs.
+        kinetic: effort against the motion, likewise; ``static`` by default.
     """
 
     joint: Connection | JointCoordinate

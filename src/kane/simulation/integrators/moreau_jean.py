@@ -12,6 +12,7 @@ from kane.dynamics.contacts.time_step_program import NO_TIME_STEP, time_step_pro
 from kane.engine.memory.loop_arguments import TimeStep
 from kane.engine.step.time_steps import integrate_time_steps
 from kane.errors import ModelError
+from kane.formulation.constraints.intermittent_rows import read_forces
 from kane.simulation.integrator_state import IntegratorState, Status
 from kane.simulation.integrators.integrator import Integrator
 
@@ -89,6 +90,12 @@ def _required(functions: ContactFunctions | None, model: str) -> ContactFunction
             "that turn over"
         )
     eqs = functions.equations
+    by_force = [c.name for c in eqs.intermittents if read_forces([c])]
+    if by_force:
+        raise ModelError(
+            f"kane.MoreauJean has impulses of whole steps, and on= or off= of {by_force[0]!r} depends on a reaction; "
+            "use kane.RK8()"
+        )
     bent = [row.name for row in eqs.constraints if not row.linear]
     if bent:
         raise ModelError(

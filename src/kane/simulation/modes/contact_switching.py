@@ -21,7 +21,7 @@ from kane.engine.memory.run_codes import GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
 from kane.errors import ModelError, list_names
-from kane.formulation.constraints.intermittent_rows import signal_inputs
+from kane.formulation.constraints.intermittent_rows import commanding_inputs
 from kane.simulation.events.event import Event
 from kane.simulation.events.zeno import TIME_STEPS
 from kane.simulation.initial_value_problem import InitialValueProblem
@@ -261,14 +261,14 @@ def functions_of(dyn: Dynamics) -> ContactFunctions:
 
 
 def _require_native_signals(problem: InitialValueProblem) -> None:
-    """Raise ModelError if ``on`` or ``off`` depends on a Python function, which guards within a step do not call."""
+    """Raise ModelError if a constraint reads a Python function, which guards within a step do not call."""
     plan, intermittents = problem.plan, problem.dyn.equations.intermittents
     python = plan.names if plan.function else [plan.names[k] for k in plan.functions]
-    for name, constraint in signal_inputs(intermittents if python else ()).items():
+    for name, constraint in commanding_inputs(intermittents if python else ()).items():
         if name in python:
             raise ModelError(
-                f"on= or off= of {constraint!r} depends on the input {name!r}, which is a function of Python; give an "
-                "expression, kane.Held, kane.Interpolated or kane.Sampled"
+                f"on=, off= or the friction of {constraint!r} depends on the input {name!r}, which is a function of "
+                "Python; give an expression, kane.Held, kane.Interpolated or kane.Sampled"
             )
 
 
