@@ -16,7 +16,6 @@ from kane.engine.memory.views import (
     contact_state_size,
     contact_table_at,
     contact_table_size,
-    factor_scratch_at,
     factor_scratch_size,
     gap_terms_at,
     gap_terms_size,
@@ -65,13 +64,18 @@ def held(A, load, static, tangents):
         contact_state_at(np.zeros(contact_state_size(nc)), 0, nc),
         gap_terms_at(np.zeros(gap_terms_size(nc)), 0, nc),
     )
-    c.row_mask, c.l = np.ones(m, int), np.zeros(m)
-    c.redundant = factor_scratch_at(np.zeros(factor_scratch_size(n, m)), 0, n, m)
+    c.row_mask, c.l, c.h, c.pivots = np.ones(m, int), np.zeros(m), np.zeros(n), np.zeros(nc, int)
+    c.redundant = np.zeros(factor_scratch_size(n, m))
     c.B, c.H, c.path = np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
     c.state.status[:], c.gaps.static[:] = STICKING, static
     c.table.normal[:], c.table.tangent[:] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)
     c.table.tangents[:], c.table.friction[:], c.table.bilateral[:] = tangents, COULOMB, 0
     return c
+
+
+def widen(c):
+    """Move all forces together to the greatest least margin."""
+    shares.widen_margin(c, shares.list_sticking(c), shares.find_null_space(c), shares.largest_force(c))
 
 
 def greatest_margin(A, load, static, directions):
@@ -112,7 +116,7 @@ def test_forces_have_the_margin_that_a_linear_program_finds_in_a_few_of_newtons_
 
     factor = algebra.factor_cholesky
     with everywhere(factor, counted):
-        shares.share_within_bounds(c)
+        widen(c)
     # Some 50; 140 to 180 where each point of the path was found to rounding, and the last looked for below it.
     assert len(steps) < 80
     assert A.T @ c.forces == pytest.approx(load, abs=1e-12)
@@ -137,7 +141,7 @@ def test_balls_pressed_between_walls_have_the_margin_that_there_is(lean, static)
     most = min(
         greatest_margin(A, load, static, list(zip(np.cos(turns), np.sin(turns), strict=True))), shares.ENOUGH * scale
     )
-    shares.share_within_bounds(c)
+    widen(c)
     assert A.T @ c.forces == pytest.approx(load, abs=1e-11)
     # Sides of the cones are up to 1 - cos(pi / 360) = 4e-5 further out than the cones.
     assert margin_of(c.forces, static, 2) == pytest.approx(most, abs=1e-4 * scale)
