@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from oracles.source_mutants import everywhere
+from scipy.linalg import block_diag
 from scipy.optimize import linprog
 
+from kane.engine.laws import internal_blocks as blocks
 from kane.engine.laws import internal_forces as shares
 from kane.engine.linear import factorizations as algebra
 from kane.engine.memory.contact_codes import COULOMB, STICKING, UNBOUNDED
@@ -65,6 +67,7 @@ def held(A, load, static, tangents):
         gap_terms_at(np.zeros(gap_terms_size(nc)), 0, nc),
     )
     c.row_mask, c.l, c.h, c.pivots = np.ones(m, int), np.zeros(m), np.zeros(n), np.zeros(nc, int)
+    c.remainder = np.zeros(m)
     c.redundant = np.zeros(factor_scratch_size(n, m))
     c.B, c.H, c.path = np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
     c.state.status[:], c.gaps.static[:] = STICKING, static
@@ -163,3 +166,19 @@ def test_friction_without_a_bound_never_leaves_it():
     assert not shares.keeps_bounds(c)
     c.table.friction[:] = UNBOUNDED
     assert shares.keeps_bounds(c)
+
+
+def test_contacts_that_cannot_be_held_take_no_margin_from_others():
+    """Two pairs of balls apart: one can be held, one cannot. A linear program vouches for the margin of each."""
+    turns = 2 * np.pi * np.arange(360) / 360
+    sides, static = list(zip(np.cos(turns), np.sin(turns), strict=True)), 0.3
+    pairs = [balls_between_walls(lean) for lean in (-0.2, 0.4)]
+    c = held(block_diag(*(A for A, _ in pairs)), np.concatenate([load for _, load in pairs]), static, 2)
+    scale = np.abs(c.forces).max()
+    blocks.share_within_bounds(c)
+    for (A, load), forces in zip(pairs, np.split(c.forces, 2), strict=True):
+        assert A.T @ forces == pytest.approx(load, abs=1e-11)
+        most = min(greatest_margin(A, load, static, sides), shares.ENOUGH * scale)
+        found = margin_of(forces, static, 2)
+        # A margin of zero suffices, if contacts that would pull carry nothing.
+        assert found == pytest.approx(most, abs=1e-4 * scale) or (most > 0.0 and found >= -1e-12 * scale)

@@ -20,6 +20,7 @@ from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.factorizations import factor, factor_cholesky, solve_cholesky, solve_columns
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import COULOMB, NONE, SLIDING, STICKING, UNBOUNDED
+from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.views import FactorScratch, factor_scratch_at
 
 # Largest margin, relative to the largest force. Among forces with this margin the norm of x is minimized: WEIGHT is
@@ -112,9 +113,10 @@ def find_null_space(c: Any) -> int:
     A^T, with columns scaled to length 1, is factored by QR with column pivoting: A^T P = Q [R S], B = P [-R^-1 S; 1].
     The normal forces of sliding contacts stay as they are, because friction depends on them.
     """
-    held, n, lengths, d = _list_rows(c), c.h.size, c.path[BOUND], 0
+    lengths, n, d = c.path[BOUND], c.h.size, 0
+    held = _list_rows(c, lengths)
     f = factor_scratch_at(c.redundant, 0, n, held)
-    _load_scaled_rows(c, f)
+    _load_scaled_rows(c, f, lengths)
     rank = factor(f, UNCHOSEN)
     solve_columns(f, rank)
     for j in range(rank, held):
@@ -130,31 +132,31 @@ def find_null_space(c: Any) -> int:
 
 
 @native_kernel
-def _list_rows(c: Any) -> int:
+def _list_rows(c: Any, lengths: Vector) -> int:
     """List the active rows in ``l``, except normal rows of sliding contacts; return their number."""
     held = 0
     for row in range(c.forces.size):
-        c.path[BOUND, row] = float(c.row_mask[row])
+        lengths[row] = float(c.row_mask[row])
     for k in range(c.block.constraints):
         if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
-            c.path[BOUND, c.table.normal[k]] = 0.0
+            lengths[c.table.normal[k]] = 0.0
     for row in range(c.forces.size):
-        if c.path[BOUND, row] == 1.0:
+        if lengths[row] == 1.0:
             c.l[held] = float(row)
             held += 1
     return held
 
 
 @native_kernel
-def _load_scaled_rows(c: Any, f: FactorScratch) -> None:
-    """Load the transposed listed rows, with columns scaled to length 1, into ``f``; keep the scales."""
+def _load_scaled_rows(c: Any, f: FactorScratch, lengths: Vector) -> None:
+    """Load the transposed listed rows, with columns scaled to length 1, into ``f``; keep the scales in ``lengths``."""
     n, held = f.A.shape
     for i in range(held):
         row, square = int(c.l[i]), 0.0
         for j in range(n):
             square += c.all_rows.A[row, j] * c.all_rows.A[row, j]
         scale = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
-        c.path[BOUND, row], f.order[i] = scale, i
+        lengths[row], f.order[i] = scale, i
         for j in range(n):
             f.A[j, i] = c.all_rows.A[row, j] * scale
 
