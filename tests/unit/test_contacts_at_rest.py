@@ -142,6 +142,36 @@ def test_a_box_that_drops_into_a_groove_is_held_on_both_sides_when_it_rests(seed
     keeps_bounds(run, {"l": 0.5, "r": 0.5})
 
 
+@pytest.mark.parametrize("push", [0.5, 2.0, 20.0])
+def test_balls_that_lean_on_a_wall_share_their_forces_apart(push):
+    """Ball a leans on a wall without a load, ball b is pushed against it: closed forms and the bounds vouch.
+
+    Without a push only a wall force of zero is admissible: the friction of floor and wall is equal, as moments balance.
+    With a push F the friction s between ball and wall is open: floor mass g - s, wall F - s.
+    """
+    model = kane.Model("leaning", gravity=(0, 0, -G))
+    floor, wall = (kane.Plane(model.ground.point(), axis) for axis in (model.ground.z, -model.ground.x))
+    q = {}
+    for k, name in enumerate("ab"):
+        ball = model.body(name, mass=MASS, inertia=(0.4 * MASS * RADIUS**2,) * 3)
+        model.connect(model.ground, ball, kane.Free(name))
+        sphere = kane.Sphere(ball.point(), RADIUS)
+        model.contact(sphere, floor, friction=kane.Coulomb(0.5), name=f"floor {name}")
+        model.contact(sphere, wall, friction=kane.Coulomb(0.5), name=f"wall {name}")
+        q |= {f"{name}_qw": 1.0, f"{name}_x": -RADIUS, f"{name}_y": 3 * k * RADIUS, f"{name}_z": RADIUS}
+    model.load(kane.Force(ball.point(), (push, 0, 0)))
+    run = kane.simulate(kane.build(kane.formulate(model)), until=0.1, q=q)
+    assert len(run.events) <= 4
+    assert np.all(run.reactions["wall a"] == 0.0)
+    assert run.reactions["floor a"] == pytest.approx(np.tile([MASS * G, 0, 0], (len(run.time), 1)), abs=1e-9 * MASS * G)
+    keeps_bounds(run, {f"{of} {ball}": 0.5 for of in ("floor", "wall") for ball in "ab"})
+    share = MASS * G - run.reactions["floor b"][:, 0]
+    assert run.reactions["wall b"][:, 0] == pytest.approx(push - share, abs=1e-9 * MASS * G)
+    for of in ("floor b", "wall b"):
+        assert np.linalg.norm(run.reactions[of][:, 1:], axis=1) == pytest.approx(np.abs(share), abs=1e-9 * MASS * G)
+    assert np.abs(run.u).max() < 1e-12
+
+
 def test_the_certificate_of_a_ladder_holds():
     certificate = kane.certify(ladder(kane.Coulomb(0.5), kane.Coulomb(0.5)), states=10)
     assert "FAILS" not in str(certificate)

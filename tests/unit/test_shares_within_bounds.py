@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from oracles.source_mutants import everywhere
+from scipy.linalg import block_diag
 from scipy.optimize import linprog
 
+from kane.engine.laws import internal_blocks as blocks
 from kane.engine.laws import internal_forces as shares
 from kane.engine.linear import factorizations as algebra
 from kane.engine.memory.contact_codes import COULOMB, STICKING, UNBOUNDED
@@ -16,7 +18,6 @@ from kane.engine.memory.views import (
     contact_state_size,
     contact_table_at,
     contact_table_size,
-    factor_scratch_at,
     factor_scratch_size,
     gap_terms_at,
     gap_terms_size,
@@ -65,13 +66,19 @@ def held(A, load, static, tangents):
         contact_state_at(np.zeros(contact_state_size(nc)), 0, nc),
         gap_terms_at(np.zeros(gap_terms_size(nc)), 0, nc),
     )
-    c.row_mask, c.l = np.ones(m, int), np.zeros(m)
-    c.redundant = factor_scratch_at(np.zeros(factor_scratch_size(n, m)), 0, n, m)
+    c.row_mask, c.l, c.h, c.pivots = np.ones(m, int), np.zeros(m), np.zeros(n), np.zeros(nc, int)
+    c.remainder = np.zeros(m)
+    c.redundant = np.zeros(factor_scratch_size(n, m))
     c.B, c.H, c.path = np.zeros((m, m)), np.zeros((m + 1, m + 1)), np.zeros((6, m + 1))
     c.state.status[:], c.gaps.static[:] = STICKING, static
     c.table.normal[:], c.table.tangent[:] = range(0, m, 1 + tangents), range(1, m, 1 + tangents)
     c.table.tangents[:], c.table.friction[:], c.table.bilateral[:] = tangents, COULOMB, 0
     return c
+
+
+def widen(c):
+    """Move all forces together to the greatest least margin."""
+    shares.widen_margin(c, shares.list_sticking(c), shares.find_null_space(c), shares.largest_force(c))
 
 
 def greatest_margin(A, load, static, directions):
@@ -112,7 +119,7 @@ def test_forces_have_the_margin_that_a_linear_program_finds_in_a_few_of_newtons_
 
     factor = algebra.factor_cholesky
     with everywhere(factor, counted):
-        shares.share_within_bounds(c)
+        widen(c)
     # Some 50; 140 to 180 where each point of the path was found to rounding, and the last looked for below it.
     assert len(steps) < 80
     assert A.T @ c.forces == pytest.approx(load, abs=1e-12)
@@ -137,7 +144,7 @@ def test_balls_pressed_between_walls_have_the_margin_that_there_is(lean, static)
     most = min(
         greatest_margin(A, load, static, list(zip(np.cos(turns), np.sin(turns), strict=True))), shares.ENOUGH * scale
     )
-    shares.share_within_bounds(c)
+    widen(c)
     assert A.T @ c.forces == pytest.approx(load, abs=1e-11)
     # Sides of the cones are up to 1 - cos(pi / 360) = 4e-5 further out than the cones.
     assert margin_of(c.forces, static, 2) == pytest.approx(most, abs=1e-4 * scale)
@@ -159,3 +166,19 @@ def test_friction_without_a_bound_never_leaves_it():
     assert not shares.keeps_bounds(c)
     c.table.friction[:] = UNBOUNDED
     assert shares.keeps_bounds(c)
+
+
+def test_contacts_that_cannot_be_held_take_no_margin_from_others():
+    """Two pairs of balls apart: one can be held, one cannot. A linear program vouches for the margin of each."""
+    turns = 2 * np.pi * np.arange(360) / 360
+    sides, static = list(zip(np.cos(turns), np.sin(turns), strict=True)), 0.3
+    pairs = [balls_between_walls(lean) for lean in (-0.2, 0.4)]
+    c = held(block_diag(*(A for A, _ in pairs)), np.concatenate([load for _, load in pairs]), static, 2)
+    scale = np.abs(c.forces).max()
+    blocks.share_within_bounds(c)
+    for (A, load), forces in zip(pairs, np.split(c.forces, 2), strict=True):
+        assert A.T @ forces == pytest.approx(load, abs=1e-11)
+        most = min(greatest_margin(A, load, static, sides), shares.ENOUGH * scale)
+        found = margin_of(forces, static, 2)
+        # A margin of zero suffices, if contacts that would pull carry nothing.
+        assert found == pytest.approx(most, abs=1e-4 * scale) or (most > 0.0 and found >= -1e-12 * scale)

@@ -20,6 +20,8 @@ from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.factorizations import factor, factor_cholesky, solve_cholesky, solve_columns
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.contact_codes import COULOMB, NONE, SLIDING, STICKING, UNBOUNDED
+from kane.engine.memory.loop_arguments import Vector
+from kane.engine.memory.views import FactorScratch, factor_scratch_at
 
 # Largest margin, relative to the largest force. Among forces with this margin the norm of x is minimized: WEIGHT is
 # the weight of the norm relative to the weight of the margin.
@@ -36,43 +38,43 @@ X, STEP, BOUND, FIRST, SECOND, BEFORE = range(6)
 
 
 @native_kernel
-def share_within_bounds(c: Any) -> None:
-    """Move the forces of sticking contacts into their bounds, with the greatest least margin, if they violate them."""
-    if keeps_bounds(c):
-        return
-    scale = _largest_force(c)
-    margin = _least_margin(c, 0, scale)
-    d = _find_null_space(c)
-    if d == 0:
-        return
+def widen_margin(c: Any, count: int, d: int, scale: float) -> None:
+    """Move the forces of the listed contacts along the first d columns of B to the greatest least margin.
+
+    Args:
+        c: Contacts; the first ``count`` entries of ``pivots`` list the contacts.
+        count: number of contacts.
+        d: number of columns.
+        scale: largest force.
+    """
     for j in range(d):
         c.path[X, j] = 0.0
-    c.path[X, d] = margin - 1.0
+    c.path[X, d] = least_margin(c, count, 0, scale) - 1.0
     weight = SLIGHT
     while weight < LAST:
-        _find_center(c, d, scale, weight, FULL_STEP_DECREMENT)
+        _find_center(c, count, d, scale, weight, FULL_STEP_DECREMENT)
         weight *= WEIGHT_RATIO
-    _find_center(c, d, scale, LAST, FOUND)
+    _find_center(c, count, d, scale, LAST, FOUND)
     for j in range(d + 1):
         c.path[BEFORE, j] = c.path[X, j]
-    _find_center(c, d, scale, 2.0 * LAST, FOUND)
-    _extrapolate(c, d, scale)
+    _find_center(c, count, d, scale, 2.0 * LAST, FOUND)
+    _extrapolate(c, count, d, scale)
     for j in range(d):
         for row in range(c.forces.size):
             c.forces[row] += scale * c.B[row, j] * c.path[X, j]
 
 
 @native_kernel
-def _extrapolate(c: Any, d: int, scale: float) -> None:
+def _extrapolate(c: Any, count: int, d: int, scale: float) -> None:
     """Extrapolate the end of the path from its last two points; keep the last point if its margin is larger.
 
     If forces can grow at nearly the same margin, as for balls between two walls, the last two points are far apart.
     """
-    reached = _least_margin(c, d, scale)
+    reached = least_margin(c, count, d, scale)
     for j in range(d):
         ahead = 2.0 * c.path[X, j] - c.path[BEFORE, j]
         c.path[BEFORE, j], c.path[X, j] = c.path[X, j], ahead
-    if not _least_margin(c, d, scale) >= reached:
+    if not least_margin(c, count, d, scale) >= reached:
         for j in range(d):
             c.path[X, j] = c.path[BEFORE, j]
 
@@ -80,12 +82,24 @@ def _extrapolate(c: Any, d: int, scale: float) -> None:
 @native_kernel
 def keeps_bounds(c: Any) -> bool:
     """Check whether all sticking contacts push and stay inside their bounds; true if a force is not finite."""
-    scale = _largest_force(c)
-    return bool(scale == 0.0 or not scale < math.inf or _least_margin(c, 0, scale) >= 0.0)
+    scale = largest_force(c)
+    return bool(scale == 0.0 or not scale < math.inf or least_margin(c, list_sticking(c), 0, scale) >= 0.0)
+
+
+@native_kernel
+def list_sticking(c: Any) -> int:
+    """List the unilateral constraints that stick in ``pivots``; return their number."""
+    count = 0
+    for k in range(c.block.constraints):
+        if c.state.status[k] == STICKING and c.table.bilateral[k] == 0:
+            c.pivots[count] = k
+            count += 1
+    return count
 
 
 @native_inline
-def _largest_force(c: Any) -> float:
+def largest_force(c: Any) -> float:
+    """Return the largest magnitude of the forces."""
     scale = 0.0
     for row in range(c.forces.size):
         scale = max(scale, abs(c.forces[row]))
@@ -93,38 +107,58 @@ def _largest_force(c: Any) -> float:
 
 
 @native_kernel
-def _find_null_space(c: Any) -> int:
+def find_null_space(c: Any) -> int:
     """Find B, whose columns are forces of active rows with A^T f = 0; return their number.
 
     A^T, with columns scaled to length 1, is factored by QR with column pivoting: A^T P = Q [R S], B = P [-R^-1 S; 1].
     The normal forces of sliding contacts stay as they are, because friction depends on them.
     """
-    f, lengths, d = c.redundant, c.path[BOUND], 0
-    n, m = f.A.shape
-    for row in range(m):
-        c.l[row] = float(c.row_mask[row])
-    for k in range(c.block.constraints):
-        if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
-            c.l[c.table.normal[k]] = 0.0
-    for row in range(m):
-        square = 0.0
-        for j in range(n):
-            square += c.all_rows.A[row, j] * c.all_rows.A[row, j]
-        lengths[row] = c.l[row] / math.sqrt(square) if square > 0.0 else 0.0
-        f.order[row] = row
-        for j in range(n):
-            f.A[j, row] = c.all_rows.A[row, j] * lengths[row]
+    lengths, n, d = c.path[BOUND], c.h.size, 0
+    held = _list_rows(c, lengths)
+    f = factor_scratch_at(c.redundant, 0, n, held)
+    _load_scaled_rows(c, f, lengths)
     rank = factor(f, UNCHOSEN)
     solve_columns(f, rank)
-    for j in range(rank, m):
-        free = f.order[j]
-        if c.l[free] == 1.0:
-            for row in range(m):
-                c.B[row, d] = lengths[row] if row == free else 0.0
-            for k in range(rank):
-                c.B[f.order[k], d] = f.A[k, j] * lengths[f.order[k]]
-            d += 1
+    for j in range(rank, held):
+        for row in range(c.forces.size):
+            c.B[row, d] = 0.0
+        free = int(c.l[f.order[j]])
+        c.B[free, d] = lengths[free]
+        for k in range(rank):
+            row = int(c.l[f.order[k]])
+            c.B[row, d] = f.A[k, j] * lengths[row]
+        d += 1
     return d
+
+
+@native_kernel
+def _list_rows(c: Any, lengths: Vector) -> int:
+    """List the active rows in ``l``, except normal rows of sliding contacts; return their number."""
+    held = 0
+    for row in range(c.forces.size):
+        lengths[row] = float(c.row_mask[row])
+    for k in range(c.block.constraints):
+        if c.state.status[k] == SLIDING and c.table.normal[k] != NONE:
+            lengths[c.table.normal[k]] = 0.0
+    for row in range(c.forces.size):
+        if lengths[row] == 1.0:
+            c.l[held] = float(row)
+            held += 1
+    return held
+
+
+@native_kernel
+def _load_scaled_rows(c: Any, f: FactorScratch, lengths: Vector) -> None:
+    """Load the transposed listed rows, with columns scaled to length 1, into ``f``; keep the scales in ``lengths``."""
+    n, held = f.A.shape
+    for i in range(held):
+        row, square = int(c.l[i]), 0.0
+        for j in range(n):
+            square += c.all_rows.A[row, j] * c.all_rows.A[row, j]
+        scale = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
+        lengths[row], f.order[i] = scale, i
+        for j in range(n):
+            f.A[j, i] = c.all_rows.A[row, j] * scale
 
 
 @native_kernel
@@ -146,8 +180,6 @@ def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
     """
     normal = c.table.normal[k]
     tangents = c.table.tangents[k] if part == 1 else 0
-    if c.state.status[k] != STICKING or c.table.bilateral[k] == 1:
-        return NONE, 0.0, 0.0, 0.0
     if part == 0 and normal == NONE:
         return NONE, 0.0, 0.0, 0.0
     if part == 1 and (tangents == 0 or c.table.friction[k] == UNBOUNDED):
@@ -167,19 +199,19 @@ def _read_bound(c: Any, k: int, part: int, d: int, scale: float) -> Any:
 
 
 @native_kernel
-def _least_margin(c: Any, d: int, scale: float) -> float:
-    """Return the least of mu N - |f| and N of all sticking contacts, over the scale."""
+def least_margin(c: Any, count: int, d: int, scale: float) -> float:
+    """Return the least of mu N - |f| and N of the listed contacts, over the scale."""
     margin = math.inf
-    for k in range(c.block.constraints):
+    for i in range(count):
         for part in range(2):
-            tangents, bound, x, y = _read_bound(c, k, part, d, scale)
+            tangents, bound, x, y = _read_bound(c, c.pivots[i], part, d, scale)
             if tangents != NONE:
                 margin = min(margin, bound - math.sqrt(x * x + y * y))
     return margin
 
 
 @native_kernel
-def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> None:
+def _find_center(c: Any, count: int, d: int, scale: float, weight: float, found: float) -> None:
     """Find the point of the central path with a weight of the margin, by damped Newton steps."""
     before = math.inf
     for _ in range(CENTER_STEPS):
@@ -191,9 +223,9 @@ def _find_center(c: Any, d: int, scale: float, weight: float, found: float) -> N
             c.path[STEP, i] = -weight * WEIGHT * c.path[X, i]
         c.H[d, d] = 1.0 / (left * left)
         c.path[STEP, d] = weight - 1.0 / left
-        for k in range(c.block.constraints):
+        for i in range(count):
             for part in range(2):
-                _add_barrier(c, k, part, d, scale)
+                _add_barrier(c, c.pivots[i], part, d, scale)
         for j in range(d + 1):
             c.path[BOUND, j] = c.path[STEP, j]
         if factor_cholesky(c.H, d + 1, 0.0) < d + 1:

@@ -106,12 +106,19 @@ def shorten(S: Any, pivots: Any, rank: int, f: Any, m: int, exchanges: Any) -> b
 @native_inline
 def _find_null(S: Any, pivots: Any, d: int, rank: int, f: Any) -> None:
     """n and k of the row d; what it transmits is taken over by those before the rank."""
+    find_left_null(S, pivots, d, rank)
+    for i in range(rank - 1, -1, -1):
+        for j in range(i + 1, rank):
+            S[i, d] += S[i, j] * S[j, d]
+        S[i, d] *= -pivots[i]
+        f[i] -= S[i, d] * f[d]
+
+
+@native_inline
+def find_left_null(S: Any, pivots: Any, d: int, rank: int) -> None:
+    """Replace the row d of an eliminated S by n, with n^T A = 0 and n_d = 1."""
     for i in range(rank):
         S[d, i] = -S[d, i] * pivots[i]
     for i in range(rank - 1, -1, -1):
         for j in range(i):
             S[d, j] -= S[d, i] * S[i, j] * pivots[j]
-        for j in range(i + 1, rank):
-            S[i, d] += S[i, j] * S[j, d]
-        S[i, d] *= -pivots[i]
-        f[i] -= S[i, d] * f[d]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kane.engine.call import native_inline
+from kane.engine.call import native_inline, vector_at
 from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
 from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.memory.views import (
@@ -12,11 +12,10 @@ from kane.engine.memory.views import (
     ContactBlock,
     ContactState,
     ContactTable,
-    FactorScratch,
     GapTerms,
     HeldResiduals,
     constraint_rows_at,
-    factor_scratch_at,
+    factor_scratch_size,
     gap_terms_at,
 )
 
@@ -28,7 +27,8 @@ class Contacts(NamedTuple):
         block, table, state, held: see ContactConstants.
         all_rows, gaps: ConstraintRows of all rows, and GapTerms.
         active, row_mask, forces, F, Y, K, N, l, h, remainder, udot, pivots, redundant, B, H, path, response: see
-            ContactScratch. The response is 1.0 if all rows are independent, see ``find_responses``.
+            ContactScratch; ``redundant`` is the memory of a FactorScratch. The response is 1.0 if all rows are
+            independent, see ``find_responses``.
     """
 
     block: ContactBlock
@@ -49,7 +49,7 @@ class Contacts(NamedTuple):
     remainder: Vector
     udot: Vector
     pivots: Indices
-    redundant: FactorScratch
+    redundant: Vector
     B: Matrix
     H: Matrix
     path: Matrix
@@ -62,8 +62,9 @@ def contacts_of(constants: Any, work: Any) -> Contacts:
     c = contact_constants_of(constants)
     m, n, nc = c.head.rows, c.head.speeds, c.block.constraints
     s = contact_scratch_of(c.head, nc, work)
+    redundant = vector_at(work, s.redundant, factor_scratch_size(n, m))
     all_rows, gaps = constraint_rows_at(work, s.all_rows, m, n), gap_terms_at(work, s.gaps, nc)
     return Contacts(
         c.block, c.table, c.state, c.held, all_rows, gaps, s.active, s.row_mask, s.forces, s.F, s.Y, s.K, s.N, s.l, s.h,
-        s.remainder, s.udot, s.pivots, factor_scratch_at(work, s.redundant, n, m), s.B, s.H, s.path, s.response,
+        s.remainder, s.udot, s.pivots, redundant, s.B, s.H, s.path, s.response,
     )  # fmt: skip

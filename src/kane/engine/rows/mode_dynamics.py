@@ -40,6 +40,7 @@ from kane.engine.rows.embedding import (
     reduce_mass,
     remainders,
 )
+from kane.engine.rows.island_forces import share_in_islands
 from kane.engine.rows.islands import share_friction
 from kane.engine.rows.row_forces import direction, find_forces, find_responses, name_rows, rub
 from kane.engine.rows.row_problem import (
@@ -151,7 +152,7 @@ def move_by_response(
     if how == NO_SOLUTION or (how == DEPENDENT and not _share_by_bounds(active.rows, constants, work)):
         return False
     _take_forces(c, k, active)
-    return bool(how == SOLVED or _keeps_bounds(constants, work))
+    return bool(how == SOLVED or _keeps_bounds(constants, work) or _move_into_bounds(active.rows, constants, work))
 
 
 @native_kernel
@@ -164,6 +165,12 @@ def _share_by_bounds(rows: int, constants: Any, work: Any) -> bool:
 def _keeps_bounds(constants: Any, work: Any) -> bool:
     """Check the bounds of all contacts, see ``keeps_bounds``."""
     return bool(keeps_bounds(contacts_of(constants, work)))
+
+
+@native_kernel
+def _move_into_bounds(rows: int, constants: Any, work: Any) -> bool:
+    """Move redundant forces into the bounds of their contacts, see ``share_in_islands``."""
+    return bool(share_in_islands(contacts_of(constants, work), row_problem_of(constants, work), rows, LIMITS))
 
 
 @native_inline

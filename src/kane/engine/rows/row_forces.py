@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from kane.engine.call import native_inline, native_kernel
-from kane.engine.laws.internal_forces import share_within_bounds
+from kane.engine.laws.internal_blocks import share_within_bounds
 from kane.engine.laws.slip import slip_direction
 from kane.engine.linear.factorizations import factor, from_q, solve_lower
 from kane.engine.linear.redundant_rows import eliminate

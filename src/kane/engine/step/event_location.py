@@ -156,8 +156,9 @@ def locate(
 
     Inverse quadratic interpolation if the last three values allow it, otherwise bisection. Fractions differ from the
     last one by at least the resolution of the time, so that the bracket closes from both sides once the root is known.
-    From a value of zero the search moves away in growing steps. The result is just after the root, so that a run that
-    continues there does not find the root again.
+    From a value of zero the search moves away in growing steps, and ends at the first new sign: between them the values
+    are rounding errors. The result is just after the root, so that a run that continues there does not find the root
+    again.
 
     Args:
         watch, equation, store, dense, span: as for ``find_events``.
@@ -176,7 +177,7 @@ def locate(
     behind = True  # whether a has the new sign; b then has the old one
     for k in range(MOST_FRACTIONS):
         width = abs(b - a)
-        if width <= close:
+        if width <= close or (at_b == 0.0 and behind and away > 1.0):
             break
         ratio = 0.5
         if at_a == 0.0:

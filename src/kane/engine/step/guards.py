@@ -28,6 +28,8 @@ from kane.engine.step.state_equation import (
 GRAZING = 1e-6
 # Golden section: 1 - 1 / phi.
 GOLDEN = 0.381966
+# A minimum below zero by less than this ratio of the guard is rounding error: a gap that opens begins at zero.
+DIP_ROUNDING = 1e-12
 # A guard is not sampled within a step if its values at both ends exceed VARIED times its variation over the ends of the
 # last steps. To become negative it would have to vary that many times more within this step.
 VARIED = 4.0
@@ -237,7 +239,7 @@ def _search_negative(
     """Return a fraction at which a guard is negative, by golden section search; NO_ROOT if its minimum is not negative.
 
     A gap that opens counts as zero, so that the search takes the earlier side if two values are equal. Lines through
-    the new values and their neighbours bound a convex guard from below: the search ends if no line reaches zero.
+    the new values and their neighbours bound a convex guard from below: the search ends if no line falls below zero.
 
     Args:
         guards, equation, store, dense, span: as for ``first_guard``.
@@ -258,7 +260,7 @@ def _search_negative(
         outer, inner = (left - low) / (right - left), (right - left) / (left - low)
         left_least = at_left - max((at_right - at_left) * outer, (at_low - at_left) * inner, 0.0)
         right_least = at_right - max((at_left - at_right) * outer, (at_high - at_right) * inner, 0.0)
-        if min(left_least, right_least) > 0.0:
+        if min(left_least, right_least) >= -DIP_ROUNDING * (at_left + at_right):
             return NO_ROOT
         if at_left <= at_right:
             high, at_high = right, at_right
