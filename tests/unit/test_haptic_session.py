@@ -12,9 +12,11 @@ from oracles.devices import memory_of
 from oracles.waiting import until
 
 import kane
+from kane.engine.memory.views import device_sample_at, log_row_at, log_row_size
 from kane.engine.realtime import loop_arrays as at
 from kane.haptics import Arm, Coupler, Session, Simulated, coupler_limits, replay
 from kane.haptics.loop.report import energy_made
+from kane.haptics.recording.recording import read_recording, write_recording
 from kane.simulation.inputs.input_plan import Held
 
 
@@ -391,7 +393,8 @@ def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
     whole = (tmp_path / "a.session").read_bytes()
     assert replay(tmp_path / "a.session", dyn).snapshot().tick == 50
     wrong = {
-        "version": whole.replace(b'"version": 3', b'"version": 2'),
+        "version": whole.replace(b'"version": 3', b'"version": 1'),
+        "is damaged: its ticks": whole.replace(b'"version": 3', b'"version": 2'),
         "damaged": whole[:-8],
         "is damaged": whole[:-1] + bytes([whole[-1] ^ 1]),
         "not the file": b"hello",
@@ -410,6 +413,26 @@ def test_files_that_are_not_of_this_version_or_damaged_are_refused(tmp_path):
         s.save(tmp_path / "b.session")
     with pytest.raises(kane.SimulationError, match="differs from the recording"):
         replay(tmp_path / "b.session", kane.build(kane.formulate(lighter)))
+
+
+def test_a_file_from_before_the_admittance_display_is_replayed_bit_for_bit(tmp_path):
+    dyn, handle = slider()
+    with Session(dyn, Simulated(), Coupler(handle, stiffness=50.0, damping=0.5), u=[0.3]) as s:
+        s.arm()
+        s.rehearse(0.2)
+        s.save(tmp_path / "new.session")
+    new = read_recording(tmp_path / "new.session")
+    row = log_row_at(np.arange(float(log_row_size())), 0)
+    later = [*row.position, *row.moves, *device_sample_at(np.arange(float(log_row_size())), row.sample).force]
+    head = {k: v for k, v in new.head.items() if k not in ("format", "version", "sha256", "shapes")}
+    head["device"] = {k: v for k, v in head["device"].items() if k not in ("measures_force", "lag")}
+    old = new._replace(head=head, log=np.delete(new.log, np.array(later, int), axis=1))
+    write_recording(tmp_path / "old.session", old)
+    content = (tmp_path / "old.session").read_bytes()
+    (tmp_path / "old.session").write_bytes(content.replace(b'"version": 3', b'"version": 2'))
+    again = replay(tmp_path / "old.session", dyn)
+    assert (again.log["force"] == s.log["force"]).all()
+    assert np.ptp(again.states[:, 1]) > 0.01
 
 
 def test_a_closed_loop_is_moved_by_its_coupler_and_stays_closed():

@@ -71,7 +71,7 @@ def _session(recording: Recording, dyn: Dynamics) -> Session:
             )
     (body,) = (body for body in e.model.bodies if body.name == head["handle"][0])
     kind: Any = RigidCoupler if head["method"] == InverseDynamics.name else Coupler
-    kind = AdmittanceCoupler if head["device"]["measures_force"] else kind
+    kind = AdmittanceCoupler if head["device"].get("measures_force", False) else kind
     coupler = kind(body.point(head["handle"][1]), **head["coupler"])
     samples = device_sample_at(recording.log, log_row_at(recording.log, 0).sample).whole
     return Session(

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.engine.memory.loop_arguments import Matrix
+from kane.engine.memory.views import device_sample_at, log_row_at, log_row_size
 from kane.errors import ImportFileError
 from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
 
 SESSION_FORMAT, SESSION_VERSION = "kane haptic session", 3
+BEFORE_ADMITTANCE = 2  # version without devices that measure force
 ARRAYS = ("log", "commands", "states")
 # Largest count of numbers that a file may declare.
 MAX_FILE_NUMBERS = 2**30
@@ -70,10 +72,10 @@ def read_recording(path: Any) -> Recording:
         known = False
     if not known:
         raise ImportFileError(f"{str(path)!r} is not the file of a haptic session; give one that Session.save wrote")
-    if head.get("version") != SESSION_VERSION:
+    if head.get("version") not in (BEFORE_ADMITTANCE, SESSION_VERSION):
         raise ImportFileError(
-            f"{str(path)!r} is of version {head.get('version')!r}, and this kane reads version {SESSION_VERSION}; "
-            "replay it with the kane that wrote it"
+            f"{str(path)!r} is of version {head.get('version')!r}, and this kane reads versions {BEFORE_ADMITTANCE} "
+            f"and {SESSION_VERSION}; replay it with the kane that wrote it"
         )
     shapes = head.get("shapes")
     sound = isinstance(shapes, list) and len(shapes) == len(ARRAYS) and all(_is_shape(shape) for shape in shapes)
@@ -82,8 +84,20 @@ def read_recording(path: Any) -> Recording:
         raise ImportFileError(f"{str(path)!r} is damaged; take another copy, or record the session again")
     places = np.cumsum([0, *sizes])
     numbers = np.frombuffer(body, dtype="<f8").astype(float)
-    arrays = [numbers[places[k] : places[k + 1]].reshape(shapes[k]) for k in range(len(ARRAYS))]
-    return Recording(head, *arrays)
+    log, *others = (numbers[places[k] : places[k + 1]].reshape(shapes[k]) for k in range(len(ARRAYS)))
+    log = log if head["version"] == SESSION_VERSION else _without_admittance(log)
+    if log.shape[1] != log_row_size():
+        raise ImportFileError(f"{str(path)!r} is damaged: its ticks have {shapes[0][1]} numbers each")
+    return Recording(head, log, *others)
+
+
+def _without_admittance(log: Matrix) -> Matrix:
+    """Return rows of BEFORE_ADMITTANCE as ``LogRow``, with zeros for measured forces and commanded positions."""
+    row = log_row_at(np.zeros((1, log_row_size())), 0)
+    sample = device_sample_at(np.zeros((1, log_row_size())), row.sample)
+    first = row.energies - row.moves.shape[1] - row.position.shape[1]
+    commands, forces = (np.zeros((len(log), n)) for n in (row.energies - first, sample.force.shape[1]))
+    return np.hstack([log[:, :first], commands, log[:, first:], forces])
 
 
 def _is_shape(shape: Any) -> bool:
