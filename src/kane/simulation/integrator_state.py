@@ -236,10 +236,14 @@ class IntegratorState:
 
     def stretches(self) -> list[Stretch]:
         """Return the intervals between changes of the mode's key, since the first record."""
-        counts, of = self.counts, self.transitions
+        counts, begin, end = self.counts, self.store.rows[0, : 1 + len(self.x)], np.array([self.time, *self.x])
+        if counts.transitions[0] == 0:
+            whole = slice(0, int(counts.rows[0])), slice(0, int(counts.events[0]))
+            return [Stretch(int(self.mode.key[0]), *whole, begin, end)]
+        of = self.transitions
         of = StoredTransitions(*(column[of.key_before != of.key_after] for column in of))
-        begins = [self.store.rows[0, : 1 + len(self.x)], *np.column_stack([of.time, of.after])]
-        ends = [*np.column_stack([of.time, of.before]), np.array([self.time, *self.x])]
+        begins = [begin, *np.column_stack([of.time, of.after])]
+        ends = [*np.column_stack([of.time, of.before]), end]
         keys = [*of.key_before.astype(int).tolist(), int(self.mode.key[0])]
         rows, found = (
             [slice(*pair) for pair in pairwise([0, *passed.astype(int).tolist(), total[0]])]

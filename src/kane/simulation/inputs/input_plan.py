@@ -132,7 +132,7 @@ class InputPlan:
 
     def tables(self) -> tuple[Tables, Tables]:
         """Return the samples for native loops, as one table with zero-order hold and one with interpolation."""
-        return _packed(self.samples, Held), _packed(self.samples, Interpolated)
+        return (_packed(self.samples, Held), _packed(self.samples, Interpolated)) if self.samples else NO_SAMPLES
 
     def require_cover(self, start: float, until: float) -> None:
         """Raise if samples do not cover the time from start to until.
@@ -258,3 +258,6 @@ def _packed(samples: Mapping[int, Samples], kind: type[Samples]) -> Tables:
         np.concatenate([empty, *times]),
         np.concatenate([empty, *values]),
     )
+
+
+NO_SAMPLES = _packed({}, Held), _packed({}, Interpolated)

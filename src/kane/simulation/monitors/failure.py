@@ -308,6 +308,8 @@ def _passages(problem: InitialValueProblem, integration: IntegratorState, states
     equations = problem.dyn.equations
     embedding = equations.embedding
     moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]
+    if not moving:
+        return
     values = _values(equations, states, np.tile(integration.system.inputs, (len(states), 1)), problem.parameters)
     for divisor, value in zip(moving, interpret(moving, values), strict=True):
         changes = np.flatnonzero(np.diff(np.sign(value)))

@@ -47,13 +47,15 @@ class Stops:
 
     def between(self, start: float, until: float) -> Vector:
         """Return all stops between two times [s], increasing; a few may be outside."""
+        if self.is_empty:
+            return np.zeros(0)
         samples = [table.times for table in self.problem.plan.tables()]
         return np.unique(np.concatenate([self.bends(start, until), *samples]))
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no stop at any time."""
-        return not self._expressions and not any(table.times.size for table in self.problem.plan.tables())
+        return not self._expressions and not self.problem.plan.samples
 
     def bends(self, start: float, until: float) -> Vector:
         """Return the bends of expressions of time alone, see ``bends``."""
