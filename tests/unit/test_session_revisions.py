@@ -443,3 +443,30 @@ def test_a_constraint_that_cannot_be_formulated_is_told_by_wait_or_by_the_next_r
             s.impose(a.qdot - 0.1, name="drive").wait()
         s.rehearse(0.01)
     assert s.report.events == ()
+
+
+def test_a_session_whose_mechanism_has_failed_takes_no_revisions():
+    """A cart that is driven into its stop: one of the two is wrong, and the motion ends there."""
+    m, a, _ = carts(name="driven")
+    m.stop(a, lower=-0.05, upper=0.05)
+    dyn = kane.build(kane.formulate(m))
+    with Session(dyn, Simulated(), coupler(a), u={"a_dot": 0.2}) as s:
+        s.impose(a.qdot - 0.3, name="drive").wait()
+        with pytest.raises(SimulationError, match="contradicts"):
+            s.rehearse(0.5)
+        for revise in (lambda: s.delete("drive"), lambda: s.impose(a.qdot, name="brake")):
+            with pytest.raises(ModelError, match="cannot continue, and takes no revisions; make another session"):
+                revise()
+
+
+def test_the_next_revision_warns_of_a_refusal_that_nobody_has_read(track):
+    dyn, a, b = track
+    with Session(dyn, Simulated(), coupler(a)) as s:
+        s.impose(a.qdot, name="brake").wait()
+        s.rehearse(5 * T)
+        s.impose(a.qdot - 1.0, name="drive").wait()
+        s.start(60.0)
+        until(lambda: s.snapshot().tick > 20)
+        with pytest.warns(UserWarning, match="did not adopt.*'drive'"):
+            s.impose(b.qdot, name="other").wait()
+        s.stop()

@@ -185,3 +185,10 @@ def test_the_largest_stable_stiffness_found_by_simulation_is_that_of_the_exact_e
 def test_devices_that_cannot_be_are_refused(make):
     with pytest.raises(kane.errors.ModelError):
         make()
+
+
+def test_neighbouring_seeds_lose_other_samples_and_the_first_one_only_by_chance():
+    lost = [Simulated(loss=0.25, seed=seed).open().sample(0.0)["sequence"] == 0 for seed in range(1, 401)]
+    assert 60 <= sum(lost) <= 140  # 100 expected; five standard deviations of 8.7 on either side would be 56 and 144
+    kept = [Simulated(loss=1e-3, seed=seed).open().sample(0.0)["sequence"] == 1 for seed in range(1, 11)]
+    assert all(kept)

@@ -334,7 +334,9 @@ class Mechanism:
         """Return ``value`` as a finite float or an expression of this model; errors name the argument by ``what``."""
         if isinstance(value, Expr):
             if value.arena is not self.arena:
-                raise ModelError(f"{what} uses the expression {shown(value)} of another model")
+                raise ModelError(
+                    f"{what} uses the expression {shown(value)} of another model; build everything with one model"
+                )
             return float(value) if value.is_constant else value
         if not isinstance(value, Real) or isinstance(value, bool):
             raise ModelError(f"{what} must be a number or an expression of this model, not {shown(value)}")

@@ -98,7 +98,7 @@ def in_body_axes(c: IntermittentEquations, system: System) -> Turned | None:
     V = plus(origin_velocities(system, w)[link], cross(w[link], p))
     rates = remainders(system)[link].at(p)
     rows = tuple(
-        equation_of(row.name, lift(x), None, system.speeds, lift(rate))
+        equation_of(row.name, lift(x), None, system.speeds, remainder=lift(rate))
         for row, x, rate in zip(c.rows, V, rates, strict=True)
     )
     if count_row_operations(rows) >= count_row_operations(c.rows):

@@ -56,7 +56,8 @@ class PointRows:
         remainder, motion, *configuration = substitute_nodes(
             [total_time_derivative([row.motion], rates)[0], *given], known
         )
-        return equation_of(name, motion, configuration[0] if configuration else None, system.speeds, remainder)
+        gap = configuration[0] if configuration else None
+        return equation_of(name, motion, gap, system.speeds, remainder=remainder)
 
     @cached_property
     def _shared(self) -> SharedNodes:

@@ -150,6 +150,7 @@ def equation_of(
     motion: Expr,
     configuration: Expr | None,
     speeds: Speeds,
+    *,
     remainder: Expr | None = None,
     shared: SharedNodes | None = None,
 ) -> Equation:

@@ -88,11 +88,11 @@ class Traits:
         require_axes(self.axes, "the axes of a device", some=True)
         require_axes(self.turns, "the turns of a device", some=False)
         require(self.measures_force, bool, "measures_force of a device takes True or False")
-        if self.measures_force != (self.lag > 0.0) or (self.measures_force and self.turns):
-            raise ModelError(
-                "a device that measures force has measures_force=True, a lag= of its position servo and no turns; this "
-                f"one has measures_force={self.measures_force}, a lag of {self.lag:g} s and turns={self.turns!r}"
-            )
+        if self.measures_force != (self.lag > 0.0):
+            cure = "give the lag= of its position servo [s]" if self.measures_force else "give measures_force=True too"
+            raise ModelError(f"a device has measures_force={self.measures_force} and lag={self.lag:g}; {cure}")
+        if self.measures_force and self.turns:
+            raise ModelError(f"a device that measures force displays no torques; leave out turns={self.turns!r}")
         turning = [word for word in TURNING if getattr(self, word)]
         if not {"inertia", "torque"} <= set(turning) if self.turns else turning:
             raise ModelError(

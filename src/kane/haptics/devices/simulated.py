@@ -22,6 +22,8 @@ LONGEST_DELAY = 200
 NOTHING = np.zeros(3)
 # Traits of translations.
 PUSHING = ("rate", "mass", "damping", "friction", "quantum", "delay", "force", "reach", "axes", "measures_force", "lag")
+# Factor that separates the first random numbers of neighbouring seeds.
+SCATTER = 742_938_285
 
 
 @final
@@ -171,7 +173,7 @@ class Simulated(Device):
         ).view(np.float64)
         memory = np.zeros(simulated_memory_size(LONGEST_QUEUE))
         view = simulated_memory_at(memory, 0, LONGEST_QUEUE)
-        view.seed[0] = 1.0 + self.seed % (MODULUS - 1)
+        view.seed[0] = float((1 + self.seed % (MODULUS - 1)) * SCATTER % MODULUS)
         device_sample_at(memory, view.last).orientation[0] = 1.0
         if len(rows):
             view.x[:] = rows[0, 1:] * axes

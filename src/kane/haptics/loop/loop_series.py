@@ -19,6 +19,7 @@ import numpy as np
 
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Matrix, Vector
+from kane.engine.memory.run_codes import GOING
 from kane.engine.realtime.loop_arrays import BY_CLOCK, NO_OFFER, OFFERED, REVISION_ADOPTED, REVISION_REFUSED
 from kane.errors import ModelError, warn
 from kane.expression.node import Expr
@@ -187,7 +188,12 @@ class LoopSeries:
                 "a session with a RigidCoupler keeps its constraints, because the device prescribes the motion; use "
                 "kane.haptics.Coupler"
             )
-        self._update()
+        self.warn_of_refusal()
+        if self._counts.step[0] != GOING:
+            raise ModelError(
+                "the mechanism of this session cannot continue, and takes no revisions; make another session from its "
+                "last state, session.states[-1]"
+            )
         with self._lock:
             if self._waiting is not None:
                 raise ModelError(

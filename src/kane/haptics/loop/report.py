@@ -26,7 +26,7 @@ FAULTS = {
     at.STEP_FAILED: "the simulation could not continue",
     at.FORCE_NOT_FINITE: "a force was infinite or not a number",
     at.WATCHDOG_ACTED: "the watchdog ended the force",
-    at.FORCE_TOO_LARGE: "the measured force was larger than allowed",
+    at.FORCE_TOO_LARGE: "the measured force was larger than Safety(force=...) and the sensor allow",
     at.POSITION_NOT_FINITE: "a position for the device was infinite or not a number",
 }
 SESSION_STATUSES = {at.UNARMED: "idle", at.ARMED: "armed", at.ENDING: "ending"}

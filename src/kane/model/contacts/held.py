@@ -25,7 +25,7 @@ def held_rows(held: Expr | Constraint | Sequence[Expr], who: str) -> tuple[Row, 
         for row in rows:
             require(row, Row, f"the constraint that {who} holds has rows of type kane.Row")
         return tuple(Row(row.name, row.configuration, row.motion) for row in rows)
-    given = (held,) if isinstance(held, Expr) else list_argument(held, f"the list that {who} holds", EXPRESSIONS)
+    given = (held,) if isinstance(held, Expr) else list_argument(held, f"the motion that {who} holds", EXPRESSIONS)
     for x in given:
         if not isinstance(x, Expr):
             raise ModelError(
