@@ -1,5 +1,7 @@
 """Quick steps of a Stepper: ``simulate`` vouches for their bits, and counters of Python's part for their use."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,32 @@ def test_a_quick_step_that_fails_says_so_and_keeps_the_last_state(taken):
     assert stepper.time == 3.0
     assert stepper.q[0] == pytest.approx(1.5e308)
     assert taken == [True, True, False, False]
+
+
+def test_quick_time_steps_have_the_bits_and_events_of_steps_with_python_and_warn_of_long_turns(taken, monkeypatch):
+    model, start = balls()
+    dyn = kane.build(kane.formulate(model))
+    quick = kane.Stepper(dyn, integrator=kane.MoreauJean(), **start)
+    found = [([e.cause for e in quick.step(DT)], quick.mode, quick.q, quick.u) for _ in range(200)]
+    assert taken.count(True) > 150
+    monkeypatch.setattr(QuickSteps, "take", lambda self, dt: None)
+    slow = kane.Stepper(dyn, integrator=kane.MoreauJean(), **start)
+    for causes, mode, q, u in found:
+        assert [e.cause for e in slow.step(DT)] == causes
+        assert slow.mode == mode
+        assert (slow.q == q).all()
+        assert (slow.u == u).all()
+
+
+def test_quick_time_steps_of_a_wheel_that_spins_up_warn_of_long_turns(taken):
+    model, start = balls()
+    body = model.body("wheel", mass=1.0, inertia=(1, 1, 1))
+    wheel = model.connect(model.ground, body, kane.Revolute("spin", axis="z"))
+    model.load(kane.Motor(wheel, 300.0))
+    stepper = kane.Stepper(kane.build(kane.formulate(model)), integrator=kane.MoreauJean(), **start)
+    with pytest.warns(UserWarning, match="'spin' of 'balls' by up to 0.5"):
+        collections.deque((stepper.step(DT) for _ in range(40)), maxlen=0)
+    assert taken.count(True) > 3  # as long as it turns by less than 0.1 rad in a step
 
 
 def test_python_checks_the_constraints_after_a_quick_step_from_which_projection_has_moved_far(taken, monkeypatch):

@@ -13,6 +13,7 @@ from kane.engine.memory.run_memory import notes_of
 from kane.simulation.driver import FIRST_CHUNK
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.integrator import Integrator
+from kane.simulation.monitors.long_steps import SMALL_MOVE
 from kane.simulation.monitors.singularity_monitor import SingularityMonitor
 from kane.simulation.projection import UNPROJECTED
 from kane.simulation.schedule.step_ends import Stops
@@ -39,8 +40,10 @@ class QuickSteps:
         self._others = [x.data for x in (counts.events, counts.stop, counts.rejected, counts.evaluations)]
         self._first_time, self._first_state = first[:1].data, first[1 : 1 + len(integration.x)]
         projection = integration.system.projection
-        kept = notes_of(projection) if projection.notes.size else None
+        kept = notes_of(projection) if projection.notes.size and not integration.drifts else None
         self._residuals = [kept.configuration.data, kept.motion.data] if kept else []
+        nq = len(integration.problem.layout.coordinates) if integration.drifts else 0
+        self._turning, self._before = integration.x[:nq], self._first_state[:nq]
         self._statuses = integration.problem.mode_source.mode(integration)
         self.mode = self._statuses.astype(np.int8)
         if self._call is not None:
@@ -81,7 +84,8 @@ class QuickSteps:
         if len(self._statuses):
             self.mode[:] = self._statuses
         complete = call() == GOING and self._time[0] == until and not self._transitions[0]
-        if complete and all(residual[0] <= UNPROJECTED for residual in self._residuals):
+        complete = complete and all(residual[0] <= UNPROJECTED for residual in self._residuals)
+        if complete and (not len(self._turning) or np.abs(self._turning - self._before).max() < SMALL_MOVE):
             return True
         self._integration.course = course._replace(start=start, until=until, steps=call.integers[self._steps_word])
         return False

@@ -20,7 +20,8 @@ Then coordinates move by s = M^-1 A^T lambda, with the residuals phi of bilatera
 
 The step takes all events within it together, also where friction allows no accelerations (Painleve) or where impacts
 accumulate. Errors of a run are of order h, and of order h^2 without active contacts and friction. A contact does the
-work p . (v + v+) / 2, which is not positive at rest or in an impact with e <= 1.
+work p . (v + v+) / 2, which is not positive for e = 0 or without friction. An impact with e > 0 may gain energy if its
+friction ends or turns the slip (Kane's paradox).
 
 Source: Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988 (the middle of the step); Jean, The
 non-smooth contact dynamics method, Comput. Methods Appl. Mech. Eng. 177, 1999; Acary, Projected event-capturing

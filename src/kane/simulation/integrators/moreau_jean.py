@@ -9,6 +9,7 @@ import numpy as np
 
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.time_step_program import NO_TIME_STEP, time_step_program
+from kane.engine.call import PreparedCall
 from kane.engine.memory.loop_arguments import TimeStep
 from kane.engine.step.time_steps import integrate_time_steps
 from kane.errors import ModelError
@@ -33,7 +34,10 @@ class MoreauJean(Integrator):
     The next step ends the approach and the penetration. Active contacts and loops are closed at the end of each step.
     Velocities satisfy contacts in the middle of the step, and loops at its end up to terms of order h^2.
 
-    The law of restitution is Newton's for all contacts, also where ``kane.Poisson`` or ``kane.Stronge`` is declared.
+    The law of restitution is Newton's for all contacts, also where ``kane.Poisson`` or ``kane.Stronge`` is declared. So
+    an impact with restitution may gain energy where friction ends or turns its slip (Kane's paradox). Without
+    restitution, or without friction, contacts never add energy.
+
     Approaches that the loads of five steps can produce do not rebound. Inputs have their values in the middle of a
     step. Located events and records between steps are on the line between the ends of a step. Contact forces at a
     record are means over the step that ends there.
@@ -52,6 +56,9 @@ class MoreauJean(Integrator):
     def advance(self, integration: IntegratorState, steps: int) -> Status:
         integration.make_room(steps, 1)
         return Status(integrate_time_steps(*integration.step_arguments, _program(integration), steps))
+
+    def prepared(self, integration: IntegratorState, steps: int) -> PreparedCall | None:
+        return integrate_time_steps.prepared(*integration.step_arguments, _program(integration), steps)
 
 
 def _program(integration: IntegratorState) -> TimeStep:
