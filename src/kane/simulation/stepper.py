@@ -40,8 +40,8 @@ class Stepper:
 
     For loops that decide during the motion: a controller in Python, a display, a device. Inputs may be set between two
     calls; a call is one run of native code, for any number of steps. ``simulate`` uses the same code: with identical
-    steps, the states are identical to the last bit, until a located transition, whose time is rounded in the span of a
-    run. Only one thread at a time may call; others get an error.
+    steps, the states are identical to the last bit until a transition is located. The time of a transition is rounded
+    in the span of a run. Only one thread at a time may call; others get an error.
 
     Args:
         dyn: returned by ``kane.build``.
