@@ -202,6 +202,8 @@ def test_wrong_bounds_are_refused_by_name(brake, dyn):
         m.stick(block, static=capacity + block.q, name="brake")
     with pytest.raises(ModelError, match="the kinetic friction of 'brake' depends on t"):
         m.stick(block, static=capacity, kinetic=m.time, name="brake")
+    with pytest.raises(ModelError, match=r"reaction .*which this friction changes; let it depend on parameters"):
+        m.stick(block, static=capacity, kinetic=m.reaction("brake"), name="brake")
     with pytest.raises(ModelError, match="the kinetic friction of 'brake' is -1"):
         m.stick(block, static=capacity, kinetic=-1.0, name="brake")
     with pytest.raises(ModelError, match="may depend on parameters only"):
@@ -211,4 +213,7 @@ def test_wrong_bounds_are_refused_by_name(brake, dyn):
             kane.Plane(m.ground.point(), m.ground.x),
             friction=kane.Coulomb(capacity),
         )
+    for law in ("stronge", kane.Stronge):
+        with pytest.raises(ModelError, match=r"the restitution is .*; give a number or a law, such as kane\.Stronge"):
+            kane.Model.contact(m, m.bodies[-1].point(), kane.Plane(m.ground.point(), m.ground.x), restitution=law)
     assert m.intermittents == []

@@ -19,17 +19,17 @@ def require_word(name: Any) -> None:
         raise ModelError(f"{shown(name)} is not a name; give a non-empty word without spaces around it")
 
 
-def require_fixed(values: Iterable[Scalar], what: str) -> None:
-    """Raise ModelError if a value depends on anything but parameters.
+USE_A_JOINT = "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
 
-    Such values are constants of the equations of motion, which omit their time derivatives.
+
+def require_fixed(values: Iterable[Scalar], what: str, cure: str = USE_A_JOINT) -> None:
+    """Raise ModelError with a cure if a value depends on anything but parameters.
+
+    These values are constants of the equations of motion, which omit their time derivatives.
     """
     wrong = [repr(leaf) for leaf in leaves([x for x in values if isinstance(x, Expr)]) if leaf.op != PARAMETER]
     if wrong:
-        raise ModelError(
-            f"{what} depends on {', '.join(wrong)}; it may depend on parameters only. "
-            "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
-        )
+        raise ModelError(f"{what} depends on {', '.join(wrong)}; it may depend on parameters only. {cure}")
 
 
 def near(name: object, known: Sequence[str]) -> str:

@@ -74,9 +74,9 @@ def checked_friction(model: Mechanism, friction: Coulomb | Thresholds, who: str)
 
 
 def _is_commanded(model: Mechanism, friction: Thresholds, who: str) -> bool:
-    """Return whether a bound of dry friction depends on inputs."""
+    """Return whether a bound of dry friction depends on anything but parameters."""
     bounds = [model.scalar(x, f"the friction of {who}") for x in (friction.static, friction.kinetic)]
-    return any(leaf.op == INPUT for leaf in leaves(map(model.arena.lift, bounds)))
+    return any(leaf.op != PARAMETER for leaf in leaves(map(model.arena.lift, bounds)))
 
 
 def _require_commanded(model: Mechanism, value: Scalar, what: str) -> None:
@@ -84,7 +84,12 @@ def _require_commanded(model: Mechanism, value: Scalar, what: str) -> None:
     found = leaves([model.arena.lift(value)])
     if all(leaf.op == PARAMETER for leaf in found):
         checked_coefficient(model, value, what)
-    wrong = [leaf for leaf in found if leaf.op not in (PARAMETER, INPUT) or leaf in reaction_leaves([leaf])]
+    if reactions := reaction_leaves(found):
+        raise ModelError(
+            f"{what} depends on the reaction {reactions[0]!r}, which this friction changes; let it depend on "
+            "parameters and inputs"
+        )
+    wrong = [leaf for leaf in found if leaf.op not in (PARAMETER, INPUT)]
     if wrong:
         raise ModelError(
             f"{what} depends on {', '.join(map(repr, wrong))}; it may depend on parameters and inputs only. Let it be "
@@ -99,7 +104,7 @@ def checked_coefficient(model: Mechanism, value: Scalar | None, what: str) -> Sc
         ModelError: the value is negative, or depends on anything else.
     """
     x = model.scalar(value, what)
-    require_fixed([x], what)
+    require_fixed([x], what, "Give a number or an expression of parameters")
     known = at_defaults(model, x)
     if not known >= 0.0:
         raise ModelError(f"{what} is {known:.12g}; give a number that is not negative")

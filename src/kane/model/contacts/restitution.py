@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kane.errors import ModelError
+from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.model.body import Mechanism
 from kane.model.checks import require_fixed
@@ -70,7 +70,13 @@ Restitution = Poisson | Newton | Stronge
 
 
 def law_of(given: Scalar | Restitution) -> Restitution:
-    """Return the law; a number is the coefficient of Poisson's law."""
+    """Return the law; a number is the coefficient of Poisson's law.
+
+    Raises:
+        ModelError: a class or a text.
+    """
+    if isinstance(given, (type, str)):
+        raise ModelError(f"the restitution is {shown(given)}; give a number or a law, such as kane.Stronge(0.3)")
     return given if isinstance(given, Restitution) else Poisson(given)
 
 
@@ -82,7 +88,7 @@ def checked_restitution(model: Mechanism, law: Restitution, who: str) -> Restitu
     """
     what = f"the restitution of {who}"
     e = model.scalar(law.coefficient, what)
-    require_fixed([e], what)
+    require_fixed([e], what, "Give a number or an expression of parameters")
     known = at_defaults(model, e)
     if not 0.0 <= known <= 1.0:
         raise ModelError(f"{what} is {known:.12g}; give a number from 0, plastic, to 1, elastic")
