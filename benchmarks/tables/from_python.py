@@ -19,9 +19,11 @@ NOTE = (
     "Medians (least-greatest) of CPU time a call, arguments being arrays of the right shape: `dyn.forward(q, u, "
     "inputs)`, `dyn.inverse(q, u, udot)`, `dyn.mass_matrix(q)`. Pinocchio: pin.aba, pin.rnea and pin.crba (one "
     "triangle) with data that it keeps. MuJoCo: mj_forward, contacts and constraints off, its arguments in place "
-    "already; it computes more than accelerations. x is the peer's time over kane's without out."
+    "already; it computes more than accelerations. step: `stepper.step(1e-3)` by RK4, and mj_step by RK4 with contacts "
+    "and constraints off, each from its own last state. x is the peer's time over kane's without out."
 )
 Call = Callable[[], object]
+STEP = 1e-3  # s
 
 
 def table(mode: Mode) -> Table:
@@ -42,7 +44,7 @@ def _rows(robot: Robot, mode: Mode, result: Table) -> None:
     for name, ours in _ours(dynamics).items():
         beside = peers.get(name, {})
         figures = interleaved({key: _loop(call) for key, call in (ours | beside).items()}, batches=mode.batches)
-        cells = [_microseconds(figures[key]) for key in ours]
+        cells = [_microseconds(figures[key]) if key in ours else "-" for key in ("kane", "out", "batch")]
         for peer in beside or ("missing",):
             ratio = result.ratio(f"{robot.title}, {name} from Python", peer, figures["kane"], figures.get(peer))
             theirs = _microseconds(figures[peer]) if beside else "-"
@@ -56,7 +58,8 @@ def _ours(dynamics: kane.Dynamics) -> dict[str, dict[str, Call]]:
         "inverse": (dynamics.inverse, (states.q, states.u, states.udot)),
         "mass_matrix": (dynamics.mass_matrix, (states.q,)),
     }
-    return {name: _three(method, batch) for name, (method, batch) in calls.items()}
+    stepper = kane.Stepper(dynamics, integrator=kane.RK4(), q=states.q[0], u=states.u[0])
+    return {name: _three(*call) for name, call in calls.items()} | {"step": {"kane": lambda: stepper.step(STEP)}}
 
 
 def _three(method: Any, batch: tuple[Any, ...]) -> dict[str, Call]:
@@ -74,8 +77,10 @@ def _peers(robot: Robot, dynamics: kane.Dynamics) -> dict[str, dict[str, Call]]:
     data, order, states = model.createData(), layout(dynamics.equations, model), random_states(dynamics.equations, 1)
     q, v, a = states.q[0, order.q], states.u[0, order.u], states.udot[0, order.u]
     tau = order.peer_efforts(states.efforts)[0]
-    mujoco, theirs, scratch = mujoco_model(model, 1e-3)
+    mujoco, theirs, scratch = mujoco_model(model, STEP)
     scratch.qvel[:] = v
+    moving = mujoco_model(model, STEP)[2]
+    moving.qvel[:] = v
     return {
         "forward": {
             "pin.aba": lambda: pin.aba(model, data, q, v, tau),
@@ -83,6 +88,7 @@ def _peers(robot: Robot, dynamics: kane.Dynamics) -> dict[str, dict[str, Call]]:
         },
         "inverse": {"pin.rnea": lambda: pin.rnea(model, data, q, v, a)},
         "mass_matrix": {"pin.crba": lambda: pin.crba(model, data, q)},
+        "step": {"mujoco.mj_step": lambda: mujoco.mj_step(theirs, moving)},
     }
 
 
