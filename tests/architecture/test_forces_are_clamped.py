@@ -58,7 +58,10 @@ def clamping(files):
     """Functions that fill the clamped wrench, the clamped position, or whether the device takes it."""
     filled = re.compile(r"(.*\.)?(written|placed)\[|(s\.)?state\.moves\[|moves\[")
     names = lambda node: isinstance(node, ast.Attribute) and node.attr == "written"  # noqa: E731
-    fills = lambda node: any(filled.match(x) for x in targets(node))  # noqa: E731
+
+    def fills(node):
+        return any(filled.match(x) for x in targets(node))
+
     return functions_with(names, files), functions_with(fills, files)
 
 

@@ -91,19 +91,22 @@ class NativeLoop:
 
 
 class PreparedCall:
-    """Call of a native loop whose arguments keep their places, so that a call costs a microsecond at most.
+    """Call of a native loop whose arguments keep their places: for many calls, or for calls by other native loops.
 
     Attributes:
         integers, reals: the words of the arguments, as int64 and as doubles. Numbers among them may be changed between
             calls; the words of arrays are addresses and lengths.
     """
 
-    def __init__(
-        self, loop: NativeLoop, native: Callable[[Any], Any], arguments: tuple[Any, ...], words: bytes
-    ) -> None:
+    def __init__(self, loop: NativeLoop, native: Any, arguments: tuple[Any, ...], words: bytes) -> None:
         self._loop, self._native, self._arguments, memory = loop, native, arguments, bytearray(words)
         self.integers, self.reals = memoryview(memory).cast("q"), memoryview(memory).cast("d")
         self._words = (ctypes.c_char * len(memory)).from_buffer(memory)
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Addresses of the code and of the words of its arguments, valid as long as this object lives."""
+        return int(ctypes.cast(self._native, ctypes.c_void_p).value or 0), ctypes.addressof(self._words)
 
     def place(self, *path: int) -> int:
         """Return the index of the first word of an argument, or of a field of it; the path has their numbers."""

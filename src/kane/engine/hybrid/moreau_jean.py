@@ -1,6 +1,6 @@
 """One Moreau-Jean time step as a native program: its impulses satisfy the contact laws at the end of the step.
 
-A step of h seconds starts from q, u. M, the loads f and the rows A u + b are those of its middle q_m:
+A step of h seconds starts from q, u. M, the loads f and the rows A u + b are taken at its middle q_m:
 
     q_m = q + h/2 qdot(q, u),   u_m = (u + u+) / 2,   M (u+ - u) = h f(q_m, u_m) + A^T p,   q+ = q + h qdot(q_m, u_m),
     v_n+ + e min(0, v_n) >= 0,   p_n >= 0,   (v_n+ + e min(0, v_n)) p_n = 0,   Coulomb's law between p_t and v_t+.

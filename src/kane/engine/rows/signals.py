@@ -37,12 +37,13 @@ def find_signals(c: Contacts, k: RowProblem, acts: bool, state: Any, inputs: Any
 def _call_signals(acts: bool, state: Any, inputs: Any, constants: Any, work: Any) -> None:
     """Call the program of signals, which reads the forces of all rows, then the inputs."""
     c, k = contacts_of(constants, work), row_problem_of(constants, work)
-    m, nc, given = c.forces.size, c.block.constraints, vector_at(inputs, 0, k.block.inputs)
+    m, given = c.forces.size, vector_at(inputs, 0, k.block.inputs)
     for row in range(m):
         k.signals[row] = c.forces[row] if acts else 0.0
     for i in range(given.size):
         k.signals[m + i] = given[i]
-    call_block(k, SIGNALS, vector_at(state, 0, 0), k.signals, c.gaps.whole[nc : 3 * nc], constants, work)
+    # The outputs are all of ``on``, then all of ``off``, as in GapTerms.
+    call_block(k, SIGNALS, vector_at(state, 0, 0), k.signals, c.gaps.on, constants, work)
 
 
 @native_kernel

@@ -104,9 +104,9 @@ def _with_row_forces(
     found: tuple[IntermittentEquations, ...], permanent: Sequence[Imposed]
 ) -> tuple[IntermittentEquations, ...]:
     """Return the equations with forces of rows in place of reactions; the name of a constraint means its first row."""
-    reactions = {leaf: c.name for c in found for leaf in reaction_leaves(c.numbers)}
-    if not reactions:
+    if not read_forces(found):  # one walk through what all constraints share
         return found
+    reactions = {leaf: c.name for c in found for leaf in reaction_leaves([c.numbers.on, c.numbers.off])}
     rows = {name: name for x in permanent for name in map(x.name_of, x.rows)}
     rows |= {row.name: row.name for c in found for row in c.rows}
     firsts = {x.name: x.name_of(x.rows[0]) for x in permanent} | {c.name: c.rows[0].name for c in found}

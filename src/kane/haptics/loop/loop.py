@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.engine.call import NativeLoop
-from kane.engine.code import Entry, address_of
-from kane.engine.kinds import packed
 from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.loop_arguments import AT_ONCE, Course, Matrix, Vector
 from kane.engine.memory.realtime import LOG_ROW
@@ -56,13 +53,6 @@ EARLY, QUARTER = 200_000, 4  # ns before the spin at which the next tick is pred
 AHEAD = 1_000_000  # ns from the start of a run to its first tick
 Log = NDArray[np.void]  # records with the fields of LogRow
 Method = Explicit | Implicit | PassiveMidpoint | InverseDynamics
-
-
-class Address(NamedTuple):
-    """Address of native code, and the owner of the code."""
-
-    owner: Any
-    address: int
 
 
 @dataclass
@@ -294,11 +284,9 @@ class Loop:
 
     def _words_of(self, loop: NativeLoop, given: tuple[Any, ...]) -> Vector:
         """Return the addresses of a native loop and of its arguments, and keep both until the next ``fit``."""
-        words = b"".join(packed(kind, value)[0] for kind, value in zip(loop.kinds, given, strict=True))
-        memory = ctypes.create_string_buffer(words, len(words))
-        code = Address(*address_of(_entry(loop)))
-        self._kept.append((given, memory, code))
-        return np.array([code.address, ctypes.addressof(memory)], dtype=np.int64).view(np.float64)
+        call = loop.prepared(*given)
+        self._kept.append(call)
+        return np.array(call.addresses, dtype=np.int64).view(np.float64)
 
 
 def begun_loop(
@@ -332,10 +320,6 @@ def begun_loop(
         loop = Loop(held, problem, integration, method, circuit, passive=passive, predict=predict)
         undo.pop_all()
     return channel, loop
-
-
-def _entry(loop: NativeLoop) -> Entry:
-    return Entry(loop.function.__module__, loop.function.__name__)
 
 
 def course_of_ticks(ticks: int, period: float) -> Course:

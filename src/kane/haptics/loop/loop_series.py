@@ -11,8 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
-from threading import TIMEOUT_MAX
 from typing import final
 
 import numpy as np
@@ -23,7 +21,6 @@ from kane.engine.memory.run_codes import GOING
 from kane.engine.realtime.loop_arrays import BY_CLOCK, NO_OFFER, OFFERED, REVISION_ADOPTED, REVISION_REFUSED
 from kane.errors import ModelError, warn
 from kane.expression.node import Expr
-from kane.expression.number_arguments import number
 from kane.haptics.coupling.rigid_coupler import AnyCoupler, RigidCoupler
 from kane.haptics.loop.loop import Loop
 from kane.haptics.realtime import lock_memory
@@ -31,7 +28,7 @@ from kane.haptics.system_calls import system_calls
 from kane.machine.forks import working
 from kane.model.constraints import Constraint
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.modes.revisions import Revision, Revisions
+from kane.simulation.modes.revisions import Revision, Revisions, is_done_within
 
 
 @final
@@ -64,8 +61,7 @@ class SessionRevision:
             ModelError: the time is not a number, or the constraint cannot be imposed: it restricts nothing, is not
                 linear in the speeds, or the method does not support it. The session then keeps its constraints.
         """
-        wait_for([self._work], TIMEOUT_MAX if seconds is None else min(number(seconds, "seconds"), TIMEOUT_MAX))
-        if self.ready:
+        if is_done_within(self._work, seconds):
             self.told = self.told or self._work.exception() is not None
             self._work.result()
         return self.ready

@@ -60,7 +60,7 @@ def admittance_limits(
     if not isinstance(t, Traits) or not t.measures_force:
         raise ModelError(
             "admittance_limits takes a device that measures force, such as "
-            f"kane.haptics.Simulated(measures_force=True), not {shown(device)}; others have coupler_limits"
+            f"kane.haptics.Simulated(measures_force=True, lag=3e-3), not {shown(device)}; others have coupler_limits"
         )
     require(arm, Arm, "admittance_limits takes a kane.haptics.Arm(stiffness=...)")
     k = positive(arm.stiffness, "the stiffness of the arm of admittance_limits")

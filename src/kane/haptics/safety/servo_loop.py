@@ -95,9 +95,10 @@ class ServoLoop:
     def any_spring(self) -> float:
         """Return k D/2 + sqrt((k D/2)^2 + k m), from which on no spring up to k can shake the loop.
 
-        The loop is stable with every force from 0 to k x against the displacement if Re G > -1/k for the response G of
-        x_k to F_k (circle criterion). The force may change with time in any way. Re G is smallest at frequency zero,
-        where it is -(m/b + D)/b. Mass and damping of the arm are not considered.
+        Let G be the response of x_k to F_k. By the circle criterion, the loop is stable with every force from 0 to k x
+        against the displacement if Re G > -1/k. The force may change with time in any way. At frequency zero Re G is
+        -(m/b + D)/b. It was nowhere smaller in the devices that tests try; this is not proved. Mass and damping of the
+        arm are not considered.
 
         Source: Jury & Lee 1964.
         """

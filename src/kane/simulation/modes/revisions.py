@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from itertools import takewhile
 from threading import TIMEOUT_MAX
+from typing import Any
 
 import numpy as np
 
@@ -65,9 +66,7 @@ class Revision:
             ModelError: the time is not a number, the new constraint restricts nothing, or it is not linear in the
                 speeds. The stepper then keeps its equations.
         """
-        longest = TIMEOUT_MAX if seconds is None else min(number(seconds, "the time to wait", "seconds"), TIMEOUT_MAX)
-        wait_for([self._work], longest)
-        if self.ready and self.failed:
+        if is_done_within(self._work, seconds) and self.failed:
             self.told = True
             self._work.result()
         return self.ready
@@ -94,6 +93,17 @@ class Revision:
     def deletions(self, t: float, q: Vector, u: Vector) -> list[Occurrence]:
         """Return the deletions as events at time t."""
         return [Occurrence(c.name, t, q, u, "deleted", np.zeros(len(c.rows))) for c in self.deletes]
+
+
+def is_done_within(work: Future[Any], seconds: float | None) -> bool:
+    """Wait for work, at most this time [s] unless it is None; return whether it is done.
+
+    Raises:
+        ModelError: the time is not a number.
+    """
+    longest = TIMEOUT_MAX if seconds is None else min(number(seconds, "the time to wait", "seconds"), TIMEOUT_MAX)
+    wait_for([work], longest)
+    return work.done()
 
 
 class Revisions:

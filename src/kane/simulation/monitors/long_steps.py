@@ -8,8 +8,8 @@ from kane.simulation.integrator_state import IntegratorState
 
 # Largest turn of a time step without a warning [rad], and the turn that the advice aims at.
 LARGEST_TURN, ADVISED_TURN = 0.5, 0.1
-# If no coordinate moves further than this [rad, m or 1], no joint and no body turns by LARGEST_TURN: a quaternion whose
-# four entries all move so far turns by 0.4 rad.
+# If no coordinate moves further than this [rad, m or 1], no joint and no body turns by LARGEST_TURN. A quaternion turns
+# by 0.4 rad if each of its entries moves by 0.1.
 SMALL_MOVE = 0.1
 
 
