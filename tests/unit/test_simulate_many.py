@@ -202,6 +202,8 @@ def test_results_carry_names_and_go_to_a_file(tmp_path):
     np.testing.assert_array_equal(ensemble["q1"], ensemble.q[:, :, 0])
     with pytest.raises(kane.ModelError, match="there is no coordinate or speed 'q7'"):
         ensemble["q7"]
+    with pytest.raises(kane.ModelError, match=r"read by name, ensemble\['q1'\], not by 0; .*ensemble.q\[i\]"):
+        list(ensemble)
     data = ensemble.to_xarray()
     assert dict(data.sizes) == {"trajectory": 2, "time": 3, "coordinate": 1, "speed": 1, "input": 1, "parameter": 2}
     assert "1 failed" in repr(ensemble)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
+from kane.errors import ModelError, shown
 from kane.model.named_vector import index_of_name
 from kane.simulation.state_layout import Layout
 
@@ -66,8 +67,13 @@ class Ensemble:
         """Return the coordinate or speed of this name in all trajectories, (n, k).
 
         Raises:
-            ModelError: the name is unknown.
+            ModelError: the name is unknown, or not a text.
         """
+        if not isinstance(name, str):
+            raise ModelError(
+                f"an ensemble is read by name, ensemble[{self.layout.coordinates[0]!r}], not by {shown(name)}; "
+                "trajectory i is ensemble.q[i], ensemble.u[i], and len(ensemble) is their number"
+            )
         names = (*self.layout.coordinates, *self.layout.speeds)
         place, nq = index_of_name(name, names, "coordinate or speed"), len(self.layout.coordinates)
         return self.q[:, :, place] if place < nq else self.u[:, :, place - nq]

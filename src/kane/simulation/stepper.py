@@ -85,6 +85,7 @@ class Stepper:
             self._problem.integration(course_between(t, t), x),
             Stops(self._problem, inputs_vary=True),
         )
+        self._method.require(self._integration)
         self._warned = False
         self._quick: QuickSteps | None = None
         self._x, self._found = x, np.zeros((0, 2 + len(x)))

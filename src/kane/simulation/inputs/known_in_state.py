@@ -12,6 +12,13 @@ from kane.formulation.equations import Equations
 from kane.formulation.recursive.measures import images
 from kane.model.reaction import reaction_leaves
 
+# Cures if an expression depends on a reaction, of a joint or of an intermittent constraint.
+OF_JOINT = "take its expression from kane.reveal_reactions(equations, ...).forward"
+OF_MODE = (
+    "only on= and off= of latches and switches may depend on the reaction of a contact, stop, latch or switch: let a "
+    "switch note when it passes a bound, or read run.reactions after the run"
+)
+
 
 def known_in_state(
     e: Equations, named: Mapping[str, Expr], input_program: Mapping[Expr, Expr], unknown: Sequence[str]
@@ -37,10 +44,9 @@ def known_in_state(
     for who, output in zip(named, outputs, strict=True):
         for leaf in leaves([output]):
             if leaf in reaction_leaves([leaf]):
-                raise ModelError(
-                    f"{who} depends on the reaction {leaf.name.strip()!r}; take its expression from "
-                    "kane.reveal_reactions(equations, ...).forward"
-                )
+                name = leaf.name.strip()
+                of_mode = any(name in (c.name, *(row.name for row in c.rows)) for c in e.intermittents)
+                raise ModelError(f"{who} depends on the reaction {name!r}; {OF_MODE if of_mode else OF_JOINT}")
             if leaf not in known:
                 raise ModelError(
                     f"{who} depends on the {OPERATIONS[leaf.op].name} '{leaf!r}', which native code cannot compute "

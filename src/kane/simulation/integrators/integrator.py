@@ -44,6 +44,9 @@ class Integrator(ABC):
             of times. x is then the last state that was reached.
         """
 
+    def require(self, integration: IntegratorState) -> None:  # noqa: B027  # most methods take every run
+        """Raise ModelError if the method cannot take steps of a run."""
+
     def prepared(self, integration: IntegratorState, steps: int) -> PreparedCall | None:
         """Return the native call of ``advance``, to be made many times; None if ``advance`` does more than call."""
         return None

@@ -53,6 +53,9 @@ class MoreauJean(Integrator):
     order: ClassVar[int] = 1
     fixed: ClassVar[bool] = True
 
+    def require(self, integration: IntegratorState) -> None:
+        _required(integration.problem.contacts, repr(integration.problem.layout.model))
+
     def advance(self, integration: IntegratorState, steps: int) -> Status:
         integration.make_room(steps, 1)
         return Status(integrate_time_steps(*integration.step_arguments, _program(integration), steps))
