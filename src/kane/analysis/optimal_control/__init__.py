@@ -1,0 +1,1 @@
+"""Optimal control by direct collocation, and estimates by the same way."""

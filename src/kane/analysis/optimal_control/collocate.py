@@ -1,0 +1,189 @@
+"""``kane.collocate``: optimal control by direct collocation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
+from kane.analysis.optimal_control.collocation_method import METHODS
+from kane.analysis.optimal_control.end_values import Condition, Ends, known_expressions
+from kane.analysis.optimal_control.limits import joined, limits_of, named_limits
+from kane.analysis.optimal_control.problem import Problem
+from kane.analysis.optimal_control.symbols import Symbols
+from kane.analysis.optimal_control.transcription import Transcription
+from kane.array_types import Array
+from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
+from kane.errors import ModelError, shown
+from kane.expression.node import Expr
+from kane.expression.number_arguments import list_argument, number, numbers, positive, require, whole
+from kane.model.checks import require_known
+from kane.simulation.inputs.closed_loop import resolve_replacements
+from kane.simulation.state_layout import Layout
+
+LEAST_NODES = 2
+
+
+def collocate(
+    dyn: Dynamics,
+    *,
+    duration: Any,
+    nodes: Any,
+    objective: Any = 0.0,
+    start: Mapping[str, Any] | None = None,
+    end: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    boundary: Sequence[Any] = (),
+    path: Sequence[Any] = (),
+    inputs: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    guess: Any = None,
+    method: str = "hermite-simpson",
+    begin: float = 0.0,
+    tolerance: float = 1e-8,
+    iterations: int = 3000,
+) -> Collocation:
+    """Find the motion and the inputs that minimize an objective, by direct collocation.
+
+        minimize   phi(x(t0), x(T), p) + int l(t, x, inputs, p) dt
+        subject to the equations of motion, path constraints, bounds and boundary conditions
+
+    States, inputs, accelerations and multipliers of constraints at all nodes are unknowns of one sparse nonlinear
+    program, which Ipopt solves with exact first and second derivatives. Closed loops, rolling and chosen speeds are
+    allowed; contacts and other intermittent constraints are not active.
+
+    Args:
+        dyn: compiled equations, from ``kane.build``.
+        duration: length of the motion [s]: a number, or limits (lower, upper) if it is free.
+        nodes: number of nodes, at equal distances; or an array of increasing fractions from 0 to 1.
+        objective: expression of ``kane.initial``, ``kane.final``, ``kane.integral`` and parameters.
+        start, end: states at both ends by name: numbers, or limits (lower, upper).
+        bounds: limits of coordinates, speeds and inputs by name, at all times.
+        boundary: conditions: expressions that vanish, or (expression, lower, upper), of the same terms as ``objective``.
+        path: constraints at all collocation points: (expression, lower, upper), of time, coordinates, speeds and inputs.
+        inputs: inputs that are known, by name: numbers or expressions of time and state. The others are unknown.
+        parameters: values by name; limits (lower, upper) make a parameter unknown.
+        guess: first guess: a ``Trajectory``, another ``Collocation``, or a dict from names to numbers or to samples at
+            equal distances. By default states change linearly from ``start`` to ``end``.
+        method: "backward euler", "midpoint", "trapezoid", "hermite-simpson" or "radau".
+        begin: first time [s].
+        tolerance: relative residual of optimality at which the iterations end.
+        iterations: largest number of iterations.
+
+    Returns:
+        The result, which says in words whether it is a solution.
+
+    Raises:
+        ModelError: an argument is invalid; the message names it.
+        CompileError: Ipopt is missing; it comes with the package casadi.
+
+    Source: Betts 2010, Practical methods for optimal control and estimation, chapter 4.
+    """
+    require(dyn, Dynamics, "collocate needs Dynamics, as kane.build(equations) returns")
+    require_known(method, METHODS, "method")
+    problem = _problem(
+        dyn, duration, (objective, boundary, path), (start, end, bounds), (inputs, parameters), method,
+        number(begin, "begin", "seconds"),
+    )  # fmt: skip
+    given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
+    return solve_on_mesh(problem, _fractions(nodes), guess, given)
+
+
+def _problem(
+    dyn: Dynamics,
+    duration: Any,
+    asked: tuple[Any, Any, Any],
+    limits: tuple[Any, Any, Any],
+    given: tuple[Any, Any],
+    method: str,
+    begin: float,
+) -> Problem:
+    """Return the problem of the arguments of ``collocate``; raise ModelError if one is invalid."""
+    e, layout = dyn.equations, Layout.of(dyn.equations)
+    values, (free, free_limits) = _parameters(dyn, given[1])
+    symbols = Symbols(e, _laws(dyn, given[0]), begin)
+    unknown = tuple(leaf.name for leaf in symbols.inputs)
+    objective, boundary, path = asked
+    ends = Ends(symbols)
+    conditions, condition_limits = [], []
+    for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
+        expression, ends_of = (one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, f"boundary condition {k}")
+        conditions.append(Condition.of(expression, f"boundary condition {k}", ends))
+        condition_limits.append(ends_of)
+    conditions.append(Condition.of(objective, "the objective", ends))
+    paths = [
+        _limited(one, f"path constraint {k}")
+        for k, one in enumerate(list_argument(path, "path", "tuples (expression, lower, upper)"), 1)
+    ]
+    known = known_expressions(symbols, {f"path constraint {k}": x for k, (x, _) in enumerate(paths, 1)})
+    transcription = Transcription(
+        dyn, symbols, METHODS[method], tuple(e.parameters[k] for k in free), tuple(known), tuple(conditions)
+    )
+    names = (*layout.coordinates, *layout.speeds)
+    start, end, bounds = limits
+    everywhere = named_limits(bounds, (*names, *unknown), "coordinate, speed or unknown input", "bounds")
+    states, by_input = everywhere[: len(names)], everywhere[len(names) :]
+    at_ends = (
+        joined(states, named_limits(one, names, "coordinate or speed", word), names, ("bounds", word))
+        for one, word in ((start, "start"), (end, "end"))
+    )
+    least, most = limits_of(duration, "duration")
+    if not (least > 0.0 and least < math.inf):
+        raise ModelError(f"duration is {shown(duration)}; give a positive number, or positive limits (lower, upper)")
+    path_limits = np.array([x for _, x in paths]).reshape(-1, 2)
+    return Problem(
+        transcription, layout, unknown, states, *at_ends, by_input, path_limits,
+        np.array(condition_limits).reshape(-1, 2), (least, most), begin, values, (free, free_limits),
+    )  # fmt: skip
+
+
+def _limited(given: Any, who: str) -> tuple[Expr, tuple[float, float]]:
+    """Return expression and limits of a tuple (expression, lower, upper)."""
+    if not (isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], Expr)):
+        raise ModelError(f"{who} is {shown(given)}; give (expression, lower, upper), None for no limit")
+    return given[0], limits_of(given[1:], who)
+
+
+def _parameters(dyn: Dynamics, given: Any) -> tuple[Vector, tuple[tuple[int, ...], Array]]:
+    """Return the values of all parameters, indices of the free ones, and their limits."""
+    e, given = dyn.equations, {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise ModelError(f"parameters is {shown(given)}; give a dict from names to numbers or limits (lower, upper)")
+    names = [leaf.name for leaf in e.parameters]
+    for name in given:
+        require_known(name, names, "parameter")
+    limits = {name: limits_of(x, f"the parameter {name!r}") for name, x in given.items() if isinstance(x, (tuple, list))}
+    first = {name: float(np.clip(e.defaults[name], *ends)) for name, ends in limits.items()}
+    values = e.parameter_bounds.given({**given, **first})
+    free = tuple(k for k, name in enumerate(names) if name in limits)
+    return values, (free, np.array([limits[names[k]] for k in free]).reshape(-1, 2))
+
+
+def _laws(dyn: Dynamics, given: Any) -> dict[Expr, Expr]:
+    """Return the expressions of the inputs that are known."""
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise ModelError(f"inputs is {shown(given)}; give a dict from names of known inputs to numbers or expressions")
+    e = dyn.equations
+    names = [leaf.name for leaf in e.inputs]
+    for name in given:
+        require_known(name, names, "input")
+    lifted = {
+        name: x if isinstance(x, Expr) else e.t.arena.constant(number(x, f"the input {name!r}"))
+        for name, x in given.items()
+    }
+    return resolve_replacements(e, lifted)
+
+
+def _fractions(nodes: Any) -> Vector:
+    """Return the nodes as fractions of the duration."""
+    if np.ndim(nodes) == 0:
+        return np.linspace(0.0, 1.0, whole(nodes, "nodes", LEAST_NODES))
+    found = np.array(numbers(nodes, "nodes is a number of nodes, or an array of fractions from 0 to 1"))
+    if found.ndim != 1 or len(found) < LEAST_NODES or found[0] != 0.0 or found[-1] != 1.0 or (np.diff(found) <= 0.0).any():
+        raise ModelError("the fractions in nodes must increase from 0.0 to 1.0")
+    return found

@@ -1,0 +1,234 @@
+"""``Collocation``: result of ``kane.collocate``, and its solution on a mesh."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kane.analysis.optimal_control.first_guess import first_guess
+from kane.analysis.optimal_control.ipopt import ACCEPTABLE, RESULTS, SOLVED, Bounds, Progress, Solution, solve
+from kane.analysis.optimal_control.nonlinear_program import ElementProgram
+from kane.analysis.optimal_control.problem import Problem
+from kane.analysis.optimal_control.transcription import Mesh, Rows
+from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Vector
+from kane.errors import ModelError
+from kane.model.named_vector import index_of_name
+from kane.progress import ProgressBar
+from kane.simulation.initial_value_problem import InitialValueProblem
+from kane.simulation.inputs.input_plan import Held, Interpolated
+from kane.simulation.results.record import Record
+from kane.simulation.results.trajectory import Trajectory
+
+# Samples of the inputs in each interval, for simulations, if the inputs are polynomials of degree two.
+SAMPLES = 100
+# Largest residual of a row all of whose unknowns are given.
+GIVEN_RESIDUAL = 1e-6
+IPOPT_OPTIONS: dict[str, float | int | str] = {"print_level": 0, "sb": "yes", "linear_solver": "mumps"}
+# A start near a solution: the barrier is small from the first iteration on.
+WARM_OPTIONS: dict[str, float | int | str] = {
+    "warm_start_init_point": "yes",
+    "mu_init": 1e-4,
+    "warm_start_bound_push": 1e-6,
+    "warm_start_mult_bound_push": 1e-6,
+}
+
+
+@dataclass(frozen=True)
+class Collocation:
+    """Solution of an optimal control problem.
+
+    Attributes:
+        problem: the problem.
+        mesh: places of the unknowns.
+        solution: last iterate of Ipopt, and the way to it.
+        settings: tolerance and largest number of iterations.
+        objective: value of the objective.
+        infeasibility: largest violation of a constraint at the last iterate.
+        seconds: wall time of the solution without compiling [s].
+    """
+
+    problem: Problem
+    mesh: Mesh
+    solution: Solution
+    settings: tuple[float, int]
+    objective: float
+    infeasibility: float
+    seconds: float
+
+    def __repr__(self) -> str:
+        model, steps = self.problem.layout.model, len(self.solution.steps)
+        return (
+            f"Collocation of {model!r}, {self.mesh.method.name}, {self.mesh.intervals} intervals: {self.message}; "
+            f"objective {self.objective:.9g}, largest violation {self.infeasibility:.2g}, {steps} iterations, "
+            f"{self.seconds:.3g} s"
+        )
+
+    @property
+    def solved(self) -> bool:
+        """Whether the result is a solution within the tolerance."""
+        return self.solution.result in (SOLVED, ACCEPTABLE)
+
+    @property
+    def message(self) -> str:
+        """The end of the iterations in words."""
+        return RESULTS.get(self.solution.result, f"failed with result {self.solution.result} of Ipopt")
+
+    @property
+    def duration(self) -> float:
+        """Duration T [s]."""
+        return float(self.solution.z[self.mesh.duration])
+
+    @property
+    def time(self) -> Vector:
+        """Times of the nodes [s], (nodes,)."""
+        return self.problem.begin + self.duration * self.mesh.fractions
+
+    @property
+    def q(self) -> Array:
+        """Coordinates at the nodes, (nodes, nq)."""
+        return self._states[:, : len(self.problem.layout.coordinates)]
+
+    @property
+    def u(self) -> Array:
+        """Generalized speeds at the nodes, (nodes, n)."""
+        return self._states[:, len(self.problem.layout.coordinates) :]
+
+    @property
+    def point_time(self) -> Vector:
+        """Times of the collocation points [s], (points,)."""
+        return self.problem.begin + self.duration * self.mesh.point_fractions
+
+    @property
+    def point_inputs(self) -> Array:
+        """Unknown inputs at the collocation points, (points, unknown inputs)."""
+        return self.solution.z[self.mesh.point_inputs]
+
+    @property
+    def multipliers(self) -> Array:
+        """Multipliers of the constraint rows of the mechanism at the collocation points, (points, rows) [N or N m]."""
+        return self.solution.z[self.mesh.point_multipliers]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of all parameters by name."""
+        values = self.problem.parameters.copy()
+        values[list(self.problem.free[0])] = self.solution.z[self.mesh.free_parameters]
+        return dict(zip(self.problem.layout.parameters, values.tolist(), strict=True))
+
+    def __getitem__(self, name: str) -> Vector:
+        """Return a coordinate or speed at the nodes, or an unknown input at the collocation points, by name.
+
+        Raises:
+            ModelError: the name is unknown.
+        """
+        layout, inputs = self.problem.layout, self.problem.inputs
+        names = (*layout.coordinates, *layout.speeds)
+        place = index_of_name(name, (*names, *inputs), "coordinate, speed or unknown input")
+        return self._states[:, place] if place < len(names) else self.point_inputs[:, place - len(names)]
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """All inputs by name, for ``inputs=`` of ``kane.simulate``: samples of the unknown ones, laws of the others."""
+        laws = {leaf.name: law for leaf, law in self.problem.transcription.symbols.laws.items()}
+        if not self.problem.inputs:
+            return laws
+        times, values = self._samples
+        kind = Held if len(self.mesh.method.points) == 1 else Interpolated
+        return laws | {name: kind(times, column) for name, column in zip(self.problem.inputs, values.T, strict=True)}
+
+    @cached_property
+    def _samples(self) -> tuple[Vector, Array]:
+        """Times and values of the unknown inputs for simulations."""
+        method, values = self.mesh.method, self.point_inputs[self.mesh.interval_points]
+        if len(method.points) == 1:
+            return self.time[:-1], values[:, 0]
+        within = np.linspace(0.0, 1.0, SAMPLES, endpoint=False) if len(method.points) > 2 else np.zeros(1)
+        steps = np.diff(self.time)
+        times = (self.time[:-1, None] + steps[:, None] * within).ravel()
+        found = np.einsum("sp,kpi->ksi", method.interpolated(within), values).reshape(len(times), -1)
+        last = method.interpolated(np.ones(1)) @ values[-1]
+        return np.append(times, self.time[-1]), np.concatenate([found, last])
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """States and inputs at the nodes as a ``Trajectory``, to plot, to show and to save."""
+        dyn, parameters = self.problem.dyn, np.array([*self.parameters.values()])
+        posed = InitialValueProblem.of(dyn, self.inputs, parameters, ())
+        states = np.column_stack([self.time, self._states])
+        given = posed.plan.sampled(self.time, self.time)
+        if posed.input_program is not None:
+            given = posed.input_program(states, given, posed.input_program.stage(parameters))
+        energy = posed.energy(states, given[:, : posed.energy.n_rest], posed.energy.stage(parameters))
+        kept = posed.kept(states, np.zeros((len(states), 4)), drifts=True)
+        record = Record(posed.layout, states, given, energy, parameters, constraints=kept)
+        settings = {"integrator": self.mesh.method.name, "message": self.message, "interrupted": int(not self.solved)}
+        return Trajectory(record.labelled(settings), dyn)
+
+    @property
+    def _states(self) -> Array:
+        return self.solution.z[self.mesh.node_states]
+
+
+def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tuple[float, int]) -> Collocation:
+    """Solve a problem on a mesh; ``settings`` are tolerance and largest number of iterations."""
+    mesh = problem.transcription.mesh(fractions)
+    with ProgressBar(f"optimal control of {problem.layout.model}") as bar:
+        bar.name("compiling")
+        elements, rows = problem.transcription.elements(mesh, problem.constants)
+        program = ElementProgram(elements, rows.total, mesh.unknowns)
+        bounds = _without_given_rows(problem, program, problem.bounds(mesh, rows), mesh)
+        start = first_guess(problem, mesh, bounds, guess)
+
+        def told(step: Progress) -> None:
+            bar.name(
+                f"iteration {step.iteration}, objective {step.objective:.6g}, violation {step.infeasibility:.1e}, "
+                f"optimality {step.residual:.1e}"
+            )
+
+        options = {**IPOPT_OPTIONS, "tol": settings[0], "max_iter": settings[1]}
+        if start.multipliers.any():
+            options |= WARM_OPTIONS
+        began = time.perf_counter()
+        solution = solve(program, bounds, start, options, told)
+        took = time.perf_counter() - began
+    values = program.all_rows(solution.z)
+    g = values[:-1]
+    violation = float(np.maximum(bounds.lower - g, g - bounds.upper).max(initial=0.0))
+    return Collocation(problem, mesh, solution, settings, float(values[-1]), violation, took)
+
+
+def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bounds, mesh: Mesh) -> Bounds:
+    """Return the bounds without limits of rows all of whose unknowns are given.
+
+    Raises:
+        ModelError: such a row is violated, for example by a start that opens a loop.
+    """
+    fixed = bounds.least == bounds.most
+    rows, columns = program.jacobian_places
+    given = np.bincount(rows, weights=~fixed[columns], minlength=program.rows) == 0
+    if not given.any():
+        return bounds
+    z = np.where(fixed, bounds.least, 0.0)
+    values = program.constraints(z)
+    off = np.maximum(bounds.lower - values, values - bounds.upper)
+    worst = int(np.argmax(np.where(given, off, -np.inf)))
+    if not off[worst] <= GIVEN_RESIDUAL:
+        raise ModelError(
+            f"start or end of {problem.layout.model!r} violates a constraint of the mechanism, or a boundary condition, by "
+            f"{off[worst]:.3g}; kane.assemble finds a state that does not, or leave some coordinates free"
+        )
+    return replace_limits(bounds, given)
+
+
+def replace_limits(bounds: Bounds, rows: Any) -> Bounds:
+    """Return the bounds without limits of some rows."""
+    return bounds._replace(lower=np.where(rows, -np.inf, bounds.lower), upper=np.where(rows, np.inf, bounds.upper))
+
+
+_ = Mapping, Rows, replace

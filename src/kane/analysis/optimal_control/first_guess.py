@@ -1,0 +1,125 @@
+"""First guesses of the unknowns of a collocation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kane.analysis.optimal_control.ipopt import Bounds, Solution
+from kane.analysis.optimal_control.problem import Problem
+from kane.analysis.optimal_control.transcription import Mesh
+from kane.array_types import Array
+from kane.engine.memory.loop_arguments import Vector
+from kane.errors import ModelError, shown
+from kane.expression.number_arguments import numbers
+from kane.model.checks import require_known
+from kane.simulation.results.trajectory import Trajectory
+
+# Values at fractions of the duration, (fractions, values).
+Course = Callable[[Vector], Array]
+
+
+def first_guess(problem: Problem, mesh: Mesh, bounds: Bounds, guess: Any) -> Solution:
+    """Return the first iterate.
+
+    Args:
+        problem: the problem.
+        mesh: places of the unknowns.
+        bounds: bounds of the unknowns and rows.
+        guess: as for ``collocate``.
+
+    Raises:
+        ModelError: the guess is of another kind, of another model, or has unknown names.
+    """
+    rows = np.zeros(len(bounds.lower))
+    known = getattr(guess, "solution", None)
+    if known is not None and guess.mesh.unknowns == mesh.unknowns and guess.mesh.method == mesh.method:
+        if len(known.multipliers) == len(rows) and np.array_equal(guess.mesh.fractions, mesh.fractions):
+            return Solution(known.z.copy(), known.multipliers.copy(), known.at_bounds.copy())
+    z = np.zeros(mesh.unknowns)
+    states, inputs, duration, parameters = _courses(problem, guess)
+    z[mesh.node_states], z[mesh.point_states] = states(mesh.fractions), states(mesh.point_fractions)
+    z[mesh.point_inputs] = inputs(mesh.point_fractions)
+    z[mesh.duration], z[mesh.free_parameters] = duration, parameters
+    n, s = mesh.speeds, mesh.point_fractions
+    z = np.clip(z, bounds.least, bounds.most)
+    if len(s) > 1:
+        z[mesh.accelerations] = np.gradient(z[mesh.point_states][:, -n:], s * z[mesh.duration], axis=0)
+    return Solution(z, rows, np.zeros(mesh.unknowns))
+
+
+def _courses(problem: Problem, guess: Any) -> tuple[Course, Course, float, Vector]:
+    """Return states, unknown inputs, duration and free parameters of a guess."""
+    layout, count = problem.layout, len(problem.inputs)
+    least, most = problem.duration
+    duration = least if most == np.inf else 0.5 * (least + most)
+    parameters = problem.parameters[list(problem.free[0])]
+    names = (*layout.coordinates, *layout.speeds)
+    states, inputs = _lines(problem), _constant(np.clip(np.zeros(count), *problem.input_limits.T))
+    if guess is None:
+        return states, inputs, duration, parameters
+    if isinstance(guess, Mapping):
+        return _named(guess, names, states), _named(guess, problem.inputs, inputs, names), duration, parameters
+    if not isinstance(guess, Trajectory) and not hasattr(guess, "mesh"):
+        raise ModelError(
+            f"guess is {shown(guess)}; give a Trajectory, a Collocation, or a dict from names to numbers or samples"
+        )
+    if guess.q.shape[1] != len(layout.coordinates) or guess.u.shape[1] != len(layout.speeds):
+        raise ModelError(f"guess has other coordinates or speeds than {layout.model!r}")
+    times = np.asarray(guess.time, dtype=float)
+    course = _through((times - times[0]) / (times[-1] - times[0]), np.column_stack([guess.q, guess.u]))
+    span = float(np.clip(times[-1] - times[0], least, most))
+    if isinstance(guess, Trajectory):
+        values = np.column_stack([guess[name] for name in problem.inputs]) if count else np.zeros((len(times), 0))
+        return course, _through((times - times[0]) / (times[-1] - times[0]), values), span, parameters
+    if guess.problem.inputs != problem.inputs:
+        raise ModelError(f"guess has other unknown inputs: {', '.join(guess.problem.inputs) or 'none'}")
+    known = np.array([guess.parameters[layout.parameters[k]] for k in problem.free[0]])
+    return course, _through(guess.mesh.point_fractions, guess.point_inputs), span, known
+
+
+def _lines(problem: Problem) -> Course:
+    """Return states that change linearly from the start to the end; neutral coordinates and rest where none is given."""
+    neutral = np.concatenate([problem.layout.neutral, np.zeros(len(problem.layout.speeds))])
+    first, last = (_nearest(neutral, limits) for limits in (problem.start, problem.end))
+    free = np.isinf(problem.end).all(axis=1)
+    last[free] = first[free]
+    return lambda s: first + np.multiply.outer(s, last - first)
+
+
+def _nearest(values: Vector, limits: Array) -> Vector:
+    return np.clip(values, limits[:, 0], limits[:, 1])
+
+
+def _constant(values: Vector) -> Course:
+    return lambda s: np.tile(values, (len(s), 1))
+
+
+def _through(fractions: Vector, values: Array) -> Course:
+    return lambda s: np.stack([np.interp(s, fractions, column) for column in values.T], axis=-1) if values.size else (
+        np.zeros((len(s), values.shape[1]))
+    )
+
+
+def _named(guess: Mapping[str, Any], names: Any, others: Course, also: Any = ()) -> Course:
+    """Return a course with the named samples in place of some columns."""
+    columns: dict[int, Vector] = {}
+    for name, given in guess.items():
+        if name in also:
+            continue
+        if name in names:
+            columns[names.index(name)] = np.atleast_1d(numbers(given, f"the guess of {name!r} is a number or samples"))
+        elif not also and name not in names:
+            continue
+        else:
+            require_known(name, (*names, *also), "coordinate, speed or unknown input")
+
+    def course(s: Vector) -> Array:
+        found = np.array(others(s))
+        for k, samples in columns.items():
+            found[:, k] = np.interp(s, np.linspace(0.0, 1.0, len(samples)), samples)
+        return found
+
+    return course

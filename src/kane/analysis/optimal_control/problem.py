@@ -1,0 +1,76 @@
+"""Optimal control problem of one phase, in the form in which it is solved on any mesh."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kane.analysis.optimal_control.ipopt import Bounds
+from kane.analysis.optimal_control.transcription import Mesh, Rows, Transcription
+from kane.array_types import Array
+from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
+from kane.simulation.state_layout import Layout
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Optimal control problem.
+
+    Attributes:
+        transcription: functions of the elements.
+        layout: names of states, inputs and parameters.
+        inputs: names of the unknown inputs.
+        states, start, end: limits of the state [q, u] at all times, at the first and at the last, (states, 2).
+        input_limits: limits of the unknown inputs, (inputs, 2).
+        path_limits: limits of path constraints, (path, 2).
+        condition_limits: limits of boundary conditions, (conditions, 2).
+        duration: limits of T [s].
+        begin: first time [s].
+        parameters: values of all parameters.
+        free: indices of free parameters, and their limits, (free, 2).
+    """
+
+    transcription: Transcription
+    layout: Layout
+    inputs: tuple[str, ...]
+    states: Array
+    start: Array
+    end: Array
+    input_limits: Array
+    path_limits: Array
+    condition_limits: Array
+    duration: tuple[float, float]
+    begin: float
+    parameters: Vector
+    free: tuple[tuple[int, ...], Array]
+
+    @property
+    def dyn(self) -> Dynamics:
+        """Compiled equations."""
+        return self.transcription.dyn
+
+    @property
+    def constants(self) -> Vector:
+        """Values of the parameters that are not free."""
+        return np.delete(self.parameters, self.free[0])
+
+    def bounds(self, mesh: Mesh, rows: Rows) -> Bounds:
+        """Return the bounds of all unknowns and rows."""
+        least, most = np.full(mesh.unknowns, -math.inf), np.full(mesh.unknowns, math.inf)
+        for places, limits in (
+            (mesh.node_states, self.states),
+            (mesh.point_states, self.states),
+            (mesh.point_inputs, self.input_limits),
+            (mesh.node_states[0], self.start),
+            (mesh.node_states[-1], self.end),
+            (np.array([mesh.duration]), np.array([self.duration])),
+            (mesh.free_parameters, self.free[1]),
+        ):
+            least[places], most[places] = limits[:, 0], limits[:, 1]
+        lower, upper = np.zeros(rows.total), np.zeros(rows.total)
+        for places, limits in ((rows.path, self.path_limits), (rows.conditions, self.condition_limits)):
+            lower[places], upper[places] = limits[:, 0], limits[:, 1]
+        return Bounds(least, most, lower, upper)
