@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,7 @@ from kane.analysis.optimal_control.first_guess import first_guess
 from kane.analysis.optimal_control.ipopt import ACCEPTABLE, RESULTS, SOLVED, Bounds, Progress, Solution, solve
 from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.problem import Problem
-from kane.analysis.optimal_control.transcription import Mesh, Rows
+from kane.analysis.optimal_control.transcription import Mesh
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
@@ -27,6 +26,8 @@ from kane.simulation.results.trajectory import Trajectory
 
 # Samples of the inputs in each interval, for simulations, if the inputs are polynomials of degree two.
 SAMPLES = 100
+# Largest correction of a coordinate at the end of an interval [rad or m]; of a speed, per length of an interval.
+CORRECTION = 0.02
 # Largest residual of a row all of whose unknowns are given.
 GIVEN_RESIDUAL = 1e-6
 IPOPT_OPTIONS: dict[str, float | int | str] = {"print_level": 0, "sb": "yes", "linear_solver": "mumps"}
@@ -115,11 +116,16 @@ class Collocation:
         return self.solution.z[self.mesh.point_multipliers]
 
     @property
-    def parameters(self) -> dict[str, float]:
-        """Values of all parameters by name."""
+    def parameter_values(self) -> Vector:
+        """Values of all parameters, (parameters,)."""
         values = self.problem.parameters.copy()
         values[list(self.problem.free[0])] = self.solution.z[self.mesh.free_parameters]
-        return dict(zip(self.problem.layout.parameters, values.tolist(), strict=True))
+        return values
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of all parameters by name."""
+        return dict(zip(self.problem.layout.parameters, self.parameter_values.tolist(), strict=True))
 
     def __getitem__(self, name: str) -> Vector:
         """Return a coordinate or speed at the nodes, or an unknown input at the collocation points, by name.
@@ -158,15 +164,31 @@ class Collocation:
     @property
     def trajectory(self) -> Trajectory:
         """States and inputs at the nodes as a ``Trajectory``, to plot, to show and to save."""
-        dyn, parameters = self.problem.dyn, np.array([*self.parameters.values()])
-        posed = InitialValueProblem.of(dyn, self.inputs, parameters, ())
-        states = np.column_stack([self.time, self._states])
-        given = posed.plan.sampled(self.time, self.time)
-        if posed.input_program is not None:
-            given = posed.input_program(states, given, posed.input_program.stage(parameters))
-        energy = posed.energy(states, given[:, : posed.energy.n_rest], posed.energy.stage(parameters))
-        kept = posed.kept(states, np.zeros((len(states), 4)), drifts=True)
-        record = Record(posed.layout, states, given, energy, parameters, constraints=kept)
+        times, values = self._samples
+        held = len(self.mesh.method.points) == 1
+        at = np.minimum(np.searchsorted(times, self.time, side="right") - 1, len(times) - 1)
+        unknown = values[at] if held else np.stack([np.interp(self.time, times, x) for x in values.T], axis=-1)
+        return self.trajectory_of(self.time, self._states, self.all_inputs(self.time, self._states, unknown))
+
+    def all_inputs(self, times: Array, states: Array, unknown: Array) -> Array:
+        """Return all inputs, (..., inputs), from the unknown ones at some times and states; laws give the others."""
+        layout, found = self.problem.layout, np.empty((*times.shape, len(self.problem.layout.inputs)))
+        found[:] = layout.input_defaults
+        found[..., [layout.inputs.index(name) for name in self.problem.inputs]] = unknown
+        laws = self.problem.laws
+        if laws is None:
+            return found
+        given = np.concatenate([times[..., None], states], axis=-1)
+        return laws(given, found, laws.stage(self.parameter_values))
+
+    def trajectory_of(self, times: Vector, states: Array, inputs: Array) -> Trajectory:
+        """Return states [q, u] and inputs as a ``Trajectory``."""
+        dyn, parameters = self.problem.dyn, self.parameter_values
+        posed = InitialValueProblem.of(dyn, None, parameters, ())
+        given = np.column_stack([times, states])
+        energy = posed.energy(given, inputs[:, : posed.energy.n_rest], posed.energy.stage(parameters))
+        kept = posed.kept(given, np.zeros((len(states), 4)), drifts=True)
+        record = Record(posed.layout, given, inputs, energy, parameters, constraints=kept)
         settings = {"integrator": self.mesh.method.name, "message": self.message, "interrupted": int(not self.solved)}
         return Trajectory(record.labelled(settings), dyn)
 
@@ -184,6 +206,7 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         program = ElementProgram(elements, rows.total, mesh.unknowns)
         bounds = _without_given_rows(problem, program, problem.bounds(mesh, rows), mesh)
         start = first_guess(problem, mesh, bounds, guess)
+        bounds = _with_small_corrections(program, bounds, mesh, start.z)
 
         def told(step: Progress) -> None:
             bar.name(
@@ -201,6 +224,19 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
     g = values[:-1]
     violation = float(np.maximum(bounds.lower - g, g - bounds.upper).max(initial=0.0))
     return Collocation(problem, mesh, solution, settings, float(values[-1]), violation, took)
+
+
+def _with_small_corrections(program: ElementProgram, bounds: Bounds, mesh: Mesh, z: Vector) -> Bounds:
+    """Return the bounds with limits of the corrections, so that no loop jumps to another closure within an interval."""
+    rows, columns = program.jacobian_places
+    longest = np.zeros(mesh.unknowns)
+    np.maximum.at(longest, columns, np.abs(program.jacobian(z)))
+    limits = np.full(mesh.corrected.shape, CORRECTION)
+    limits[:, mesh.corrections - mesh.rows :] /= np.diff(mesh.fractions)[:, None] * z[mesh.duration]
+    limits /= np.maximum(longest[mesh.corrected], 1e-9)
+    least, most = bounds.least.copy(), bounds.most.copy()
+    least[mesh.corrected], most[mesh.corrected] = -limits, limits
+    return bounds._replace(least=least, most=most)
 
 
 def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bounds, mesh: Mesh) -> Bounds:
@@ -223,12 +259,4 @@ def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bound
             f"start or end of {problem.layout.model!r} violates a constraint of the mechanism, or a boundary condition, by "
             f"{off[worst]:.3g}; kane.assemble finds a state that does not, or leave some coordinates free"
         )
-    return replace_limits(bounds, given)
-
-
-def replace_limits(bounds: Bounds, rows: Any) -> Bounds:
-    """Return the bounds without limits of some rows."""
-    return bounds._replace(lower=np.where(rows, -np.inf, bounds.lower), upper=np.where(rows, np.inf, bounds.upper))
-
-
-_ = Mapping, Rows, replace
+    return bounds._replace(lower=np.where(given, -np.inf, bounds.lower), upper=np.where(given, np.inf, bounds.upper))

@@ -40,6 +40,8 @@ def first_guess(problem: Problem, mesh: Mesh, bounds: Bounds, guess: Any) -> Sol
             return Solution(known.z.copy(), known.multipliers.copy(), known.at_bounds.copy())
     z = np.zeros(mesh.unknowns)
     states, inputs, duration, parameters = _courses(problem, guess)
+    if guess is None and problem.dyn.equations.closing:
+        states = _closed(problem, mesh.fractions, states(mesh.fractions))
     z[mesh.node_states], z[mesh.point_states] = states(mesh.fractions), states(mesh.point_fractions)
     z[mesh.point_inputs] = inputs(mesh.point_fractions)
     z[mesh.duration], z[mesh.free_parameters] = duration, parameters
@@ -87,6 +89,19 @@ def _lines(problem: Problem) -> Course:
     free = np.isinf(problem.end).all(axis=1)
     last[free] = first[free]
     return lambda s: first + np.multiply.outer(s, last - first)
+
+
+def _closed(problem: Problem, fractions: Vector, states: Array) -> Course:
+    """Return a course through states that are moved onto the configuration constraints, each from its predecessor."""
+    project, nq = problem.dyn.project, len(problem.layout.coordinates)
+    assert project is not None
+    constants, found = project.stage(problem.parameters), states.copy()
+    for k in range(1, len(states)):
+        moved = found[k - 1] + states[k] - states[k - 1]
+        at = project(np.concatenate([[problem.begin], moved]), np.zeros(project.n_rest), constants)[: len(moved)]
+        if np.isfinite(at).all():
+            found[k, :nq] = at[:nq]
+    return _through(fractions, found)
 
 
 def _nearest(values: Vector, limits: Array) -> Vector:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from kane.analysis.optimal_control.ipopt import Bounds
 from kane.analysis.optimal_control.transcription import Mesh, Rows, Transcription
 from kane.array_types import Array
+from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
 from kane.simulation.state_layout import Layout
@@ -51,6 +54,17 @@ class Problem:
     def dyn(self) -> Dynamics:
         """Compiled equations."""
         return self.transcription.dyn
+
+    @cached_property
+    def laws(self) -> ArrayFunction | None:
+        """Function of t, q, u and inputs that computes all inputs; None if all are unknown."""
+        e, laws = self.dyn.equations, self.transcription.symbols.laws
+        if not laws:
+            return None
+        outputs = [laws.get(leaf, leaf) for leaf in e.inputs]
+        state = (e.t, *e.q, *e.u)
+        found: ArrayFunction = self.dyn.compile(Program("laws", outputs, state=state, rest=e.inputs, parameters=e.parameters))
+        return found
 
     @property
     def constants(self) -> Vector:

@@ -1,0 +1,47 @@
+"""``kane.refine``: solve a collocation again on a mesh with smaller errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kane.analysis.optimal_control.between_nodes import BetweenNodes
+from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
+from kane.expression.number_arguments import positive, require, whole
+
+# An interval is divided into at most this many parts at once.
+MOST_PARTS = 4
+
+
+def refine(collocation: Collocation, tolerance: float = 1e-6, *, rounds: int = 8) -> Collocation:
+    """Solve again on finer meshes until the error of each interval is below a tolerance.
+
+    The error of an interval is the integral of |x' - f(x, inputs)| over it, relative to the largest |x| plus one.
+    Intervals with larger errors are divided. Each solution is the guess of the next one.
+
+    Args:
+        collocation: result of ``collocate``.
+        tolerance: largest relative error of an interval.
+        rounds: largest number of solutions.
+
+    Returns:
+        The last solution; the given one if its errors are small. Iterations that fail end the rounds.
+
+    Raises:
+        ModelError: an argument is invalid.
+
+    Source: Betts 2010, Practical methods for optimal control and estimation, section 4.7.
+    """
+    require(collocation, Collocation, "refine needs a Collocation, as kane.collocate returns")
+    allowed = positive(tolerance, "tolerance")
+    for _ in range(whole(rounds, "rounds", 1)):
+        errors = BetweenNodes(collocation).errors
+        if not collocation.solved or (errors <= allowed).all():
+            return collocation
+        ratio = np.maximum(errors / allowed, 1.0) ** (1.0 / collocation.mesh.method.order)
+        parts = np.clip(np.ceil(ratio), 1, MOST_PARTS).astype(int)
+        fractions = collocation.mesh.fractions
+        steps = np.repeat(np.diff(fractions) / parts, parts)
+        finer = np.concatenate([[0.0], np.cumsum(steps)])
+        finer[-1] = 1.0
+        collocation = solve_on_mesh(collocation.problem, finer, collocation, collocation.settings)
+    return collocation

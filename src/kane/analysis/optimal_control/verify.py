@@ -1,0 +1,154 @@
+"""``kane.verify``: check a collocation by simulation, between its nodes, and by its energy balance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kane.analysis.laws import prescribes_motion
+from kane.analysis.optimal_control.between_nodes import BetweenNodes
+from kane.analysis.optimal_control.collocation import Collocation
+from kane.analysis.power_ledger import formulate_power_ledger
+from kane.array_types import Array
+from kane.codegen.programs.program import Program
+from kane.errors import SimulationError
+from kane.expression.number_arguments import require
+from kane.formulation.quantities.energy import energy
+from kane.simulation.results.trajectory import Trajectory
+from kane.simulation.simulate import simulate
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Checks of a collocation; prints as a table of decimal digits.
+
+    Attributes:
+        optimality: last residual of the optimality conditions, as Ipopt scales them.
+        equations: largest violation of the equations at collocation points, constraints and conditions.
+        between: largest relative error of an interval, see ``refine``.
+        bounds: largest violation of bounds and path constraints between nodes, relative to their size plus one.
+        energy: error of the energy balance, change of energy minus work of all loads, relative to the largest of both.
+        simulated: largest difference between nodes and a simulation with the same inputs, relative to the largest
+            value of each state plus one; NaN if the simulation failed.
+        trajectory: the simulation; None if it failed.
+        problem: reason why the simulation failed; empty if it did not.
+    """
+
+    optimality: float
+    equations: float
+    between: float
+    bounds: float
+    energy: float
+    simulated: float
+    trajectory: Trajectory | None
+    problem: str = ""
+
+    def __repr__(self) -> str:
+        rows = [
+            ("optimality", self.optimality),
+            ("equations at collocation points", self.equations),
+            ("equations between nodes", self.between),
+            ("bounds and path constraints between nodes", self.bounds),
+            ("energy balance", self.energy),
+            ("simulation with the same inputs", self.simulated),
+        ]
+        lines = [f"{name:44}{_digits(error):>6}" for name, error in rows]
+        return "\n".join([f"{'check':44}digits", *lines, *filter(None, [self.problem])])
+
+
+def verify(collocation: Collocation) -> Verification:
+    """Check a collocation by means that do not depend on it.
+
+    The motion is simulated with its inputs, by a method with step-size control; open-loop motions that are unstable
+    depart from the nodes by more than the errors of intervals. Between nodes, the motion is compared with the equations
+    of motion, with bounds and with path constraints. The change of energy is compared with the work of all loads.
+
+    Raises:
+        ModelError: not a ``Collocation``.
+    """
+    require(collocation, Collocation, "verify needs a Collocation, as kane.collocate returns")
+    between = BetweenNodes(collocation)
+    last = collocation.solution.steps[-1].residual if collocation.solution.steps else math.nan
+    checks = (
+        last,
+        collocation.infeasibility,
+        float(between.errors.max()),
+        _violation(collocation, between),
+        _imbalance(collocation, between),
+    )
+    try:
+        run = simulate(
+            collocation.problem.dyn,
+            start=float(collocation.time[0]),
+            until=float(collocation.time[-1]),
+            q=collocation.q[0],
+            u=collocation.u[0],
+            inputs=collocation.inputs,
+            parameters=collocation.parameters,
+            times=collocation.time,
+        )
+    except SimulationError as error:
+        return Verification(*checks, math.nan, None, f"the simulation failed: {error}")
+    at = np.searchsorted(run.time, collocation.time)
+    states = np.column_stack([run.q, run.u])[np.minimum(at, len(run.time) - 1)]
+    nodes = np.column_stack([collocation.q, collocation.u])
+    off = np.abs(states - nodes) / (1.0 + np.abs(nodes).max(axis=0))
+    return Verification(*checks, float(off.max()), run)
+
+
+def _violation(collocation: Collocation, between: BetweenNodes) -> float:
+    """Return the largest relative violation of bounds and path constraints between nodes."""
+    problem = collocation.problem
+    unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
+    found = [(between.states, problem.states), (between.inputs[..., unknown], problem.input_limits)]
+    transcription = problem.transcription
+    if transcription.path:
+        found.append((_path_values(collocation, between), problem.path_limits))
+    worst = 0.0
+    for values, limits in found:
+        below, above = limits[:, 0] - values, values - limits[:, 1]
+        size = 1.0 + np.abs(np.where(np.isfinite(limits), limits, 0.0)).max(axis=1)
+        worst = max(worst, float((np.maximum(below, above) / size).max(initial=0.0)))
+    return worst
+
+
+def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
+    """Return the expressions of path constraints at the fractions of each interval, (intervals, fractions, path)."""
+    problem, mesh = collocation.problem, collocation.mesh
+    functions, motion = problem.transcription.at_points, len(problem.transcription.symbols.motion)
+    shape = between.times.shape
+    fractions = (between.times - collocation.time[0]) / collocation.duration
+    unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
+    others = np.zeros((*shape, mesh.speeds + mesh.rows))
+    shared = np.append(collocation.duration, collocation.solution.z[mesh.free_parameters])
+    state = np.concatenate(
+        [between.states, others, between.inputs[..., unknown], np.broadcast_to(shared, (*shape, len(shared)))], axis=-1
+    )
+    data = np.stack([fractions, np.zeros(shape)], axis=-1)
+    values = functions.values(state, data, functions.values.stage(problem.constants))
+    return values[..., motion : motion + len(problem.path_limits)]
+
+
+def _imbalance(collocation: Collocation, between: BetweenNodes) -> float:
+    """Return the change of energy minus the work of all loads, relative to the sum of their sizes; NaN if unknown."""
+    dyn, shape = collocation.problem.dyn, between.times.shape
+    e = dyn.equations
+    if prescribes_motion(e):
+        return math.nan
+    ledger, zero = formulate_power_ledger(e.model, e), e.t.arena.zero
+    kinetic, potential = e.baked_in(energy(e.system, zero))
+    outputs, state = (kinetic + potential, *ledger.loads.values()), (e.t, *e.q, *e.u)
+    function = dyn.compile(Program("energy and powers", outputs, state=state, rest=e.inputs, parameters=e.parameters))
+    given = np.concatenate([between.times[..., None], between.states], axis=-1)
+    found = function(given, between.inputs, function.stage(collocation.parameter_values))
+    powers = found[..., 1:].sum(axis=-1)
+    nodes = np.column_stack([collocation.time, collocation.q, collocation.u])[[0, -1]]
+    ends = function(nodes, between.inputs[[0, -1], [0, -1]], function.stage(collocation.parameter_values))[:, 0]
+    size = between.integral(np.abs(powers)) + float(np.ptp(found[..., 0]))
+    return abs(float(ends[1] - ends[0]) - between.integral(powers)) / size if size else 0.0
+
+
+def _digits(error: float) -> str:
+    return "none" if not math.isfinite(error) else f"{min(max(-math.log10(max(error, 1e-16)), 0.0), 16.0):.1f}"
