@@ -29,6 +29,14 @@ from kane.analysis.margins.slip import WheelForces as WheelForces
 from kane.analysis.margins.slip import wheel_forces as wheel_forces
 from kane.analysis.margins.tip_over import TipOver as TipOver
 from kane.analysis.margins.tip_over import tip_over as tip_over
+from kane.analysis.optimal_control.collocate import collocate as collocate
+from kane.analysis.optimal_control.collocation import Collocation as Collocation
+from kane.analysis.optimal_control.end_values import final as final
+from kane.analysis.optimal_control.end_values import initial as initial
+from kane.analysis.optimal_control.end_values import integral as integral
+from kane.analysis.optimal_control.refine import refine as refine
+from kane.analysis.optimal_control.verify import Verification as Verification
+from kane.analysis.optimal_control.verify import verify as verify
 from kane.analysis.power_ledger import PowerLedger as PowerLedger
 from kane.analysis.power_ledger import power_ledger as power_ledger
 from kane.analysis.sensitivities.sensitivities import Sensitivities as Sensitivities

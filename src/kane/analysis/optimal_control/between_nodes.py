@@ -1,7 +1,8 @@
 """States, inputs and errors of a collocation between its nodes.
 
-Between nodes x(t + c h) = x + h sum_j I_j(c) f_j, with the integrals I_j of the method's Lagrange polynomials. The error
-of an interval is the integral of |x' - f(x, inputs)| over it, by Boole's rule, relative to the largest |x| plus one.
+Between nodes x(t + c h) = x + h sum_j I_j(c) f_j, with the integrals I_j of the method's Lagrange polynomials. The
+error of an interval is the integral of |x' - f(x, inputs)| over it, by Boole's rule, relative to the largest |x| plus
+one.
 
 Source: Betts 2010, Practical methods for optimal control and estimation, section 4.7.4.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.analysis.optimal_control.collocation import Collocation
 from kane.array_types import Array
@@ -62,7 +64,7 @@ class BetweenNodes:
         return float(self._lengths @ (values @ WEIGHTS))
 
     @property
-    def _points(self) -> Array:
+    def _points(self) -> NDArray[np.int64]:
         return self.collocation.mesh.interval_points
 
     @property

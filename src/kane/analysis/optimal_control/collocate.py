@@ -63,8 +63,8 @@ def collocate(
         objective: expression of ``kane.initial``, ``kane.final``, ``kane.integral`` and parameters.
         start, end: states at both ends by name: numbers, or limits (lower, upper).
         bounds: limits of coordinates, speeds and inputs by name, at all times.
-        boundary: conditions: expressions that vanish, or (expression, lower, upper), of the same terms as ``objective``.
-        path: constraints at all collocation points: (expression, lower, upper), of time, coordinates, speeds and inputs.
+        boundary: conditions: expressions that vanish, or (expression, lower, upper), of the terms of ``objective``.
+        path: constraints at all points: (expression, lower, upper), of time, coordinates, speeds and inputs.
         inputs: inputs that are known, by name: numbers or expressions of time and state. The others are unknown.
         parameters: values by name; limits (lower, upper) make a parameter unknown.
         guess: first guess: a ``Trajectory``, another ``Collocation``, or a dict from names to numbers or to samples at
@@ -127,16 +127,21 @@ def _problem(
     start, end, bounds = limits
     everywhere = named_limits(bounds, (*names, *unknown), "coordinate, speed or unknown input", "bounds")
     states, by_input = everywhere[: len(names)], everywhere[len(names) :]
-    at_ends = (
+    at_start, at_end = (
         joined(states, named_limits(one, names, "coordinate or speed", word), names, ("bounds", word))
         for one, word in ((start, "start"), (end, "end"))
     )
     least, most = limits_of(duration, "duration")
+    if not unknown and not free and least == most and (at_start[:, 0] == at_start[:, 1]).all():
+        raise ModelError(
+            f"nothing in the motion of {layout.model!r} can be chosen: leave an input, a parameter, the duration or a "
+            "part of start free"
+        )
     if not (least > 0.0 and least < math.inf):
         raise ModelError(f"duration is {shown(duration)}; give a positive number, or positive limits (lower, upper)")
     path_limits = np.array([x for _, x in paths]).reshape(-1, 2)
     return Problem(
-        transcription, layout, unknown, states, *at_ends, by_input, path_limits,
+        transcription, layout, unknown, states, at_start, at_end, by_input, path_limits,
         np.array(condition_limits).reshape(-1, 2), (least, most), begin, values, (free, free_limits),
     )  # fmt: skip
 
@@ -156,7 +161,9 @@ def _parameters(dyn: Dynamics, given: Any) -> tuple[Vector, tuple[tuple[int, ...
     names = [leaf.name for leaf in e.parameters]
     for name in given:
         require_known(name, names, "parameter")
-    limits = {name: limits_of(x, f"the parameter {name!r}") for name, x in given.items() if isinstance(x, (tuple, list))}
+    limits = {
+        name: limits_of(x, f"the parameter {name!r}") for name, x in given.items() if isinstance(x, (tuple, list))
+    }
     first = {name: float(np.clip(e.defaults[name], *ends)) for name, ends in limits.items()}
     values = e.parameter_bounds.given({**given, **first})
     free = tuple(k for k, name in enumerate(names) if name in limits)
@@ -184,6 +191,12 @@ def _fractions(nodes: Any) -> Vector:
     if np.ndim(nodes) == 0:
         return np.linspace(0.0, 1.0, whole(nodes, "nodes", LEAST_NODES))
     found = np.array(numbers(nodes, "nodes is a number of nodes, or an array of fractions from 0 to 1"))
-    if found.ndim != 1 or len(found) < LEAST_NODES or found[0] != 0.0 or found[-1] != 1.0 or (np.diff(found) <= 0.0).any():
+    if (
+        found.ndim != 1
+        or len(found) < LEAST_NODES
+        or found[0] != 0.0
+        or found[-1] != 1.0
+        or (np.diff(found) <= 0.0).any()
+    ):
         raise ModelError("the fractions in nodes must increase from 0.0 to 1.0")
     return found

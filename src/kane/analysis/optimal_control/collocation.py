@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.optimal_control.first_guess import first_guess
-from kane.analysis.optimal_control.ipopt import ACCEPTABLE, RESULTS, SOLVED, Bounds, Progress, Solution, solve
+from kane.analysis.optimal_control.ipopt import ACCEPTABLE, RESULTS, SOLVED, Bounds, Iteration, Solution, solve
+from kane.analysis.optimal_control.mesh import Mesh, Rows
 from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.problem import Problem
-from kane.analysis.optimal_control.transcription import Mesh
+from kane.analysis.optimal_control.row_names import describe_row
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
@@ -28,6 +29,8 @@ from kane.simulation.results.trajectory import Trajectory
 SAMPLES = 100
 # Largest correction of a coordinate at the end of an interval [rad or m]; of a speed, per length of an interval.
 CORRECTION = 0.02
+# Fraction of the largest correction from which nodes are too few.
+NEARLY = 0.9
 # Largest residual of a row all of whose unknowns are given.
 GIVEN_RESIDUAL = 1e-6
 IPOPT_OPTIONS: dict[str, float | int | str] = {"print_level": 0, "sb": "yes", "linear_solver": "mumps"}
@@ -51,6 +54,8 @@ class Collocation:
         settings: tolerance and largest number of iterations.
         objective: value of the objective.
         infeasibility: largest violation of a constraint at the last iterate.
+        remark: the equation that is violated most or is no number, if the result is no solution, in words; or a note
+            that nodes are too few.
         seconds: wall time of the solution without compiling [s].
     """
 
@@ -60,6 +65,7 @@ class Collocation:
     settings: tuple[float, int]
     objective: float
     infeasibility: float
+    remark: str
     seconds: float
 
     def __repr__(self) -> str:
@@ -72,13 +78,14 @@ class Collocation:
 
     @property
     def solved(self) -> bool:
-        """Whether the result is a solution within the tolerance."""
-        return self.solution.result in (SOLVED, ACCEPTABLE)
+        """Whether the result is a solution within the tolerance, on a mesh with enough nodes for the constraints."""
+        return self.solution.result in (SOLVED, ACCEPTABLE) and not self.remark
 
     @property
     def message(self) -> str:
         """The end of the iterations in words."""
-        return RESULTS.get(self.solution.result, f"failed with result {self.solution.result} of Ipopt")
+        words = RESULTS.get(self.solution.result, f"failed with result {self.solution.result} of Ipopt")
+        return f"{words}: {self.remark}" if self.remark else words
 
     @property
     def duration(self) -> float:
@@ -202,15 +209,16 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
     mesh = problem.transcription.mesh(fractions)
     with ProgressBar(f"optimal control of {problem.layout.model}") as bar:
         bar.name("compiling")
-        elements, rows = problem.transcription.elements(mesh, problem.constants)
+        rows = problem.transcription.rows(mesh)
+        elements = problem.transcription.elements(mesh, rows, problem.constants)
         program = ElementProgram(elements, rows.total, mesh.unknowns)
         bounds = _without_given_rows(problem, program, problem.bounds(mesh, rows), mesh)
         start = first_guess(problem, mesh, bounds, guess)
         bounds = _with_small_corrections(program, bounds, mesh, start.z)
 
-        def told(step: Progress) -> None:
+        def told(step: Iteration) -> None:
             bar.name(
-                f"iteration {step.iteration}, objective {step.objective:.6g}, violation {step.infeasibility:.1e}, "
+                f"iteration {step.number}, objective {step.objective:.6g}, violation {step.infeasibility:.1e}, "
                 f"optimality {step.residual:.1e}"
             )
 
@@ -221,14 +229,30 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         solution = solve(program, bounds, start, options, told)
         took = time.perf_counter() - began
     values = program.all_rows(solution.z)
-    g = values[:-1]
-    violation = float(np.maximum(bounds.lower - g, g - bounds.upper).max(initial=0.0))
-    return Collocation(problem, mesh, solution, settings, float(values[-1]), violation, took)
+    off = np.maximum(np.maximum(bounds.lower - values[:-1], values[:-1] - bounds.upper), 0.0)
+    remark = _remark(problem, mesh, rows, solution, (bounds, values, off))
+    violation = float(off.max(initial=0.0))
+    return Collocation(problem, mesh, solution, settings, float(values[-1]), violation, remark, took)
+
+
+def _remark(problem: Problem, mesh: Mesh, rows: Rows, solution: Solution, found: tuple[Bounds, Vector, Vector]) -> str:
+    """Return the equation that is no number or is violated most, in words, or a note on the nodes."""
+    bounds, values, off = found
+    lost = np.flatnonzero(~np.isfinite(values))
+    if len(lost):
+        return f"{describe_row(problem, mesh, rows, int(lost[0]), solution.z)} is no number"
+    if solution.result not in (SOLVED, ACCEPTABLE) and off.max(initial=0.0) > GIVEN_RESIDUAL:
+        worst = int(np.argmax(off))
+        return f"{describe_row(problem, mesh, rows, worst, solution.z)} is off by {off[worst]:.3g}"
+    most = bounds.most[mesh.corrected]
+    if (np.abs(solution.z[mesh.corrected]) > NEARLY * most).any():
+        return "but the nodes are too few for the constraints of the mechanism; give more"
+    return ""
 
 
 def _with_small_corrections(program: ElementProgram, bounds: Bounds, mesh: Mesh, z: Vector) -> Bounds:
-    """Return the bounds with limits of the corrections, so that no loop jumps to another closure within an interval."""
-    rows, columns = program.jacobian_places
+    """Return the bounds with limits of the corrections, so that no loop jumps to another closure."""
+    _, columns = program.jacobian_places
     longest = np.zeros(mesh.unknowns)
     np.maximum.at(longest, columns, np.abs(program.jacobian(z)))
     limits = np.full(mesh.corrected.shape, CORRECTION)
@@ -256,7 +280,7 @@ def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bound
     worst = int(np.argmax(np.where(given, off, -np.inf)))
     if not off[worst] <= GIVEN_RESIDUAL:
         raise ModelError(
-            f"start or end of {problem.layout.model!r} violates a constraint of the mechanism, or a boundary condition, by "
+            f"start or end of {problem.layout.model!r} violates a constraint, or a boundary condition, by "
             f"{off[worst]:.3g}; kane.assemble finds a state that does not, or leave some coordinates free"
         )
     return bounds._replace(lower=np.where(given, -np.inf, bounds.lower), upper=np.where(given, np.inf, bounds.upper))

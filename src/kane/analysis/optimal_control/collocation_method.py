@@ -46,6 +46,11 @@ class CollocationMethod:
         """Whether the end of an interval is a point."""
         return self.points[-1] == 1.0
 
+    @property
+    def inner(self) -> list[int]:
+        """Indices of the points between the ends of an interval."""
+        return [i for i, c in enumerate(self.points) if 0.0 < c < 1.0]
+
     @cached_property
     def A(self) -> Array:
         """Integrals of the Lagrange polynomials from 0 to each point, (points, points)."""
@@ -70,7 +75,8 @@ class CollocationMethod:
         found = []
         for c in self.points:
             others = [x for x in self.points if x != c]
-            found.append(polynomial.polyfromroots(others) / math.prod(c - x for x in others) if others else np.ones(1))
+            scale = math.prod(c - x for x in others)
+            found.append(np.asarray(polynomial.polyfromroots(others), dtype=float) / scale)
         return found
 
 

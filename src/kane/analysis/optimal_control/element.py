@@ -46,7 +46,9 @@ class Functions:
     curvature_places: tuple[Indices, Indices]
 
     @classmethod
-    def of(cls, dyn: Dynamics, name: str, outputs: Sequence[Expr], unknowns: Sequence[Expr], data: Sequence[Expr]) -> Functions:
+    def of(
+        cls, dyn: Dynamics, name: str, outputs: Sequence[Expr], unknowns: Sequence[Expr], data: Sequence[Expr]
+    ) -> Functions:
         """Derive and compile the functions.
 
         Args:
@@ -56,26 +58,23 @@ class Functions:
             unknowns, data: leaves.
         """
         e, arena = dyn.equations, dyn.equations.t.arena
+        weights = tuple(arena.leaf(INPUT, f"weight {k} of {name}") for k in range(len(outputs)))
+        free = [p for p in e.parameters if p not in unknowns]
         with collector_paused():
-            weights = tuple(arena.leaf(INPUT, f"weight {k} of {name}") for k in range(len(outputs)))
             along = [{x: arena.one} for x in unknowns]
             first = jacobian(outputs, along)
             slopes = gradient(sum((w * y for w, y in zip(weights, outputs, strict=True)), arena.zero), unknowns)
             second = {place: x for place, x in jacobian(slopes, along).items() if place[0] >= place[1]}
-            free = [p for p in e.parameters if p not in unknowns]
-
-            def compiled(word: str, wanted: Sequence[Expr], rest: Sequence[Expr]) -> ArrayFunction:
-                program = Program(f"{word} of {name}", wanted, state=unknowns, rest=rest, parameters=free)
-                made: ArrayFunction = dyn.compile(program)
-                return made
-
-            return cls(
-                compiled("values", outputs, data),
-                compiled("derivatives", factor(list(first.values())), data),
-                compiled("second derivatives", factor(list(second.values())), (*data, *weights)),
-                _columns(list(first)),
-                _columns(list(second)),
+            wanted = [
+                ("values", outputs, data),
+                ("derivatives", factor(list(first.values())), data),
+                ("second derivatives", factor(list(second.values())), (*data, *weights)),
+            ]
+            values, slopes_of, curvatures = (
+                dyn.compile(Program(f"{word} of {name}", found, state=unknowns, rest=rest, parameters=free))
+                for word, found, rest in wanted
             )
+        return cls(values, slopes_of, curvatures, _columns(list(first)), _columns(list(second)))
 
 
 def _columns(places: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.optimal_control.ipopt import Bounds, Solution
+from kane.analysis.optimal_control.mesh import Mesh
 from kane.analysis.optimal_control.problem import Problem
-from kane.analysis.optimal_control.transcription import Mesh
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
@@ -83,7 +83,7 @@ def _courses(problem: Problem, guess: Any) -> tuple[Course, Course, float, Vecto
 
 
 def _lines(problem: Problem) -> Course:
-    """Return states that change linearly from the start to the end; neutral coordinates and rest where none is given."""
+    """Return states that change linearly from the start to the end; neutral and at rest where nothing is given."""
     neutral = np.concatenate([problem.layout.neutral, np.zeros(len(problem.layout.speeds))])
     first, last = (_nearest(neutral, limits) for limits in (problem.start, problem.end))
     free = np.isinf(problem.end).all(axis=1)
@@ -113,8 +113,10 @@ def _constant(values: Vector) -> Course:
 
 
 def _through(fractions: Vector, values: Array) -> Course:
-    return lambda s: np.stack([np.interp(s, fractions, column) for column in values.T], axis=-1) if values.size else (
-        np.zeros((len(s), values.shape[1]))
+    return lambda s: (
+        np.stack([np.interp(s, fractions, column) for column in values.T], axis=-1)
+        if values.size
+        else (np.zeros((len(s), values.shape[1])))
     )
 
 

@@ -54,7 +54,7 @@ RESULTS = {
 }
 
 
-class Program(Protocol):
+class SparseProgram(Protocol):
     """A nonlinear program: its values and derivatives at z.
 
     Attributes:
@@ -62,8 +62,11 @@ class Program(Protocol):
         hessian_places: rows and columns of the entries of the Hessian of the Lagrangian, below the diagonal or on it.
     """
 
-    jacobian_places: tuple[Indices, Indices]
-    hessian_places: tuple[Indices, Indices]
+    @property
+    def jacobian_places(self) -> tuple[Indices, Indices]: ...
+
+    @property
+    def hessian_places(self) -> tuple[Indices, Indices]: ...
 
     def objective(self, z: Vector) -> float:
         """Return f."""
@@ -90,10 +93,10 @@ class Bounds(NamedTuple):
     upper: Vector
 
 
-class Progress(NamedTuple):
+class Iteration(NamedTuple):
     """An iteration: its number, the objective, the largest violation of a constraint, and the optimality residual."""
 
-    iteration: int
+    number: int
     objective: float
     infeasibility: float
     residual: float
@@ -115,7 +118,7 @@ class Solution:
     multipliers: Vector
     at_bounds: Vector
     result: int = 5
-    steps: list[Progress] = field(default_factory=list)
+    steps: list[Iteration] = field(default_factory=list)
 
 
 @cache
@@ -138,11 +141,11 @@ def library() -> Any:
 
 
 def solve(
-    program: Program,
+    program: SparseProgram,
     bounds: Bounds,
     start: Solution,
     options: Mapping[str, float | int | str],
-    told: Callable[[Progress], None],
+    told: Callable[[Iteration], None],
 ) -> Solution:
     """Solve a nonlinear program from a start, which may have multipliers for a warm start.
 
@@ -158,11 +161,11 @@ def solve(
 class _Run:
     """One run of Ipopt, with the callbacks that it needs."""
 
-    def __init__(self, ipopt: Any, program: Program, bounds: Bounds, told: Callable[[Progress], None]) -> None:
+    def __init__(self, ipopt: Any, program: SparseProgram, bounds: Bounds, told: Callable[[Iteration], None]) -> None:
         self._ipopt, self._program, self._told = ipopt, program, told
         self._bounds = Bounds(*(np.ascontiguousarray(x, dtype=np.float64) for x in bounds))
         self._raised: BaseException | None = None
-        self._steps: list[Progress] = []
+        self._steps: list[Iteration] = []
 
     def solve(self, start: Solution, options: Mapping[str, float | int | str]) -> Solution:
         n, m = len(self._bounds.least), len(self._bounds.lower)
@@ -233,9 +236,9 @@ class _Run:
         given = _array(z, n), weight, _array(multipliers, m)
         return self._kept(lambda: _fill(out, count, self._program.hessian(*given)))
 
-    def _step(self, kind: int, iteration: int, objective: float, infeasibility: float, residual: float, *_: Any) -> bool:
+    def _step(self, kind: int, number: int, objective: float, violation: float, residual: float, *_: Any) -> bool:
         def work() -> bool:
-            self._steps.append(Progress(iteration, objective, infeasibility, residual))
+            self._steps.append(Iteration(number, objective, violation, residual))
             self._told(self._steps[-1])
             return True
 

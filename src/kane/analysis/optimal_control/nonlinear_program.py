@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.analysis.optimal_control.element import Element
-from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Indices, Vector
 
 
@@ -29,7 +29,7 @@ class ElementProgram:
         """Return all constraints and the objective."""
         if not np.array_equal(z, self._at):
             flat = np.concatenate([element.values(z).ravel() for element in self.elements])
-            self._values = np.bincount(self._all_places, weights=flat, minlength=self.rows + 1)
+            self._values = _sums(self._all_places, flat, self.rows + 1)
             self._at = z.copy()
         return self._values
 
@@ -45,7 +45,7 @@ class ElementProgram:
         """Return df/dz."""
         _, columns = self._places
         chosen = self._of_objective
-        return np.bincount(columns[chosen], weights=self._entries(z)[chosen], minlength=self._unknowns)
+        return _sums(columns[chosen], self._entries(z)[chosen], self._unknowns)
 
     def jacobian(self, z: Vector) -> Vector:
         """Return the entries of dg/dz."""
@@ -78,12 +78,17 @@ class ElementProgram:
         return _joined([element.slope_places for element in self.elements])
 
     @cached_property
-    def _of_objective(self) -> Array:
-        return self._places[0] == self.rows
+    def _of_objective(self) -> NDArray[np.bool_]:
+        return np.asarray(self._places[0] == self.rows)
 
     @cached_property
     def _all_places(self) -> Indices:
         return np.concatenate([element.rows.ravel() for element in self.elements])
+
+
+def _sums(places: Indices, values: Vector, length: int) -> Vector:
+    """Return the sum of the values of each place."""
+    return np.bincount(places, weights=values, minlength=length).astype(float)
 
 
 def _joined(places: Sequence[tuple[Indices, Indices]]) -> tuple[Indices, Indices]:

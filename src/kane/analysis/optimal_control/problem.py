@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from kane.analysis.optimal_control.ipopt import Bounds
-from kane.analysis.optimal_control.transcription import Mesh, Rows, Transcription
+from kane.analysis.optimal_control.mesh import Mesh, Rows
+from kane.analysis.optimal_control.transcription import Transcription
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
@@ -63,7 +64,9 @@ class Problem:
             return None
         outputs = [laws.get(leaf, leaf) for leaf in e.inputs]
         state = (e.t, *e.q, *e.u)
-        found: ArrayFunction = self.dyn.compile(Program("laws", outputs, state=state, rest=e.inputs, parameters=e.parameters))
+        found: ArrayFunction = self.dyn.compile(
+            Program("laws", outputs, state=state, rest=e.inputs, parameters=e.parameters)
+        )
         return found
 
     @property

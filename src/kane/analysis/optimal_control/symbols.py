@@ -18,6 +18,9 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.constrained import constrained_forces, row_acceleration
 from kane.formulation.equations import Equations
 
+# A residual that vanishes at nodes, and the direction in which it may move [q, u] there, by index.
+Residual = tuple[Expr, dict[int, Expr]]
+
 
 @dataclass(frozen=True)
 class Symbols:
@@ -38,7 +41,7 @@ class Symbols:
         return self.equations.t.arena.leaf(INPUT, f"collocation {name}")
 
     def leaves(self, word: str, of: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Return a leaf for each of some leaves of the equations, such as the coordinates at the start of an interval."""
+        """Return a leaf for each of some leaves of the equations, such as the coordinates at a point."""
         return tuple(self.leaf(f"{word} {x.name}") for x in of)
 
     @property
@@ -96,13 +99,17 @@ class Symbols:
         return self.timed(self.equations.unconstrained.kinematics)
 
     @cached_property
-    def closing(self) -> list[tuple[Expr, dict[int, Expr]]]:
-        """Residuals that vanish at nodes, each with the direction in which coordinates may move.
+    def residuals(self) -> list[Residual]:
+        """Residuals that vanish at nodes: of configurations, of quaternions, and A u + b."""
+        return [*self.closing, *self._rows]
 
-        The residuals are those of configuration constraints, whose directions are rates of the coordinates for the
-        speeds A^T, and (|p|^2 - 1) / 2 of quaternions p, whose direction is p.
+    @cached_property
+    def closing(self) -> list[Residual]:
+        """Residuals of configuration constraints and (|p|^2 - 1) / 2 of quaternions p.
+
+        The directions are rates of the coordinates for the speeds A^T, and p.
         """
-        e, found = self.equations, []
+        e, found = self.equations, list[Residual]()
         own = e.own.unconstrained
         for row in e.closing:
             speeds = [row.coefficients.get(j, e.t.arena.zero) for j in range(len(own.u))]
@@ -118,10 +125,10 @@ class Symbols:
         return found
 
     @cached_property
-    def rows(self) -> list[tuple[Expr, dict[int, Expr]]]:
-        """Residuals A u + b of the constraints, which vanish at nodes, each with its row of A."""
-        e, found = self.equations, []
+    def _rows(self) -> list[Residual]:
+        """Residuals A u + b of the constraints; the directions are the rows of A."""
+        e, found, nq = self.equations, list[Residual](), len(self.q)
         for row in e.constraints:
             motion, *entries = self.timed(e.unconstrained.baked_in([row.motion, *row.coefficients.values()]))
-            found.append((motion, dict(zip(row.coefficients, entries, strict=True))))
+            found.append((motion, {nq + j: x for j, x in zip(row.coefficients, entries, strict=True)}))
         return found

@@ -133,8 +133,7 @@ def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
 
 def _imbalance(collocation: Collocation, between: BetweenNodes) -> float:
     """Return the change of energy minus the work of all loads, relative to the sum of their sizes; NaN if unknown."""
-    dyn, shape = collocation.problem.dyn, between.times.shape
-    e = dyn.equations
+    dyn, e = collocation.problem.dyn, collocation.problem.dyn.equations
     if prescribes_motion(e):
         return math.nan
     ledger, zero = formulate_power_ledger(e.model, e), e.t.arena.zero
