@@ -41,6 +41,8 @@ WARM_OPTIONS: dict[str, float | int | str] = {
     "warm_start_bound_push": 1e-6,
     "warm_start_mult_bound_push": 1e-6,
 }
+# A start from a solution on another mesh: it may be near bounds, and the barrier begins small.
+NEAR_OPTIONS: dict[str, float | int | str] = {"mu_init": 1e-3, "bound_push": 1e-5, "bound_frac": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,8 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         options = {**IPOPT_OPTIONS, "tol": settings[0], "max_iter": settings[1]}
         if start.multipliers.any():
             options |= WARM_OPTIONS
+        elif isinstance(guess, Collocation):
+            options |= NEAR_OPTIONS
         began = time.perf_counter()
         solution = solve(program, bounds, start, options, told)
         took = time.perf_counter() - began
