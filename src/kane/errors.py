@@ -99,6 +99,7 @@ EXTRAS = {
     "haptics": ("websockets>=14.0",),
     "mjcf": ("mujoco>=3.2",),
     "stiff": ("scikit-sundae>=1.0",),
+    "casadi": ("casadi>=3.6.6",),
     "control": ("control>=0.10",),
     "demo": ("example-robot-data>=4.1",),
 }

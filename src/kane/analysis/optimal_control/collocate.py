@@ -85,65 +85,62 @@ def collocate(
     """
     require(dyn, Dynamics, "collocate needs Dynamics, as kane.build(equations) returns")
     require_known(method, METHODS, "method")
-    problem = _problem(
-        dyn, duration, (objective, boundary, path), (start, end, bounds), (inputs, parameters), method,
-        number(begin, "begin", "seconds"),
-    )  # fmt: skip
-    given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
-    return solve_on_mesh(problem, _fractions(nodes), guess, given)
-
-
-def _problem(
-    dyn: Dynamics,
-    duration: Any,
-    asked: tuple[Any, Any, Any],
-    limits: tuple[Any, Any, Any],
-    given: tuple[Any, Any],
-    method: str,
-    begin: float,
-) -> Problem:
-    """Return the problem of the arguments of ``collocate``; raise ModelError if one is invalid."""
     e, layout = dyn.equations, Layout.of(dyn.equations)
-    values, (free, free_limits) = _parameters(dyn, given[1])
-    symbols = Symbols(e, _laws(dyn, given[0]), begin)
+    values, (free, free_limits) = _parameters(dyn, parameters)
+    symbols = Symbols(e, _laws(dyn, inputs), number(begin, "begin", "seconds"))
     unknown = tuple(leaf.name for leaf in symbols.inputs)
-    objective, boundary, path = asked
-    ends = Ends(symbols)
-    conditions, condition_limits = [], []
-    for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
-        expression, ends_of = (one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, f"boundary condition {k}")
-        conditions.append(Condition.of(expression, f"boundary condition {k}", ends))
-        condition_limits.append(ends_of)
-    conditions.append(Condition.of(objective, "the objective", ends))
-    paths = [
-        _limited(one, f"path constraint {k}")
-        for k, one in enumerate(list_argument(path, "path", "tuples (expression, lower, upper)"), 1)
-    ]
-    known = known_expressions(symbols, {f"path constraint {k}": x for k, (x, _) in enumerate(paths, 1)})
-    transcription = Transcription(
-        dyn, symbols, METHODS[method], tuple(e.parameters[k] for k in free), tuple(known), tuple(conditions)
-    )
-    names = (*layout.coordinates, *layout.speeds)
-    start, end, bounds = limits
-    everywhere = named_limits(bounds, (*names, *unknown), "coordinate, speed or unknown input", "bounds")
-    states, by_input = everywhere[: len(names)], everywhere[len(names) :]
-    at_start, at_end = (
-        joined(states, named_limits(one, names, "coordinate or speed", word), names, ("bounds", word))
-        for one, word in ((start, "start"), (end, "end"))
-    )
+    conditions, condition_limits = _conditions(symbols, objective, boundary)
+    expressions, path_limits = _path(symbols, path)
+    leaves = tuple(e.parameters[k] for k in free)
+    transcription = Transcription(dyn, symbols, METHODS[method], leaves, expressions, conditions)
     least, most = limits_of(duration, "duration")
+    if not 0.0 < least < math.inf:
+        raise ModelError(f"duration is {shown(duration)}; give a positive number, or positive limits (lower, upper)")
+    states, by_input, at_start, at_end = _limits(layout, unknown, start, end, bounds)
     if not unknown and not free and least == most and (at_start[:, 0] == at_start[:, 1]).all():
         raise ModelError(
             f"nothing in the motion of {layout.model!r} can be chosen: leave an input, a parameter, the duration or a "
             "part of start free"
         )
-    if not (least > 0.0 and least < math.inf):
-        raise ModelError(f"duration is {shown(duration)}; give a positive number, or positive limits (lower, upper)")
-    path_limits = np.array([x for _, x in paths]).reshape(-1, 2)
-    return Problem(
-        transcription, layout, unknown, states, at_start, at_end, by_input, path_limits,
-        np.array(condition_limits).reshape(-1, 2), (least, most), begin, values, (free, free_limits),
+    problem = Problem(
+        transcription, layout, unknown, states, at_start, at_end, by_input, path_limits, condition_limits,
+        (least, most), symbols.start, values, (free, free_limits),
     )  # fmt: skip
+    given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
+    return solve_on_mesh(problem, _fractions(nodes), guess, given)
+
+
+def _conditions(symbols: Symbols, objective: Any, boundary: Any) -> tuple[tuple[Condition, ...], Array]:
+    """Return the boundary conditions and then the objective, and the limits of the conditions, (conditions, 2)."""
+    ends, found, limits = Ends(symbols), [], []
+    for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
+        who = f"boundary condition {k}"
+        expression, between = (one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, who)
+        found.append(Condition.of(expression, who, ends))
+        limits.append(between)
+    return (*found, Condition.of(objective, "the objective", ends)), np.array(limits).reshape(-1, 2)
+
+
+def _path(symbols: Symbols, path: Any) -> tuple[tuple[Expr, ...], Array]:
+    """Return the expressions of path constraints, and their limits, (path, 2)."""
+    given = list_argument(path, "path", "tuples (expression, lower, upper)")
+    found = {f"path constraint {k}": _limited(one, f"path constraint {k}") for k, one in enumerate(given, 1)}
+    known = known_expressions(symbols, {who: expression for who, (expression, _) in found.items()})
+    return tuple(known), np.array([limits for _, limits in found.values()]).reshape(-1, 2)
+
+
+def _limits(
+    layout: Layout, unknown: Sequence[str], start: Any, end: Any, bounds: Any
+) -> tuple[Array, Array, Array, Array]:
+    """Return the limits of states and of unknown inputs at all times, and of states at the start and at the end."""
+    names = (*layout.coordinates, *layout.speeds)
+    everywhere = named_limits(bounds, (*names, *unknown), "coordinate, speed or unknown input", "bounds")
+    states = everywhere[: len(names)]
+    at_start, at_end = (
+        joined(states, named_limits(one, names, "coordinate or speed", word), names, ("bounds", word))
+        for one, word in ((start, "start"), (end, "end"))
+    )
+    return states, everywhere[len(names) :], at_start, at_end
 
 
 def _limited(given: Any, who: str) -> tuple[Expr, tuple[float, float]]:

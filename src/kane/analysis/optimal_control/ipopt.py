@@ -22,7 +22,7 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Indices, Vector
-from kane.errors import CompileError
+from kane.errors import CompileError, pip_install
 
 _NUMBERS, _INDICES = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int)
 _INT, _REAL, _TRUTH, _DATA = ctypes.c_int, ctypes.c_double, ctypes.c_bool, ctypes.c_void_p
@@ -130,7 +130,7 @@ def library() -> Any:
     """
     found = find_spec("casadi")
     if found is None or found.origin is None:
-        raise CompileError("kane.collocate needs Ipopt, from the package casadi; pip install 'kane[casadi]'")
+        raise CompileError(f"kane.collocate needs Ipopt, from the package casadi: {pip_install('casadi')}")
     folder = Path(found.origin).parent
     for name in _LIBRARIES:
         if (folder / name).is_file():
@@ -211,32 +211,34 @@ class _Run:
             self._raised = error
             return False
 
-    def _value(self, n: int, z: Any, new: bool, out: Any, data: Any) -> bool:
+    def _value(self, n: int, z: Any, *given: Any) -> bool:
+        _, out, _ = given
         return self._kept(lambda: _fill(out, 1, self._program.objective(_array(z, n))))
 
-    def _gradient(self, n: int, z: Any, new: bool, out: Any, data: Any) -> bool:
+    def _gradient(self, n: int, z: Any, *given: Any) -> bool:
+        _, out, _ = given
         return self._kept(lambda: _fill(out, n, self._program.objective_gradient(_array(z, n))))
 
-    def _rows(self, n: int, z: Any, new: bool, m: int, out: Any, data: Any) -> bool:
+    def _rows(self, n: int, z: Any, *given: Any) -> bool:
+        _, m, out, _ = given
         return self._kept(lambda: _fill(out, m, self._program.constraints(_array(z, n))))
 
-    def _slopes(
-        self, n: int, z: Any, new: bool, m: int, count: int, rows: Any, columns: Any, out: Any, data: Any
-    ) -> bool:
+    def _slopes(self, *given: Any) -> bool:
+        n, z, _, _, count, rows, columns, out, _ = given
         if not z:
             return _place(rows, columns, self._program.jacobian_places)
         return self._kept(lambda: _fill(out, count, self._program.jacobian(_array(z, n))))
 
-    def _curvatures(
-        self, n: int, z: Any, new: bool, weight: float, m: int, multipliers: Any, fresh: bool, count: int,
-        rows: Any, columns: Any, out: Any, data: Any,
-    ) -> bool:  # fmt: skip  # the order is Ipopt's
+    def _curvatures(self, *given: Any) -> bool:
+        n, z, _, weight, m, multipliers, _, count, rows, columns, out, _ = given
         if not z:
             return _place(rows, columns, self._program.hessian_places)
-        given = _array(z, n), weight, _array(multipliers, m)
-        return self._kept(lambda: _fill(out, count, self._program.hessian(*given)))
+        at = _array(z, n), weight, _array(multipliers, m)
+        return self._kept(lambda: _fill(out, count, self._program.hessian(*at)))
 
-    def _step(self, kind: int, number: int, objective: float, violation: float, residual: float, *_: Any) -> bool:
+    def _step(self, *given: Any) -> bool:
+        _, number, objective, violation, residual, *_ = given
+
         def work() -> bool:
             self._steps.append(Iteration(number, objective, violation, residual))
             self._told(self._steps[-1])
