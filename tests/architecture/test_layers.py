@@ -134,7 +134,7 @@ ROOMS = {
         ("laws", "random_states", "small_motions", "margins", "inverse_kinematics"),
         ("power_ledger", "assembly"),
         ("linear", "sensitivities"),
-        ("identification", "certificate"),
+        ("identification", "certificate", "optimal_control"),
     ),
     "codegen": (("programs",), ("emit",), ("contact_laws", "jit")),
     "simulation": (

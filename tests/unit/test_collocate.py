@@ -10,7 +10,7 @@ import pytest
 
 import kane
 from kane.analysis.optimal_control import ipopt
-from kane.analysis.optimal_control.collocation_method import METHODS
+from kane.analysis.optimal_control.collocation_method import COLLOCATION_METHODS
 from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.errors import CompileError, ModelError
 
@@ -61,7 +61,7 @@ def _swing_up(dyn, **changes):
     return kane.collocate(dyn, **{**given, **changes})
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COLLOCATION_METHODS)
 def test_the_least_effort_of_a_block_is_that_of_the_calculus_of_variations(block, method):
     # F = 6 m d / T^2 (1 - 2 t / T), int F^2 dt = 12 m^2 d^2 / T^3. Methods of order 4 and 5 are exact for cubic x.
     _, dyn = block
@@ -78,14 +78,14 @@ def test_the_least_effort_of_a_block_is_that_of_the_calculus_of_variations(block
         )
         exact = DISTANCE * (3.0 - 2.0 * found.time / TIME) * (found.time / TIME) ** 2
         errors.append(float(np.abs(found["x"] - exact).max()))
-    if METHODS[method].order >= 4:
+    if COLLOCATION_METHODS[method].order >= 4:
         assert max(errors) < 1e-9
         peak = 6.0 * MASS * DISTANCE / TIME**2
         np.testing.assert_allclose(found["F"], peak * (1.0 - 2.0 * found.point_time / TIME), atol=1e-6)
         assert found.objective == pytest.approx(12.0 * MASS**2 * DISTANCE**2 / TIME**3, rel=1e-9)
     else:
         rate = math.log2(errors[0] / errors[1])
-        assert rate == pytest.approx(METHODS[method].order, abs=0.25)
+        assert rate == pytest.approx(COLLOCATION_METHODS[method].order, abs=0.25)
 
 
 @pytest.mark.parametrize("fastest", [None, 0.5])
@@ -210,7 +210,7 @@ def test_a_loop_and_a_tree_have_the_same_optimum():
     assert float(residuals.motion_residual.max()) < 1e-8
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COLLOCATION_METHODS)
 def test_derivatives_are_slopes(method):
     """Jacobian and Hessian of all elements agree with central differences, in a loop with all kinds of rows."""
     m = kane.library.four_bar()

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
-from kane.analysis.optimal_control.collocation_method import METHODS
+from kane.analysis.optimal_control.collocation_method import COLLOCATION_METHODS
 from kane.analysis.optimal_control.end_values import Condition, Ends, known_expressions
-from kane.analysis.optimal_control.limits import joined, limits_of, named_limits
+from kane.analysis.optimal_control.limits import joined, limits_from, named_limits
 from kane.analysis.optimal_control.problem import Problem
 from kane.analysis.optimal_control.symbols import Symbols
 from kane.analysis.optimal_control.transcription import Transcription
@@ -84,7 +84,7 @@ def collocate(
     Source: Betts 2010, Practical methods for optimal control and estimation, chapter 4.
     """
     require(dyn, Dynamics, "collocate needs Dynamics, as kane.build(equations) returns")
-    require_known(method, METHODS, "method")
+    require_known(method, COLLOCATION_METHODS, "method")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     values, (free, free_limits) = _parameters(dyn, parameters)
     symbols = Symbols(e, _laws(dyn, inputs), number(begin, "begin", "seconds"))
@@ -92,22 +92,28 @@ def collocate(
     conditions, condition_limits = _conditions(symbols, objective, boundary)
     expressions, path_limits = _path(symbols, path)
     leaves = tuple(e.parameters[k] for k in free)
-    transcription = Transcription(dyn, symbols, METHODS[method], leaves, expressions, conditions)
-    least, most = limits_of(duration, "duration")
-    if not 0.0 < least < math.inf:
-        raise ModelError(f"duration is {shown(duration)}; give a positive number, or positive limits (lower, upper)")
+    transcription = Transcription(dyn, symbols, COLLOCATION_METHODS[method], leaves, expressions, conditions)
+    span = _duration(duration)
     states, by_input, at_start, at_end = _limits(layout, unknown, start, end, bounds)
-    if not unknown and not free and least == most and (at_start[:, 0] == at_start[:, 1]).all():
+    if not unknown and not free and span[0] == span[1] and (at_start[:, 0] == at_start[:, 1]).all():
         raise ModelError(
             f"nothing in the motion of {layout.model!r} can be chosen: leave an input, a parameter, the duration or a "
             "part of start free"
         )
     problem = Problem(
         transcription, layout, unknown, states, at_start, at_end, by_input, path_limits, condition_limits,
-        (least, most), symbols.start, values, (free, free_limits),
+        span, symbols.start, values, (free, free_limits),
     )  # fmt: skip
     given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
     return solve_on_mesh(problem, _fractions(nodes), guess, given)
+
+
+def _duration(given: Any) -> tuple[float, float]:
+    """Return the limits of the duration."""
+    least, most = limits_from(given, "duration")
+    if not 0.0 < least < math.inf:
+        raise ModelError(f"duration is {shown(given)}; give a positive number, or positive limits (lower, upper)")
+    return least, most
 
 
 def _conditions(symbols: Symbols, objective: Any, boundary: Any) -> tuple[tuple[Condition, ...], Array]:
@@ -147,7 +153,7 @@ def _limited(given: Any, who: str) -> tuple[Expr, tuple[float, float]]:
     """Return expression and limits of a tuple (expression, lower, upper)."""
     if not (isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], Expr)):
         raise ModelError(f"{who} is {shown(given)}; give (expression, lower, upper), None for no limit")
-    return given[0], limits_of(given[1:], who)
+    return given[0], limits_from(given[1:], who)
 
 
 def _parameters(dyn: Dynamics, given: Any) -> tuple[Vector, tuple[tuple[int, ...], Array]]:
@@ -159,7 +165,7 @@ def _parameters(dyn: Dynamics, given: Any) -> tuple[Vector, tuple[tuple[int, ...
     for name in given:
         require_known(name, names, "parameter")
     limits = {
-        name: limits_of(x, f"the parameter {name!r}") for name, x in given.items() if isinstance(x, (tuple, list))
+        name: limits_from(x, f"the parameter {name!r}") for name, x in given.items() if isinstance(x, (tuple, list))
     }
     first = {name: float(np.clip(e.defaults[name], *ends)) for name, ends in limits.items()}
     values = e.parameter_bounds.given({**given, **first})

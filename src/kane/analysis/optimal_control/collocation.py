@@ -9,9 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from kane.analysis.optimal_control.collocation_mesh import CollocationMesh, Rows
 from kane.analysis.optimal_control.first_guess import first_guess
-from kane.analysis.optimal_control.ipopt import ACCEPTABLE, RESULTS, SOLVED, Bounds, Iteration, Solution, solve
-from kane.analysis.optimal_control.mesh import Mesh, Rows
+from kane.analysis.optimal_control.ipopt import (
+    ACCEPTABLE,
+    OPTIMAL,
+    RESULTS,
+    Bounds,
+    Iteration,
+    Solution,
+    solve_by_ipopt,
+)
 from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.problem import Problem
 from kane.analysis.optimal_control.row_names import describe_row
@@ -26,7 +34,7 @@ from kane.simulation.results.record import Record
 from kane.simulation.results.trajectory import Trajectory
 
 # Samples of the inputs in each interval, for simulations, if the inputs are polynomials of degree two.
-SAMPLES = 100
+INPUT_SAMPLES = 100
 # Largest correction of a coordinate at the end of an interval [rad or m]; of a speed, per length of an interval.
 CORRECTION = 0.02
 # Fraction of the largest correction from which nodes are too few.
@@ -62,7 +70,7 @@ class Collocation:
     """
 
     problem: Problem
-    mesh: Mesh
+    mesh: CollocationMesh
     solution: Solution
     settings: tuple[float, int]
     objective: float
@@ -81,7 +89,7 @@ class Collocation:
     @property
     def solved(self) -> bool:
         """Whether the result is a solution within the tolerance, on a mesh with enough nodes for the constraints."""
-        return self.solution.result in (SOLVED, ACCEPTABLE) and not self.remark
+        return self.solution.result in (OPTIMAL, ACCEPTABLE) and not self.remark
 
     @property
     def message(self) -> str:
@@ -163,7 +171,7 @@ class Collocation:
         method, values = self.mesh.method, self.point_inputs[self.mesh.interval_points]
         if len(method.points) == 1:
             return self.time[:-1], values[:, 0]
-        within = np.linspace(0.0, 1.0, SAMPLES, endpoint=False) if len(method.points) > 2 else np.zeros(1)
+        within = np.linspace(0.0, 1.0, INPUT_SAMPLES, endpoint=False) if len(method.points) > 2 else np.zeros(1)
         steps = np.diff(self.time)
         times = (self.time[:-1, None] + steps[:, None] * within).ravel()
         found = np.einsum("sp,kpi->ksi", method.interpolated(within), values).reshape(len(times), -1)
@@ -230,7 +238,7 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         elif isinstance(guess, Collocation):
             options |= NEAR_OPTIONS
         began = time.perf_counter()
-        solution = solve(program, bounds, start, options, told)
+        solution = solve_by_ipopt(program, bounds, start, options, told)
         took = time.perf_counter() - began
     values = program.all_rows(solution.z)
     off = np.maximum(np.maximum(bounds.lower - values[:-1], values[:-1] - bounds.upper), 0.0)
@@ -239,13 +247,15 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
     return Collocation(problem, mesh, solution, settings, float(values[-1]), violation, remark, took)
 
 
-def _remark(problem: Problem, mesh: Mesh, rows: Rows, solution: Solution, found: tuple[Bounds, Vector, Vector]) -> str:
+def _remark(
+    problem: Problem, mesh: CollocationMesh, rows: Rows, solution: Solution, found: tuple[Bounds, Vector, Vector]
+) -> str:
     """Return the equation that is no number or is violated most, in words, or a note on the nodes."""
     bounds, values, off = found
     lost = np.flatnonzero(~np.isfinite(values))
     if len(lost):
         return f"{describe_row(problem, mesh, rows, int(lost[0]), solution.z)} is no number"
-    if solution.result not in (SOLVED, ACCEPTABLE) and off.max(initial=0.0) > GIVEN_RESIDUAL:
+    if solution.result not in (OPTIMAL, ACCEPTABLE) and off.max(initial=0.0) > GIVEN_RESIDUAL:
         worst = int(np.argmax(off))
         return f"{describe_row(problem, mesh, rows, worst, solution.z)} is off by {off[worst]:.3g}"
     most = bounds.most[mesh.corrected]
@@ -254,7 +264,7 @@ def _remark(problem: Problem, mesh: Mesh, rows: Rows, solution: Solution, found:
     return ""
 
 
-def _with_small_corrections(program: ElementProgram, bounds: Bounds, mesh: Mesh, z: Vector) -> Bounds:
+def _with_small_corrections(program: ElementProgram, bounds: Bounds, mesh: CollocationMesh, z: Vector) -> Bounds:
     """Return the bounds with limits of the corrections, so that no loop jumps to another closure."""
     _, columns = program.jacobian_places
     longest = np.zeros(mesh.unknowns)
@@ -267,7 +277,7 @@ def _with_small_corrections(program: ElementProgram, bounds: Bounds, mesh: Mesh,
     return bounds._replace(least=least, most=most)
 
 
-def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bounds, mesh: Mesh) -> Bounds:
+def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bounds, mesh: CollocationMesh) -> Bounds:
     """Return the bounds without limits of rows all of whose unknowns are given.
 
     Raises:

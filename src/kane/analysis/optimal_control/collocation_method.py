@@ -81,7 +81,7 @@ class CollocationMethod:
 
 
 _ROOT = math.sqrt(6.0)
-METHODS = {
+COLLOCATION_METHODS = {
     method.name: method
     for method in (
         CollocationMethod("backward euler", (1.0,), 1),

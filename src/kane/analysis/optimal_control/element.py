@@ -83,7 +83,7 @@ def _columns(places: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:
 
 
 @dataclass(frozen=True)
-class Element:
+class ProgramElement:
     """An element with the places at which it is evaluated.
 
     Attributes:

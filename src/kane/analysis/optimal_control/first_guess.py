@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kane.analysis.optimal_control.collocation_mesh import CollocationMesh
 from kane.analysis.optimal_control.ipopt import Bounds, Solution
-from kane.analysis.optimal_control.mesh import Mesh
 from kane.analysis.optimal_control.problem import Problem
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
@@ -21,7 +21,7 @@ from kane.simulation.results.trajectory import Trajectory
 Course = Callable[[Vector], Array]
 
 
-def first_guess(problem: Problem, mesh: Mesh, bounds: Bounds, guess: Any) -> Solution:
+def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: Any) -> Solution:
     """Return the first iterate.
 
     Args:

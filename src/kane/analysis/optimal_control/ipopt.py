@@ -24,22 +24,22 @@ from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Indices, Vector
 from kane.errors import CompileError, pip_install
 
-_NUMBERS, _INDICES = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int)
-_INT, _REAL, _TRUTH, _DATA = ctypes.c_int, ctypes.c_double, ctypes.c_bool, ctypes.c_void_p
-_VALUE = ctypes.CFUNCTYPE(_TRUTH, _INT, _NUMBERS, _TRUTH, _NUMBERS, _DATA)
-_ROWS = ctypes.CFUNCTYPE(_TRUTH, _INT, _NUMBERS, _TRUTH, _INT, _NUMBERS, _DATA)
-_SLOPES = ctypes.CFUNCTYPE(_TRUTH, _INT, _NUMBERS, _TRUTH, _INT, _INT, _INDICES, _INDICES, _NUMBERS, _DATA)
+_NUMBERS, _INTEGERS = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int)
+_INT, _REAL, _TRUTH, _USER_DATA = ctypes.c_int, ctypes.c_double, ctypes.c_bool, ctypes.c_void_p
+_VALUE = ctypes.CFUNCTYPE(_TRUTH, _INT, _NUMBERS, _TRUTH, _NUMBERS, _USER_DATA)
+_ROWS = ctypes.CFUNCTYPE(_TRUTH, _INT, _NUMBERS, _TRUTH, _INT, _NUMBERS, _USER_DATA)
+_SLOPES = ctypes.CFUNCTYPE(_TRUTH, _INT, _NUMBERS, _TRUTH, _INT, _INT, _INTEGERS, _INTEGERS, _NUMBERS, _USER_DATA)
 _CURVATURES = ctypes.CFUNCTYPE(
-    _TRUTH, _INT, _NUMBERS, _TRUTH, _REAL, _INT, _NUMBERS, _TRUTH, _INT, _INDICES, _INDICES, _NUMBERS, _DATA
+    _TRUTH, _INT, _NUMBERS, _TRUTH, _REAL, _INT, _NUMBERS, _TRUTH, _INT, _INTEGERS, _INTEGERS, _NUMBERS, _USER_DATA
 )
-_STEP = ctypes.CFUNCTYPE(_TRUTH, _INT, _INT, *[_REAL] * 8, _INT, _DATA)
+_STEP = ctypes.CFUNCTYPE(_TRUTH, _INT, _INT, *[_REAL] * 8, _INT, _USER_DATA)
 # Names of the library in the wheels of Linux, macOS and Windows.
 _LIBRARIES = ("libipopt.so.3", "libipopt.so", "libipopt.3.dylib", "libipopt.dylib", "libipopt-3.dll", "ipopt-3.dll")
 
 # Meaning of Ipopt's results, in words. Results that are missing here are errors of the caller.
-SOLVED, ACCEPTABLE = 0, 1
+OPTIMAL, ACCEPTABLE = 0, 1
 RESULTS = {
-    SOLVED: "solved",
+    OPTIMAL: "solved",
     ACCEPTABLE: "solved to the acceptable tolerance only",
     2: "infeasible: the constraints contradict each other near the last iterate",
     3: "the search directions became too small, as with a bad scaling or a degenerate problem",
@@ -135,12 +135,12 @@ def library() -> Any:
     for name in _LIBRARIES:
         if (folder / name).is_file():
             loaded = ctypes.CDLL(str(folder / name))
-            loaded.CreateIpoptProblem.restype = _DATA
+            loaded.CreateIpoptProblem.restype = _USER_DATA
             return loaded
     raise CompileError(f"the package casadi in {folder} has no Ipopt; install its wheel again")
 
 
-def solve(
+def solve_by_ipopt(
     program: SparseProgram,
     bounds: Bounds,
     start: Solution,
@@ -173,7 +173,7 @@ class _Run:
         sizes = (len(places[0]) for places in (self._program.jacobian_places, self._program.hessian_places))
         calls = _VALUE(self._value), _ROWS(self._rows), _VALUE(self._gradient)
         derivatives = _SLOPES(self._slopes), _CURVATURES(self._curvatures)
-        problem = _DATA(
+        problem = _USER_DATA(
             self._ipopt.CreateIpoptProblem(n, least, most, m, lower, upper, *sizes, 0, *calls, *derivatives)
         )
         step = _STEP(self._step)

@@ -14,7 +14,7 @@ from kane.expression.number_arguments import number
 from kane.model.named_vector import index_of_name
 
 
-def limits_of(given: Any, who: str) -> tuple[float, float]:
+def limits_from(given: Any, who: str) -> tuple[float, float]:
     """Return the limits that a number or a pair means; None in a pair means no limit.
 
     Raises:
@@ -52,7 +52,7 @@ def named_limits(given: Any, names: Sequence[str], what: str, who: str) -> Array
     if not isinstance(given, Mapping):
         raise ModelError(f"{who} is {shown(given)}; give a dict from names to numbers or pairs (lower, upper)")
     for name, value in given.items():
-        found[index_of_name(name, names, what)] = limits_of(value, f"{who} of {name!r}")
+        found[index_of_name(name, names, what)] = limits_from(value, f"{who} of {name!r}")
     return found
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kane.analysis.optimal_control.element import Element
+from kane.analysis.optimal_control.element import ProgramElement
 from kane.engine.memory.loop_arguments import Indices, Vector
 
 
@@ -20,7 +20,7 @@ class ElementProgram:
         rows: number of constraints; the row of the objective has this index.
     """
 
-    def __init__(self, elements: Sequence[Element], rows: int, unknowns: int) -> None:
+    def __init__(self, elements: Sequence[ProgramElement], rows: int, unknowns: int) -> None:
         self.elements, self.rows, self._unknowns = tuple(elements), rows, unknowns
         self._at, self._values = np.full(unknowns, np.nan), np.zeros(rows + 1)
         self._slopes_at, self._slopes = np.full(unknowns, np.nan), np.zeros(0)

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from kane.analysis.optimal_control.collocation_mesh import CollocationMesh, Rows
 from kane.analysis.optimal_control.ipopt import Bounds
-from kane.analysis.optimal_control.mesh import Mesh, Rows
 from kane.analysis.optimal_control.transcription import Transcription
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
@@ -74,7 +74,7 @@ class Problem:
         """Values of the parameters that are not free."""
         return np.delete(self.parameters, self.free[0])
 
-    def bounds(self, mesh: Mesh, rows: Rows) -> Bounds:
+    def bounds(self, mesh: CollocationMesh, rows: Rows) -> Bounds:
         """Return the bounds of all unknowns and rows."""
         least, most = np.full(mesh.unknowns, -math.inf), np.full(mesh.unknowns, math.inf)
         for places, limits in (

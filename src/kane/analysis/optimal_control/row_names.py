@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from kane.analysis.optimal_control.mesh import Mesh, Rows
+from kane.analysis.optimal_control.collocation_mesh import CollocationMesh, Rows
 from kane.analysis.optimal_control.problem import Problem
 from kane.engine.memory.loop_arguments import Vector
 
 
-def describe_row(problem: Problem, mesh: Mesh, rows: Rows, row: int, z: Vector) -> str:
+def describe_row(problem: Problem, mesh: CollocationMesh, rows: Rows, row: int, z: Vector) -> str:
     """Return an equation in words, with its time; ``row`` is its index, that of the objective included."""
     if row == rows.total:
         return "the objective"

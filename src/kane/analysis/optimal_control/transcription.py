@@ -22,11 +22,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.analysis.optimal_control.collocation_interval import CollocationInterval
+from kane.analysis.optimal_control.collocation_mesh import CollocationMesh, Rows
 from kane.analysis.optimal_control.collocation_method import CollocationMethod
-from kane.analysis.optimal_control.element import Element, Functions
+from kane.analysis.optimal_control.element import Functions, ProgramElement
 from kane.analysis.optimal_control.end_values import Condition
-from kane.analysis.optimal_control.interval import Interval
-from kane.analysis.optimal_control.mesh import Mesh, Rows
 from kane.analysis.optimal_control.symbols import Symbols
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
@@ -69,7 +69,7 @@ class Transcription:
     @cached_property
     def in_intervals(self) -> Functions:
         """Residuals of an interval."""
-        s, one = self.symbols, Interval(self.symbols, self.method)
+        s, one = self.symbols, CollocationInterval(self.symbols, self.method)
         unknowns, data = (*one.unknowns, s.duration, *self.free), (one.length, *one.fractions, s.fraction)
         return Functions.of(self.dyn, "collocation intervals", one.residuals, unknowns, data)
 
@@ -90,20 +90,20 @@ class Transcription:
         unknowns = (*ends.first_state, *ends.last_state, *ends.first_inputs, *ends.last_inputs, s.duration, *self.free)
         return Functions.of(self.dyn, "ends", [c.at_ends for c in self.conditions], unknowns, ())
 
-    def mesh(self, fractions: Vector) -> Mesh:
+    def mesh(self, fractions: Vector) -> CollocationMesh:
         """Return the places of the unknowns on a mesh."""
         s = self.symbols
         sizes = len(s.q) + len(s.u), len(s.u), len(s.multipliers), len(s.inputs), len(s.residuals)
-        return Mesh(fractions, self.method, *sizes, len(self.free))
+        return CollocationMesh(fractions, self.method, *sizes, len(self.free))
 
-    def rows(self, mesh: Mesh) -> Rows:
+    def rows(self, mesh: CollocationMesh) -> Rows:
         """Return the rows of the outputs of all elements on a mesh."""
         count, closed = self.in_intervals.values.n_out, len(self.symbols.residuals)
         points, n = mesh.points, mesh.intervals
         shapes = [(points, len(self.symbols.motion)), (points, len(self.path)), (n, count), (n + 1, closed)]
         return Rows.of([*shapes, (1, len(self.conditions) - 1)])
 
-    def elements(self, mesh: Mesh, rows: Rows, constants: Vector) -> list[Element]:
+    def elements(self, mesh: CollocationMesh, rows: Rows, constants: Vector) -> list[ProgramElement]:
         """Return the elements on a mesh.
 
         Args:
@@ -136,11 +136,13 @@ class Transcription:
         if self.at_nodes:
             found.append((self.at_nodes, (mesh.node_states,), rows.nodes, mesh.fractions[:, None]))
         return [
-            Element(functions, np.concatenate([*groups, _shared(mesh, len(groups[0]))], axis=1), at, data, constants)
+            ProgramElement(
+                functions, np.concatenate([*groups, _shared(mesh, len(groups[0]))], axis=1), at, data, constants
+            )
             for functions, groups, at, data in found
         ]
 
 
-def _shared(mesh: Mesh, count: int) -> NDArray[np.int64]:
+def _shared(mesh: CollocationMesh, count: int) -> NDArray[np.int64]:
     """Return the places of the unknowns that all places share, (count, unknowns)."""
     return np.tile(np.append(mesh.duration, mesh.free_parameters), (count, 1))

@@ -28,7 +28,7 @@ from kane.model.constraints import Row
 DECIMALS = 12
 
 
-def integral(row: Row, equation: Equation, system: System, probe: Probe) -> Expr | None:
+def integral_of_row(row: Row, equation: Equation, system: System, probe: Probe) -> Expr | None:
     """Find an expression of q, t and parameters whose time derivative is the motion of a row; None if none is found.
 
     Args:

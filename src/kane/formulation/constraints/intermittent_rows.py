@@ -13,7 +13,7 @@ from kane.expression.construct import build_maximum
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import INPUT
 from kane.expression.traverse import leaves, substitute_nodes
-from kane.formulation.constraints.integrals import integral
+from kane.formulation.constraints.integrals import integral_of_row
 from kane.formulation.constraints.point_rows import PointRows
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation
 from kane.formulation.recursive.measures import images
@@ -182,7 +182,7 @@ def _equations(c: IntermittentConstraint, rows: PointRows, probe: Probe) -> Inte
             )
     if c.bilateral:
         declared = {f"{c.name}: {row.name}": row for row in c.tangents}
-        moving = tuple(replace(x, integral=integral(declared[x.name], x, system, probe)) for x in moving)
+        moving = tuple(replace(x, integral=integral_of_row(declared[x.name], x, system, probe)) for x in moving)
     given = [_lifted(system, x) for x in (c.gap, c.on, c.off, *_bounds(c, system), c.restitution.coefficient)]
     numbers = ContactNumbers(*substitute_nodes(given, images(system, given, f"the constraint {c.name!r}")))
     return IntermittentEquations(c, normal, moving, numbers)

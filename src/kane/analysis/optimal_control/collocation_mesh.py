@@ -14,7 +14,7 @@ from kane.engine.memory.loop_arguments import Indices, Vector
 
 
 @dataclass(frozen=True)
-class Mesh:
+class CollocationMesh:
     """Places of the unknowns in z.
 
     Attributes:

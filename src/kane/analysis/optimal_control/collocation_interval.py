@@ -15,7 +15,7 @@ State = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 
 @dataclass(frozen=True)
-class Interval:
+class CollocationInterval:
     """Interval of a method.
 
     Attributes:
