@@ -95,17 +95,23 @@ def collocate(
     transcription = Transcription(dyn, symbols, COLLOCATION_METHODS[method], leaves, expressions, conditions)
     span = _duration(duration)
     states, by_input, at_start, at_end = _limits(layout, unknown, start, end, bounds)
-    if not unknown and not free and span[0] == span[1] and (at_start[:, 0] == at_start[:, 1]).all():
-        raise ModelError(
-            f"nothing in the motion of {layout.model!r} can be chosen: leave an input, a parameter, the duration or a "
-            "part of start free"
-        )
     problem = Problem(
         transcription, layout, unknown, states, at_start, at_end, by_input, path_limits, condition_limits,
         span, symbols.start, values, (free, free_limits),
     )  # fmt: skip
+    _require_choice(problem)
     given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
     return solve_on_mesh(problem, _fractions(nodes), guess, given)
+
+
+def _require_choice(problem: Problem) -> None:
+    """Raise ModelError if the motion follows from the arguments."""
+    least, most = problem.duration
+    if not problem.inputs and not problem.free[0] and least == most and not np.ptp(problem.start, axis=1).any():
+        raise ModelError(
+            f"nothing in the motion of {problem.layout.model!r} can be chosen: leave an input, a parameter, the "
+            "duration or a part of start free"
+        )
 
 
 def _duration(given: Any) -> tuple[float, float]:

@@ -281,7 +281,7 @@ def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bound
     """Return the bounds without limits of rows all of whose unknowns are given.
 
     Raises:
-        ModelError: such a row is violated, for example by a start that opens a loop.
+        ModelError: a row is violated, for example by a start that opens a loop.
     """
     fixed = bounds.least == bounds.most
     rows, columns = program.jacobian_places

@@ -2,8 +2,8 @@
 
 An element has outputs y(x, d), with unknowns x and fixed data d. A transcription has one element for all collocation
 points, one for all intervals, and one for the ends. Place k reads the unknowns z[variables[k]], and adds its outputs to
-the rows ``rows[k]``. kane's compiled programs compute the outputs, their first derivatives, and the second derivatives
-of weights . y for all places in one call, in SIMD lanes.
+the rows ``rows[k]``. Compiled programs compute the outputs of all places in one call, in SIMD lanes. Others compute the
+first derivatives, and the second derivatives of weights . y.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class ProgramElement:
         return f(z[self.variables], self.data, self._stages[1])
 
     def curvatures(self, z: Vector, weights: Vector) -> Array:
-        """Return the entries of the Hessian of all places; ``weights`` are those of the rows."""
+        """Return the entries of the Hessian of all places; ``weights`` has one number for each row."""
         f = self.functions.curvatures
         return f(z[self.variables], np.concatenate([self.data, weights[self.rows]], axis=1), self._stages[2])
 

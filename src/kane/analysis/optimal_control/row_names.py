@@ -10,7 +10,7 @@ from kane.engine.memory.loop_arguments import Vector
 
 
 def describe_row(problem: Problem, mesh: CollocationMesh, rows: Rows, row: int, z: Vector) -> str:
-    """Return an equation in words, with its time; ``row`` is its index, that of the objective included."""
+    """Return an equation in words, with its time; ``row`` is its index, or the index of the objective."""
     if row == rows.total:
         return "the objective"
     e, layout = problem.dyn.equations, problem.layout

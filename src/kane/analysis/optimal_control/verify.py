@@ -61,8 +61,8 @@ class Verification:
 def verify(collocation: Collocation) -> Verification:
     """Check a collocation by means that do not depend on it.
 
-    The motion is simulated with its inputs, by a method with step-size control; open-loop motions that are unstable
-    depart from the nodes by more than the errors of intervals. Between nodes, the motion is compared with the equations
+    The motion is simulated with its inputs, by a method with step-size control. An unstable motion departs from the
+    nodes by more than the errors of intervals. Between nodes, the motion is compared with the equations
     of motion, with bounds and with path constraints. The change of energy is compared with the work of all loads.
 
     Raises:
