@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,14 @@ from kane.analysis.optimal_control.transcription import Transcription
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, list_names, shown, warn
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, numbers, positive, require, whole
 from kane.model.checks import require_known
 from kane.simulation.inputs.closed_loop import resolve_replacements
 from kane.simulation.state_layout import Layout
 
-LEAST_NODES = 2
+LEAST_NODES = 3
 
 
 def collocate(
@@ -58,17 +59,20 @@ def collocate(
 
     Args:
         dyn: compiled equations, from ``kane.build``.
-        duration: length of the motion [s]: a number, or limits (lower, upper) if it is free.
+        duration: length of the motion [s]: a number, or limits (lower, upper) if it is free. Its first guess is the
+            middle of the limits, or the lower one without an upper one.
         nodes: number of nodes, at equal distances; or an array of increasing fractions from 0 to 1.
         objective: expression of ``kane.initial``, ``kane.final``, ``kane.integral`` and parameters.
         start, end: states at both ends by name: numbers, or limits (lower, upper).
-        bounds: limits of coordinates, speeds and inputs by name, at all times.
+        bounds: limits (lower, upper) of coordinates, speeds and inputs by name, at all times; a number is a value that
+            is kept.
         boundary: conditions: expressions that vanish, or (expression, lower, upper), of the terms of ``objective``.
         path: constraints at all points: (expression, lower, upper), of time, coordinates, speeds and inputs.
         inputs: inputs that are known, by name: numbers or expressions of time and state. The others are unknown.
         parameters: values by name; limits (lower, upper) make a parameter unknown.
         guess: first guess: a ``Trajectory``, another ``Collocation``, or a dict from names to numbers or to samples at
-            equal distances. By default states change linearly from ``start`` to ``end``.
+            equal distances in time. The names are states, unknown inputs, free parameters and "duration". By default
+            states change linearly from ``start`` to ``end``.
         method: "backward euler", "midpoint", "trapezoid", "hermite-simpson" or "radau".
         begin: first time [s].
         tolerance: relative residual of optimality at which the iterations end.
@@ -84,12 +88,13 @@ def collocate(
     Source: Betts 2010, Practical methods for optimal control and estimation, chapter 4.
     """
     require(dyn, Dynamics, "collocate needs Dynamics, as kane.build(equations) returns")
+    _warn_of_modes(dyn)
     require_known(method, COLLOCATION_METHODS, "method")
     e, layout = dyn.equations, Layout.of(dyn.equations)
     values, (free, free_limits) = _parameters(dyn, parameters)
     symbols = Symbols(e, _laws(dyn, inputs), number(begin, "begin", "seconds"))
     unknown = tuple(leaf.name for leaf in symbols.inputs)
-    conditions, condition_limits = _conditions(symbols, objective, boundary)
+    conditions, condition_limits = _conditions(Ends(symbols, COLLOCATION_METHODS[method]), objective, boundary)
     expressions, path_limits = _path(symbols, path)
     leaves = tuple(e.parameters[k] for k in free)
     transcription = Transcription(dyn, symbols, COLLOCATION_METHODS[method], leaves, expressions, conditions)
@@ -102,6 +107,16 @@ def collocate(
     _require_choice(problem)
     given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
     return solve_on_mesh(problem, _fractions(nodes), guess, given)
+
+
+def _warn_of_modes(dyn: Dynamics) -> None:
+    """Warn of contacts and other intermittent constraints, which do not act."""
+    names = [c.name for c in dyn.equations.intermittents]
+    if names:
+        warn(
+            f"contacts, stops, latches, sticks and switches do not act in kane.collocate: {list_names(names)}; give "
+            "bounds or path constraints in their place"
+        )
 
 
 def _require_choice(problem: Problem) -> None:
@@ -122,9 +137,9 @@ def _duration(given: Any) -> tuple[float, float]:
     return least, most
 
 
-def _conditions(symbols: Symbols, objective: Any, boundary: Any) -> tuple[tuple[Condition, ...], Array]:
+def _conditions(ends: Ends, objective: Any, boundary: Any) -> tuple[tuple[Condition, ...], Array]:
     """Return the boundary conditions and then the objective, and the limits of the conditions, (conditions, 2)."""
-    ends, found, limits = Ends(symbols), [], []
+    found, limits = [], []
     for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
         who = f"boundary condition {k}"
         expression, between = (one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, who)
@@ -146,6 +161,10 @@ def _limits(
 ) -> tuple[Array, Array, Array, Array]:
     """Return the limits of states and of unknown inputs at all times, and of states at the start and at the end."""
     names = (*layout.coordinates, *layout.speeds)
+    known = [name for name in (bounds if isinstance(bounds, Mapping) else ()) if name in layout.inputs]
+    for name in known:
+        if name not in unknown:
+            raise ModelError(f"bounds of the input {name!r}, which inputs= gives; leave one of them out")
     everywhere = named_limits(bounds, (*names, *unknown), "coordinate, speed or unknown input", "bounds")
     states = everywhere[: len(names)]
     at_start, at_end = (
@@ -159,7 +178,10 @@ def _limited(given: Any, who: str) -> tuple[Expr, tuple[float, float]]:
     """Return expression and limits of a tuple (expression, lower, upper)."""
     if not (isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], Expr)):
         raise ModelError(f"{who} is {shown(given)}; give (expression, lower, upper), None for no limit")
-    return given[0], limits_from(given[1:], who)
+    limits = limits_from(given[1:], who)
+    if limits == (-math.inf, math.inf):
+        raise ModelError(f"{who} has no limit; give a number for the lower or the upper one")
+    return given[0], limits
 
 
 def _parameters(dyn: Dynamics, given: Any) -> tuple[Vector, tuple[tuple[int, ...], Array]]:
@@ -188,6 +210,12 @@ def _laws(dyn: Dynamics, given: Any) -> dict[Expr, Expr]:
     names = [leaf.name for leaf in e.inputs]
     for name in given:
         require_known(name, names, "input")
+    for name, x in given.items():
+        if not isinstance(x, (Expr, Real)):
+            raise ModelError(
+                f"the input {name!r} is {shown(x)}; give a number or an expression of time and state, such as "
+                "kane.spline(m.time, times, values)"
+            )
     lifted = {
         name: x if isinstance(x, Expr) else e.t.arena.constant(number(x, f"the input {name!r}"))
         for name, x in given.items()

@@ -37,6 +37,9 @@ from kane.simulation.results.trajectory import Trajectory
 INPUT_SAMPLES = 100
 # Largest correction of a coordinate at the end of an interval [rad or m]; of a speed, per length of an interval.
 CORRECTION = 0.02
+# Objective below which the problem seems to have no least value.
+UNBOUNDED = -1e12
+TOO_FEW = "no solution: the nodes are too few for the constraints of the mechanism; give more, or a better guess"
 # Fraction of the largest correction from which nodes are too few.
 NEARLY = 0.9
 # Largest residual of a row all of whose unknowns are given.
@@ -95,6 +98,8 @@ class Collocation:
     def message(self) -> str:
         """The end of the iterations in words."""
         words = RESULTS.get(self.solution.result, f"failed with result {self.solution.result} of Ipopt")
+        if self.remark == TOO_FEW:
+            return TOO_FEW
         return f"{words}: {self.remark}" if self.remark else words
 
     @property
@@ -222,9 +227,9 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         rows = problem.transcription.rows(mesh)
         elements = problem.transcription.elements(mesh, rows, problem.constants)
         program = ElementProgram(elements, rows.total, mesh.unknowns)
-        bounds = _without_given_rows(problem, program, problem.bounds(mesh, rows), mesh)
+        bounds = _without_given_rows(problem, program, rows, mesh)
         start = first_guess(problem, mesh, bounds, guess)
-        bounds = _with_small_corrections(program, bounds, mesh, start.z)
+        bounds = _with_small_corrections(problem, program, bounds, mesh, start.z)
 
         def told(step: Iteration) -> None:
             bar.name(
@@ -255,37 +260,46 @@ def _remark(
     lost = np.flatnonzero(~np.isfinite(values))
     if len(lost):
         return f"{describe_row(problem, mesh, rows, int(lost[0]), solution.z)} is no number"
+    if values[-1] < UNBOUNDED:
+        return "the objective seems to have no least value; give bounds"
     if solution.result not in (OPTIMAL, ACCEPTABLE) and off.max(initial=0.0) > GIVEN_RESIDUAL:
         worst = int(np.argmax(off))
-        return f"{describe_row(problem, mesh, rows, worst, solution.z)} is off by {off[worst]:.3g}"
+        row = describe_row(problem, mesh, rows, worst, solution.z)
+        return f"{row} is off by {off[worst]:.3g}; relax limits, or try another guess"
     most = bounds.most[mesh.corrected]
     if (np.abs(solution.z[mesh.corrected]) > NEARLY * most).any():
-        return "but the nodes are too few for the constraints of the mechanism; give more"
+        return TOO_FEW
     return ""
 
 
-def _with_small_corrections(program: ElementProgram, bounds: Bounds, mesh: CollocationMesh, z: Vector) -> Bounds:
+def _with_small_corrections(
+    problem: Problem, program: ElementProgram, bounds: Bounds, mesh: CollocationMesh, z: Vector
+) -> Bounds:
     """Return the bounds with limits of the corrections, so that no loop jumps to another closure."""
     _, columns = program.jacobian_places
     longest = np.zeros(mesh.unknowns)
     np.maximum.at(longest, columns, np.abs(program.jacobian(z)))
     limits = np.full(mesh.corrected.shape, CORRECTION)
     limits[:, mesh.corrections - mesh.rows :] /= np.diff(mesh.fractions)[:, None] * z[mesh.duration]
-    limits /= np.maximum(longest[mesh.corrected], 1e-9)
+    directions = longest[mesh.corrected].max(axis=0)
+    closing = problem.transcription.symbols.closing
+    directions[len(problem.dyn.equations.closing) : len(closing)] = 1.0  # unit quaternions
+    limits /= np.maximum(directions, 1e-9)
     least, most = bounds.least.copy(), bounds.most.copy()
     least[mesh.corrected], most[mesh.corrected] = -limits, limits
     return bounds._replace(least=least, most=most)
 
 
-def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bounds, mesh: CollocationMesh) -> Bounds:
+def _without_given_rows(problem: Problem, program: ElementProgram, rows: Rows, mesh: CollocationMesh) -> Bounds:
     """Return the bounds without limits of rows all of whose unknowns are given.
 
     Raises:
         ModelError: a row is violated, for example by a start that opens a loop.
     """
+    bounds = problem.bounds(mesh, rows)
     fixed = bounds.least == bounds.most
-    rows, columns = program.jacobian_places
-    given = np.bincount(rows, weights=~fixed[columns], minlength=program.rows) == 0
+    places, columns = program.jacobian_places
+    given = np.bincount(places, weights=~fixed[columns], minlength=program.rows) == 0
     if not given.any():
         return bounds
     z = np.where(fixed, bounds.least, 0.0)
@@ -294,7 +308,8 @@ def _without_given_rows(problem: Problem, program: ElementProgram, bounds: Bound
     worst = int(np.argmax(np.where(given, off, -np.inf)))
     if not off[worst] <= GIVEN_RESIDUAL:
         raise ModelError(
-            f"start or end of {problem.layout.model!r} violates a constraint, or a boundary condition, by "
-            f"{off[worst]:.3g}; kane.assemble finds a state that does not, or leave some coordinates free"
+            f"start or end of {problem.layout.model!r}: {describe_row(problem, mesh, rows, worst, z)} is off by "
+            f"{off[worst]:.3g}; kane.assemble closes loops, a quaternion is divided by its length, or leave "
+            "some values free"
         )
     return bounds._replace(lower=np.where(given, -np.inf, bounds.lower), upper=np.where(given, np.inf, bounds.upper))

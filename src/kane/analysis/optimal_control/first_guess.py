@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers
+from kane.geometry.quaternion import normalise_quaternions
 from kane.model.checks import require_known
+from kane.simulation.results.run_model import names_of
 from kane.simulation.results.trajectory import Trajectory
 
 # Values at fractions of the duration, (fractions, values).
@@ -45,6 +47,11 @@ def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: 
     z[mesh.node_states], z[mesh.point_states] = states(mesh.fractions), states(mesh.point_fractions)
     z[mesh.point_inputs] = inputs(mesh.point_fractions)
     z[mesh.duration], z[mesh.free_parameters] = duration, parameters
+    for places in (mesh.node_states, mesh.point_states):
+        q = z[places]
+        with np.errstate(invalid="ignore"):  # a turn by 360 degrees passes zero
+            normalise_quaternions(q, problem.layout.quaternions)
+        z[places] = np.where(np.isfinite(q), q, z[places])
     n, s = mesh.speeds, mesh.point_fractions
     z = np.clip(z, bounds.least, bounds.most)
     if len(s) > 1:
@@ -63,23 +70,41 @@ def _courses(problem: Problem, guess: Any) -> tuple[Course, Course, float, Vecto
     if guess is None:
         return states, inputs, duration, parameters
     if isinstance(guess, Mapping):
-        return _named(guess, names, states), _named(guess, problem.inputs, inputs, names), duration, parameters
-    if not isinstance(guess, Trajectory) and not hasattr(guess, "mesh"):
-        raise ModelError(
-            f"guess is {shown(guess)}; give a Trajectory, a Collocation, or a dict from names to numbers or samples"
+        free = [layout.parameters[k] for k in problem.free[0]]
+        for name in guess:
+            known = (*names, *problem.inputs, *free, "duration")
+            require_known(name, known, "coordinate, speed, unknown input or free parameter")
+        given = {name: _samples(name, x) for name, x in guess.items()}
+        duration = float(given["duration"][0]) if "duration" in given else duration
+        parameters = np.array(
+            [given[name][0] if name in given else x for name, x in zip(free, parameters, strict=True)]
         )
-    if guess.q.shape[1] != len(layout.coordinates) or guess.u.shape[1] != len(layout.speeds):
-        raise ModelError(f"guess has other coordinates or speeds than {layout.model!r}")
+        return _named(given, names, states), _named(given, problem.inputs, inputs), duration, parameters
+    _require_same_model(problem, guess)
     times = np.asarray(guess.time, dtype=float)
-    course = _through((times - times[0]) / (times[-1] - times[0]), np.column_stack([guess.q, guess.u]))
+    fractions = (times - times[0]) / (times[-1] - times[0])
+    course = _through(fractions, np.column_stack([guess.q, guess.u]))
     span = float(np.clip(times[-1] - times[0], least, most))
     if isinstance(guess, Trajectory):
         values = np.column_stack([guess[name] for name in problem.inputs]) if count else np.zeros((len(times), 0))
-        return course, _through((times - times[0]) / (times[-1] - times[0]), values), span, parameters
-    if guess.problem.inputs != problem.inputs:
-        raise ModelError(f"guess has other unknown inputs: {', '.join(guess.problem.inputs) or 'none'}")
-    known = np.array([guess.parameters[layout.parameters[k]] for k in problem.free[0]])
-    return course, _through(guess.mesh.point_fractions, guess.point_inputs), span, known
+        return course, _through(fractions, values), span, parameters
+    parameters = np.array([guess.parameters[layout.parameters[k]] for k in problem.free[0]])
+    return course, _through(guess.mesh.point_fractions, guess.point_inputs), span, parameters
+
+
+def _require_same_model(problem: Problem, guess: Any) -> None:
+    """Raise ModelError unless a guess is a Trajectory or a Collocation with the states and inputs of the problem."""
+    if isinstance(guess, Trajectory):
+        own = [*names_of(guess, "coordinate"), *names_of(guess, "speed")]
+    elif hasattr(guess, "mesh"):
+        own = [*guess.problem.state_names, *guess.problem.inputs]
+    else:
+        raise ModelError(
+            f"guess is {shown(guess)}; give a Trajectory, a Collocation, or a dict from names to numbers or samples"
+        )
+    wanted = [*problem.state_names, *(() if isinstance(guess, Trajectory) else problem.inputs)]
+    if own != wanted:
+        raise ModelError(f"guess has {', '.join(own)}; {problem.layout.model!r} has {', '.join(wanted)}")
 
 
 def _lines(problem: Problem) -> Course:
@@ -120,23 +145,22 @@ def _through(fractions: Vector, values: Array) -> Course:
     )
 
 
-def _named(guess: Mapping[str, Any], names: Any, others: Course, also: Any = ()) -> Course:
+def _samples(name: str, given: Any) -> Vector:
+    """Return the samples of a name in a guess."""
+    found = np.atleast_1d(numbers(given, f"the guess of {name!r} is a number or samples"))
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all():
+        raise ModelError(f"the guess of {name!r} is {shown(given)}; give a finite number, or a list of them")
+    return found
+
+
+def _named(samples: Mapping[str, Vector], names: Sequence[str], others: Course) -> Course:
     """Return a course with the named samples in place of some columns."""
-    columns: dict[int, Vector] = {}
-    for name, given in guess.items():
-        if name in also:
-            continue
-        if name in names:
-            columns[names.index(name)] = np.atleast_1d(numbers(given, f"the guess of {name!r} is a number or samples"))
-        elif not also and name not in names:
-            continue
-        else:
-            require_known(name, (*names, *also), "coordinate, speed or unknown input")
 
     def course(s: Vector) -> Array:
         found = np.array(others(s))
-        for k, samples in columns.items():
-            found[:, k] = np.interp(s, np.linspace(0.0, 1.0, len(samples)), samples)
+        for k, name in enumerate(names):
+            if name in samples:
+                found[:, k] = np.interp(s, np.linspace(0.0, 1.0, len(samples[name])), samples[name])
         return found
 
     return course

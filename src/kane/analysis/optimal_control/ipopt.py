@@ -11,7 +11,10 @@ nonlinear programming.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -165,6 +168,7 @@ class _Run:
         self._ipopt, self._program, self._told = ipopt, program, told
         self._bounds = Bounds(*(np.ascontiguousarray(x, dtype=np.float64) for x in bounds))
         self._raised: BaseException | None = None
+        self._stopped = False
         self._steps: list[Iteration] = []
 
     def solve(self, start: Solution, options: Mapping[str, float | int | str]) -> Solution:
@@ -184,12 +188,29 @@ class _Run:
             lower_ones, upper_ones = np.maximum(-start.at_bounds, 0.0), np.maximum(start.at_bounds, 0.0)
             arrays = (_pointer(x) for x in (np.zeros(m), np.zeros(1), multipliers, lower_ones, upper_ones))
             kept = z, multipliers, lower_ones, upper_ones
-            result = self._ipopt.IpoptSolve(problem, _pointer(z), *arrays, None)
+            with self._interruptible():
+                result = self._ipopt.IpoptSolve(problem, _pointer(z), *arrays, None)
         finally:
             self._ipopt.FreeIpoptProblem(problem)
-        if self._raised is not None and not isinstance(self._raised, KeyboardInterrupt):
+        if self._raised is not None:
             raise self._raised
         return Solution(kept[0], kept[1], kept[3] - kept[2], int(result), self._steps)
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C end the iterations after the present one; an exception in a callback would be lost."""
+
+        def stop(*_: Any) -> None:
+            self._stopped = True
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def _set(self, problem: Any, options: Mapping[str, float | int | str]) -> None:
         for name, value in options.items():
@@ -207,7 +228,7 @@ class _Run:
         """Do the work of a callback; keep an exception, which C cannot pass on, and stop then."""
         try:
             return work()
-        except BaseException as error:
+        except Exception as error:
             self._raised = error
             return False
 
@@ -244,7 +265,7 @@ class _Run:
             self._told(self._steps[-1])
             return True
 
-        return self._raised is None and self._kept(work)
+        return self._raised is None and not self._stopped and self._kept(work)
 
 
 def _pointer(values: Array) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,10 @@ class Problem:
     parameters: Vector
     free: tuple[tuple[int, ...], Array]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the problem without its functions, which belong to this process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @property
     def dyn(self) -> Dynamics:
         """Compiled equations."""
@@ -68,6 +73,11 @@ class Problem:
             Program("laws", outputs, state=state, rest=e.inputs, parameters=e.parameters)
         )
         return found
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of coordinates and speeds."""
+        return (*self.layout.coordinates, *self.layout.speeds)
 
     @property
     def constants(self) -> Vector:

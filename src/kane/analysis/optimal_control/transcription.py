@@ -16,8 +16,9 @@ Optimization and stabilization of trajectories for constrained dynamical systems
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,10 @@ class Transcription:
     free: tuple[Expr, ...]
     path: tuple[Expr, ...]
     conditions: tuple[Condition, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the problem without its functions, which belong to this process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def at_points(self) -> Functions:
@@ -116,7 +121,8 @@ class Transcription:
         of_points = [rows.motion, rows.path, np.tile(integrals, (mesh.points, 1))]
         own = mesh.point_states[mesh.interval_points[:, self.method.inner]].reshape(mesh.intervals, -1)
         accelerations = mesh.accelerations[mesh.interval_points].reshape(mesh.intervals, -1)
-        ends = [mesh.node_states[0], mesh.node_states[-1], mesh.point_inputs[0], mesh.point_inputs[-1]]
+        inputs = mesh.point_inputs[mesh.interval_points[[0, -1]]].reshape(2, -1)
+        ends = [mesh.node_states[0], mesh.node_states[-1], *inputs]
         lengths, fractions = np.diff(mesh.fractions), mesh.point_fractions[mesh.interval_points]
         found = [
             (

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.analysis.laws import prescribes_motion
+from kane.analysis.laws import load_power, prescribes_motion
 from kane.analysis.optimal_control.between_nodes import BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation
-from kane.analysis.power_ledger import formulate_power_ledger
 from kane.array_types import Array
 from kane.codegen.programs.program import Program
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
+from kane.expression.traverse import leaves
 from kane.formulation.quantities.energy import energy
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
@@ -29,7 +29,8 @@ class Verification:
         equations: largest violation of the equations at collocation points, constraints and conditions.
         between: largest relative error of an interval, see ``refine``.
         bounds: largest violation of bounds and path constraints between nodes, relative to their size plus one.
-        energy: error of the energy balance, change of energy minus work of all loads, relative to the largest of both.
+        energy: error of the energy balance, change of energy minus work of all loads, relative to both and the kinetic
+            energy; NaN if moving constraints do unknown work.
         simulated: largest difference between nodes and a simulation with the same inputs, relative to the largest
             value of each state plus one; NaN if the simulation failed.
         trajectory: the simulation; None if it failed.
@@ -132,21 +133,21 @@ def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
 
 
 def _imbalance(collocation: Collocation, between: BetweenNodes) -> float:
-    """Return the change of energy minus the work of all loads, relative to the sum of their sizes; NaN if unknown."""
+    """Return the change of energy minus the work of loads, relative to both and the kinetic energy; NaN if unknown."""
     dyn, e = collocation.problem.dyn, collocation.problem.dyn.equations
-    if prescribes_motion(e):
+    if prescribes_motion(e) or any(leaf is e.t for leaf in leaves([row.motion for row in e.constraints])):
         return math.nan
-    ledger, zero = formulate_power_ledger(e.model, e), e.t.arena.zero
-    kinetic, potential = e.baked_in(energy(e.system, zero))
-    outputs, state = (kinetic + potential, *ledger.loads.values()), (e.t, *e.q, *e.u)
+    kinetic, potential = e.unconstrained.baked_in(energy(e.system, e.t.arena.zero))
+    powers = [load_power(e.unconstrained, load) for load in e.model.loads]
+    outputs, state = (kinetic, potential, *powers), (e.t, *e.q, *e.u)
     function = dyn.compile(Program("energy and powers", outputs, state=state, rest=e.inputs, parameters=e.parameters))
-    given = np.concatenate([between.times[..., None], between.states], axis=-1)
-    found = function(given, between.inputs, function.stage(collocation.parameter_values))
-    powers = found[..., 1:].sum(axis=-1)
+    constants = function.stage(collocation.parameter_values)
+    found = function(np.concatenate([between.times[..., None], between.states], axis=-1), between.inputs, constants)
     nodes = np.column_stack([collocation.time, collocation.q, collocation.u])[[0, -1]]
-    ends = function(nodes, between.inputs[[0, -1], [0, -1]], function.stage(collocation.parameter_values))[:, 0]
-    size = between.integral(np.abs(powers)) + float(np.ptp(found[..., 0]))
-    return abs(float(ends[1] - ends[0]) - between.integral(powers)) / size if size else 0.0
+    ends = function(nodes, between.inputs[[0, -1], [0, -1]], constants)[:, :2].sum(axis=1)
+    power = found[..., 2:].sum(axis=-1)
+    size = between.integral(np.abs(power)) + float(found[..., 0].max() + np.ptp(found[..., 1]))
+    return abs(float(ends[1] - ends[0]) - between.integral(power)) / size if size else 0.0
 
 
 def _digits(error: float) -> str:
