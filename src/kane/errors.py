@@ -101,6 +101,7 @@ EXTRAS = {
     "stiff": ("scikit-sundae>=1.0",),
     "control": ("control>=0.10",),
     "demo": ("example-robot-data>=4.1",),
+    "sweep": ("zarr>=3.0", "distributed>=2025.1"),
 }
 
 
