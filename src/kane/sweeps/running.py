@@ -131,6 +131,5 @@ class Running:
         took, now = time.monotonic() - self._began, min(part * size, n - done)
         rate = (self._computed + now) / max(took, 1e-9)
         left = (n - done - now) / rate if rate else float("inf")
-        bar.detail = lambda: f"{done:,} of {n:,} runs, {rate:.3g} per second, {left:.0f} s left, {failed} failed"
-        bar.name(bar.detail())
+        bar.name(f"{done:,} of {n:,} runs, {rate:.3g} per second, {left:.0f} s left, {failed} failed")
         listener((done + now) / n)
