@@ -62,6 +62,11 @@ class Sweep:
         return self.computed == len(self)
 
     @property
+    def growing(self) -> bool:
+        """Whether another process computes more runs of the store now."""
+        return self._store.busy
+
+    @property
     def failures(self) -> Mapping[int, str]:
         """Reason of each failed run, by its number."""
         return {run: reason for entry in self._entries for run, reason in entry.failures.items()}
@@ -173,13 +178,13 @@ class Sweep:
         return xarray.Dataset(variables, coords=coordinates, attrs={"model": about["model"], "kane": about["kane"]})
 
     def __str__(self) -> str:
-        lines = [repr(self), f"{'':<20} {'mean':>12} {'+- (95 %)':>12} {'deviation':>12} {'least':>12} {'most':>12}"]
+        words = ("mean", "95 % from", "to", "deviation", "least", "most", "in runs")
+        lines = [repr(self), " " * 16 + "".join(f"{word:>13}" for word in words)]
         for name in self.results:
             t = self.statistics(name)
-            each = (t.mean, t.half_width, t.deviation, t.minimum, t.maximum)
-            lines.append(
-                f"{name:<20} " + " ".join(f"{x:12.6g}" for x in each) + f"  (runs {t.minimum_run}, {t.maximum_run})"
-            )
+            each = (t.mean, *t.interval, t.deviation, t.minimum, t.maximum)
+            row = "".join(f"{x:13.6g}" for x in each)
+            lines.append(f"{name:<16}{row}      {t.minimum_run}, {t.maximum_run}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

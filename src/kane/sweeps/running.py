@@ -39,8 +39,14 @@ class Running:
     store: SweepStore
     precision: Mapping[str, float]
     _works: dict[int, Work] = field(default_factory=dict)
+    _entries: dict[int, LogEntry] = field(default_factory=dict)
+    _found: list[Tally] = field(default_factory=list)
+    _prefix: int = 0
+    _stop: int | None = None
     _began: float = 0.0
     _computed: int = 0
+    _done: int = 0
+    _failed: int = 0
 
     def run(self, executor: Executor | None, scheduler: str | None, progress: Any) -> None:
         """Compute all missing runs, and store them.
@@ -60,10 +66,12 @@ class Running:
             self.store.begin()
             ending.callback(self.store.close)
             self._began = time.monotonic()
+            for entry in self.store.entries:
+                self._enter(entry)
             try:
                 self._store_all(executor, workers, lambda part: self._tell(bar, listener, part))
             except KeyboardInterrupt:
-                done = sum(entry.last - entry.first for entry in self.store.entries)
+                done = self._done
                 warn(
                     f"the sweep of {self.study.layout.model!r} was interrupted after {done} of {len(self.table)} runs"
                     "; with a store, repeat the call to resume it"
@@ -90,11 +98,10 @@ class Running:
     def _missing(self) -> Iterator[Work]:
         """Yield the runs that the store lacks, chunk by chunk."""
         size, n = self.store.about["chunk"], len(self.table)
-        known = {entry.first: entry.last for entry in self.store.entries}
         for chunk in range(0, n, size):
             first, last = chunk, min(chunk + size, n)
-            while first in known and first < last:
-                first = known[first]
+            while first in self._entries and first < last:
+                first = self._entries[first].last
             if first < last:
                 self._works[first] = Work(first, self.table.names, self.table.rows(first, last))
                 yield self._works[first]
@@ -108,26 +115,32 @@ class Running:
         for name, column in zip(self.table.names, rows.T, strict=True):
             values[stored_name(name, name in groups["q"] or name in groups["u"])] = column
         tallies = tuple(Tally.of(piece.values[name], first) for name in self.study.result_names)
-        self.store.write(values, LogEntry(first, first + len(rows), digest_of_rows(rows), tallies, piece.failures))
+        entry = LogEntry(first, first + len(rows), digest_of_rows(rows), tallies, piece.failures)
+        self.store.write(values, entry)
+        self._enter(entry)
         self._computed += len(rows)
+
+    def _enter(self, entry: LogEntry) -> None:
+        self._entries[entry.first] = entry
+        self._done += entry.last - entry.first
+        self._failed += len(entry.failures)
 
     def _narrow_after(self) -> int | None:
         """Return the number of runs after which all intervals are narrow enough; None if they are not yet."""
         places = {self.study.result_names.index(name): width for name, width in self.precision.items()}
-        found, last = merged([]), 0
-        for entry in sorted(self.store.entries) if places else ():
-            if entry.first != last:
-                break  # the study stops after the same run for any number of workers
-            found, last = merged([found, entry.tallies]) if found else list(entry.tallies), entry.last
-            if all(found[k].half_width <= width for k, width in places.items()):
-                return last
-        return None
+        while places and self._stop is None and self._prefix in self._entries:
+            # Chunks are taken in order, so that the study stops after the same run for any number of workers.
+            entry = self._entries[self._prefix]
+            self._found = merged([self._found, entry.tallies]) if self._found else list(entry.tallies)
+            self._prefix = entry.last
+            if all(self._found[k].half_width <= width for k, width in places.items()):
+                self._stop = self._prefix
+        return self._stop
 
     def _tell(self, bar: ProgressBar, listener: Callable[[float], None], part: float) -> None:
         """Show progress, rate, time left and failures; ``part`` is the completed fraction of the present chunk."""
         n, size = len(self.table), self.store.about["chunk"]
-        done = sum(entry.last - entry.first for entry in self.store.entries)
-        failed = sum(len(entry.failures) for entry in self.store.entries)
+        done, failed = self._done, self._failed
         took, now = time.monotonic() - self._began, min(part * size, n - done)
         rate = (self._computed + now) / max(took, 1e-9)
         left = (n - done - now) / rate if rate else float("inf")
