@@ -41,6 +41,7 @@ from benchmarks.tables import (  # noqa: E402
     spacecraft,
     squeezer,
     stepping,
+    sweeps,
     time_steps,
     trajectories,
 )
@@ -78,6 +79,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "cones": cones.table,
     "many-contacts": many_contacts.table,
     "time-steps": time_steps.table,
+    "sweeps": sweeps.table,
     "mobile": mobile.table,
     "derivation": derivation.table,
     "certificate": derivation.certificate,

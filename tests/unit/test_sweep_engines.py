@@ -33,7 +33,7 @@ def test_threads_agree_to_the_bit(alone, workers):
         assert same(alone, kane.sweep(pendulum(), **ASK, executor=executor))
 
 
-def test_processes_agree_to_the_bit_and_send_the_study_once_compiled(alone):
+def test_processes_agree_to_the_bit(alone):
     with ProcessPoolExecutor(2) as executor:
         assert same(alone, kane.sweep(pendulum(), **ASK, executor=executor))
 
@@ -58,6 +58,8 @@ def test_few_chunks_are_in_flight(monkeypatch):
             yield engines.Work(k, (), np.zeros((1, 0)))
 
     class Quick:
+        key = "quick"
+
         def compute(self, first, *rest):
             return first
 
@@ -94,18 +96,10 @@ def test_a_law_that_cannot_be_sent_is_named():
 
 
 def test_other_sources_of_kane_are_refused():
-    found = Study(pendulum(), *[None] * 7).__reduce__()
-    assert found[0] is not None
+    restore, (sources, key, values) = Study(pendulum(), *[None] * 7).__reduce__()
+    assert restore(sources, key, values).key == key
     with pytest.raises(kane.ModelError, match="other sources of kane than the client"):
-        restored_with_other_sources(*found)
-
-
-def restored_with_other_sources(restore, arguments):
-    """Restore a study whose client has other sources."""
-    import pickle
-
-    _, values = pickle.loads(arguments[1])
-    return restore("key", pickle.dumps(("other", values)))
+        restore("others", key, values)
 
 
 def test_no_scheduler_and_two_engines_are_refused(monkeypatch):

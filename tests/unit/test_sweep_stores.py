@@ -299,13 +299,13 @@ def test_a_full_disk_keeps_the_stored_runs(tmp_path, monkeypatch, where):
         nonlocal count
         count += 1
         if count > 3:
-            if where == "log":  # half of the line still fits
+            if where == "log":  # half of the line fits
                 original(arguments[0], arguments[1][: len(arguments[1]) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return original(*arguments)
 
     kane.sweep(pendulum(), **given(100), store=tmp_path)
-    owner, name = (stores, "_replace") if where == "data" else (stores.FolderStore, "_append")
+    owner, name = (os, "pwrite") if where == "data" else (stores.FolderStore, "_append")
     original = getattr(owner, name)
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, fails)

@@ -28,7 +28,7 @@ MOST_CHARACTERS, DEEPEST = 10_000, 100  # of one formula, and of parentheses and
 
 
 @dataclass
-class _Reader:
+class _FormulaReader:
     text: str
     names: Mapping[str, Any]
     place: int = 0
@@ -143,7 +143,7 @@ def read_formula(text: str, names: Mapping[str, Any]) -> Any:
     """
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise ExpressionError(f"{shown(text)} is not a formula; give a text of at most {MOST_CHARACTERS} characters")
-    reader = _Reader(text, names)
+    reader = _FormulaReader(text, names)
     try:
         found = reader.sum()
     except (OverflowError, ZeroDivisionError) as error:

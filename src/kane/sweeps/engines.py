@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kane.array_types import Array
-from kane.errors import SimulationError
-from kane.sweeps.study import ChunkResults, Study
+from kane.errors import ModelError, SimulationError
+from kane.sweeps.study import ChunkResults, Study, compute_known
 
 # Chunks in flight per worker: one is computed while the next one is sent.
 QUEUED_PER_WORKER = 2
@@ -45,7 +45,7 @@ def computed_by(
 
     Args:
         executor: executor of threads, processes or a cluster.
-        study: the study; executors of processes send it with each chunk.
+        study: the study; a worker process gets it once.
         works: chunks.
         workers: number of workers; None to ask the executor.
 
@@ -53,27 +53,37 @@ def computed_by(
         SimulationError: worker processes died repeatedly, or the executor ended.
     """
     known = workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    running: dict[Future[ChunkResults], tuple[Work, int]] = {}
+    running: dict[Future[ChunkResults | None], tuple[Work, int]] = {}
+
+    def submit(work: Work, deaths: int = 0) -> None:
+        running[executor.submit(compute_known, study.key, *work)] = (work, deaths)
+
     try:
         while True:
             while len(running) < QUEUED_PER_WORKER * known and (work := next(works, None)) is not None:
-                running[executor.submit(study.compute, *work)] = (work, 0)
+                submit(work)
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 work, deaths = running.pop(future)
-                piece = _result(future, deaths)
-                if piece is None:
-                    running[executor.submit(study.compute, *work)] = (work, deaths + 1)
-                else:
+                if _died(future, deaths):
+                    submit(work, deaths + 1)
+                elif (piece := _result(future)) is not None:
                     yield piece
+                else:  # this worker does not know the study yet, so that the study is sent with the work
+                    running[executor.submit(study.compute, *work)] = (work, deaths)
     finally:
         for future in running:
             future.cancel()
 
 
-def _result(future: Future[ChunkResults], deaths: int) -> ChunkResults | None:
-    """Return the result of a chunk; None if its worker died and another worker should compute the chunk."""
+def _died(future: Future[Any], deaths: int) -> bool:
+    """Check whether a worker of a cluster died with this chunk, and another worker should compute it."""
+    error = None if future.cancelled() else future.exception()
+    return type(error).__name__ in LOST_WORKERS and deaths < MOST_DEATHS
+
+
+def _result(future: Future[ChunkResults | None]) -> ChunkResults | None:
     try:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
@@ -82,6 +92,8 @@ def _result(future: Future[ChunkResults], deaths: int) -> ChunkResults | None:
             "in the store, and a repeated call computes the others"
         ) from error
     except Exception as error:
-        if type(error).__name__ in LOST_WORKERS and deaths < MOST_DEATHS:
-            return None
+        if "pickle" in str(error).lower():
+            raise ModelError(
+                f"the sweep cannot be sent to other processes ({error}); define Python laws as functions of a module"
+            ) from None
         raise

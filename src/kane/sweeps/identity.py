@@ -42,7 +42,8 @@ SAME = {
     "seed": "the seed",
 }
 # Default runs per chunk: a study has about CHUNKS chunks, within these limits, and at most CHUNK_BYTES per chunk.
-CHUNKS, LEAST_CHUNK, LARGEST_CHUNK, CHUNK_BYTES = 64, 64, 4096, 64e6
+CHUNKS, LEAST_CHUNK, LARGEST_CHUNK, CHUNK_BYTES = 16, 256, 4096, 64e6
+CHUNKS_PER_FILE, FILE_BYTES = 64, 16e6  # most chunks of a file, and most bytes of a file with several chunks
 
 
 def described_study(study: Study, table: RunTable) -> dict[str, Any]:
@@ -108,13 +109,15 @@ def store_of(study: Study, table: RunTable, path: Any, chunk: int | None) -> Swe
     usual = min(max(len(table) // CHUNKS, LEAST_CHUNK), LARGEST_CHUNK, max(1, int(CHUNK_BYTES / per_run)))
     given = None if chunk is None else whole(chunk, "chunk", 1)
     about = {**described_study(study, table), "runs": len(table), "chunk": given or usual, "variables": variables}
-    about["results"] = list(study.result_names)
+    largest = 8 * max(shape[0] if shape else 1 for shape in shapes.values())
+    chunks = min(CHUNKS_PER_FILE, -(-len(table) // about["chunk"]), int(FILE_BYTES / (about["chunk"] * largest)))
+    about |= {"results": list(study.result_names), "file_runs": about["chunk"] * max(1, chunks)}
     if path is None:
         return SweepStore(about, shapes, [])
     known = FolderStore.opened(path)
     if known is not None:
         require_same(known, about)
-        about |= {"chunk": known.about["chunk"], "stopped": known.about.get("stopped")}
+        about |= {key: known.about.get(key) for key in ("chunk", "file_runs", "stopped")}
         if given not in (None, about["chunk"]):
             raise ModelError(f"chunk is {given}, and {about['chunk']} in the store {str(known.path)!r}; leave it out")
         require_rows(known, table)
@@ -127,9 +130,7 @@ def _variables(study: Study, table: RunTable) -> tuple[dict[str, tuple[int, ...]
     groups = names_by_group(layout)
     states = (*layout.coordinates, *layout.speeds)
     units = dict(zip(states, (*layout.coordinate_units, *layout.speed_units), strict=True))
-    each: list[tuple[str, tuple[int, ...], dict[str, str]]] = [
-        (STATUS, (), {"long_name": "0 not computed, 1 computed, 2 failed"})
-    ]
+    each: list[tuple[str, tuple[int, ...], dict[str, str]]] = []
     for name in table.names:
         initial = name in groups["q"] or name in groups["u"]
         about = {"long_name": f"initial {name}", "units": units[name]} if initial else {"long_name": name}
@@ -141,6 +142,8 @@ def _variables(study: Study, table: RunTable) -> tuple[dict[str, tuple[int, ...]
     ]
     if study.recorded and span.times is not None:
         each += [(name, (len(span.times),), {"units": units[name]}) for name in states]
+    # Last, so that readers who watch the status find results of computed runs.
+    each.append((STATUS, (), {"long_name": "0 not computed, 1 computed, 2 failed"}))
     require_names([name for name, _, _ in each])
     variables = {name: about for name, _, about in each}
     variables["time"] = {"units": "s"}

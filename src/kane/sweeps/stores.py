@@ -62,7 +62,8 @@ class SweepStore:
     """Arrays of a sweep in memory.
 
     Attributes:
-        about: settings of the study; ``runs`` and ``chunk`` are the numbers of runs, of all and per chunk.
+        about: settings of the study; ``runs``, ``chunk`` and ``file_runs`` are the numbers of runs: of all, per chunk,
+            and per file.
         shapes: shape of one run by name of the variable: () or (times,).
         entries: log of the finished pieces.
     """
@@ -77,7 +78,8 @@ class SweepStore:
     @property
     def bytes(self) -> int:
         """Size of all arrays."""
-        n = -(-self.about["runs"] // self.about["chunk"]) * self.about["chunk"]
+        size = self.about["file_runs"]
+        n = -(-self.about["runs"] // size) * size
         return n * sum(8 * math.prod(shape) for shape in self.shapes.values())
 
     @property
@@ -126,9 +128,9 @@ class SweepStore:
 
 
 class FolderStore(SweepStore):
-    """Arrays in a folder that zarr and xarray read; one file per variable and chunk.
+    """Arrays in a folder that zarr and xarray read; a file has the runs of many chunks for one variable.
 
-    A piece counts as computed when its line is in the log, which is written last. Files are replaced as a whole.
+    A piece is written into its place of each file. It counts as computed when its line is in the log, written last.
     """
 
     def __init__(self, path: Any, about: dict[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -136,6 +138,7 @@ class FolderStore(SweepStore):
         self.path = given_path(path, "the store of a sweep")
         self._lock = -1
         self._log: Any = None
+        self._files: dict[tuple[str, int], int] = {}
 
     @classmethod
     def opened(cls, path: Any) -> FolderStore | None:
@@ -211,7 +214,7 @@ class FolderStore(SweepStore):
     def _describe(self) -> None:
         """Write the metadata of zarr for the group and each variable."""
         about = {**self.about, "shapes": {name: list(shape) for name, shape in self.shapes.items()}}
-        size, n = self.about["chunk"], self.runs
+        size, n = self.about["file_runs"], self.runs
         along = {
             name: (("run", *["time"] * len(shape)), (n, *shape), (size, *shape)) for name, shape in self.shapes.items()
         }
@@ -235,41 +238,46 @@ class FolderStore(SweepStore):
         return self.path / name / "c" / "/".join([str(chunk), *["0"] * len(self.shapes[name])])
 
     def write(self, values: Mapping[str, Array], entry: LogEntry) -> None:
-        size = self.about["chunk"]
-        chunk, at = divmod(entry.first, size)
-        for name in self.shapes:
-            path, data = self._file(name, chunk), self._read_chunk(name, chunk)
-            data[at : at + entry.last - entry.first] = values[name]
-            if not path.parent.is_dir():
-                made_folder(path.parent)
-            _replace(path, data)
-        self._append(entry.line())
-        self.entries.append(entry)
-
-    def _append(self, line: str) -> None:
-        assert self._log is not None
-        data = line.encode()
+        number, at = divmod(entry.first, self.about["file_runs"])
+        for key in [key for key in self._files if key[1] < number - 1]:
+            os.close(self._files.pop(key))
         try:
-            if self._log.write(data) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            for name, shape in self.shapes.items():
+                data = values[name].astype("<f8").tobytes()
+                if os.pwrite(self._opened_file(name, number), data, 8 * math.prod(shape) * at) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._append(entry.line())
         except OSError as error:
+            if isinstance(error, FileError):
+                raise
             raise FileError(
-                f"the log of {str(self.path)!r} cannot be written ({error.strerror or error}); finished runs are kept: "
+                f"the store {str(self.path)!r} cannot be written ({error.strerror or error}); finished runs are kept: "
                 "make room, and repeat the call"
             ) from error
+        self.entries.append(entry)
 
-    def _read_chunk(self, name: str, chunk: int) -> Array:
-        shape = (self.about["chunk"], *self.shapes[name])
-        try:
-            return np.fromfile(self._file(name, chunk), "<f8").reshape(shape)
-        except OSError as error:
-            if error.errno != errno.ENOENT:
-                raise
-            return np.full(shape, _fill(name))
+    def _opened_file(self, name: str, number: int) -> int:
+        """Return the descriptor of the file with the runs of a chunk; a new file is full of the fill value."""
+        key = name, number
+        if key not in self._files:
+            path = self._file(name, number)
+            if not path.exists():
+                made_folder(path.parent)
+                _replace(path, np.full((self.about["file_runs"], *self.shapes[name]), _fill(name)))
+            self._files[key] = os.open(path, os.O_WRONLY)
+        return self._files[key]
+
+    def _append(self, line: str) -> None:
+        data = line.encode()
+        if self._log.write(data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def read(self, name: str) -> Array:
-        n, size = self.runs, self.about["chunk"]
-        found = [self._read_chunk(name, chunk) for chunk in range(-(-n // size))]
+        n, shape = self.runs, (self.about["file_runs"], *self.shapes[name])
+        found = [np.empty((0, *shape[1:]))]
+        for number in range(-(-n // shape[0])):
+            path = self._file(name, number)
+            found.append(np.fromfile(path, "<f8").reshape(shape) if path.exists() else np.full(shape, _fill(name)))
         return np.concatenate(found)[:n]
 
     def stop(self, runs: int | None) -> None:
@@ -281,6 +289,8 @@ class FolderStore(SweepStore):
     def close(self) -> None:
         if self._log is not None:
             self._log.close()
+        while self._files:
+            os.close(self._files.popitem()[1])
         if self._lock >= 0:
             os.close(self._lock)
         self._lock, self._log = -1, None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -90,17 +89,7 @@ class Study:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the declarations; a worker process restores and compiles them once for all chunks."""
-        return restored_study, (self.key, self._sent)
-
-    @cached_property
-    def _sent(self) -> bytes:
-        values = tuple(getattr(self, each.name) for each in fields(self))
-        try:
-            return pickle.dumps((sources_digest(), values))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise ModelError(
-                f"the sweep cannot be sent to other processes ({error}); define Python laws as functions of a module"
-            ) from None
+        return restored_study, (sources_digest(), self.key, tuple(getattr(self, each.name) for each in fields(self)))
 
     @cached_property
     def layout(self) -> Layout:
@@ -243,16 +232,21 @@ class Study:
 _KNOWN_STUDIES: dict[str, Study] = {}  # the last study of this worker process
 
 
-def restored_study(key: str, sent: bytes) -> Study:
+def restored_study(sources: str | None, key: str, values: tuple[Any, ...]) -> Study:
     """Return a study that another process sent; the same object for the same key.
 
     Raises:
         ModelError: this process has other sources of kane.
     """
+    if sources != sources_digest():
+        raise ModelError("this worker has other sources of kane than the client; install the same version on both")
     if key not in _KNOWN_STUDIES:
-        sources, values = pickle.loads(sent)  # noqa: S301  (executors unpickle by themselves what their client sends)
-        if sources != sources_digest():
-            raise ModelError("this worker has other sources of kane than the client; install the same version on both")
         _KNOWN_STUDIES.clear()
         _KNOWN_STUDIES[key] = Study(*values)
     return _KNOWN_STUDIES[key]
+
+
+def compute_known(key: str, first: int, names: Sequence[str], rows: Array) -> ChunkResults | None:
+    """Compute a chunk of a study that this process restored before; None if it did not."""
+    study = _KNOWN_STUDIES.get(key)
+    return None if study is None else study.compute(first, names, rows)

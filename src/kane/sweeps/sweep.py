@@ -65,7 +65,7 @@ def sweep(
         times: times [s] at which coordinates and speeds are recorded; by default no trajectories are recorded.
         integrator: with step-size control; RK8(), with a relative tolerance of 1e-9, unless given.
         start: first time [s].
-        chunk: runs per chunk; by default a 64th of the runs, 64 to 4096.
+        chunk: runs per chunk; by default a 16th of the runs, 256 to 4096.
         precision: half-widths of the 95 % confidence intervals of means, by output: the study stops after the first
             chunk at whose end all intervals are narrow enough.
         executor: executor of concurrent.futures that computes the chunks; by default this process does, in threads.
