@@ -1,4 +1,4 @@
-"""Files of studies in TOML: the model, what varies, and what is kept, with the line of each fault."""
+"""Files of studies in TOML: model, table of runs and outputs; errors have the line of the fault."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class _StudyFile:
             ImportFileError: there is no table or two, or a value is wrong; names the line.
         """
         if ("grid" in found) == ("sample" in found):
-            raise ImportFileError(f"{self.name} needs one of the tables [grid] and [sample], to say what varies")
+            raise ImportFileError(f"{self.name} needs one of the tables [grid] and [sample]")
         for key in ("runs", "seed", "method"):
             if key in found and "grid" in found:
                 raise ImportFileError(f"{self.name}, line {self.line_of(key)}: {key} is for [sample], not for [grid]")

@@ -1,4 +1,6 @@
-"""Formulas: texts such as "-cos(q1) * mass" as expressions, read by a grammar that executes nothing.
+"""Formulas: texts such as "-cos(q1) * mass", read as expressions by a grammar that executes nothing.
+
+The grammar:
 
 sum      product, then + or - product, any number of times
 product  factor, then * or / factor, any number of times

@@ -40,7 +40,7 @@ def _workers(client: Any) -> int:
     """Return the number of workers.
 
     Raises:
-        ModelError: there are none, or one has another version of kane.
+        ModelError: the scheduler has no workers, or a worker has another version of kane.
     """
     try:
         found = client.run(version_of_worker, on_error="return")

@@ -48,7 +48,7 @@ class Sweep:
         return cls(found)
 
     def __len__(self) -> int:
-        """Number of runs, with those that are not computed yet."""
+        """Number of runs, computed or not."""
         return self._store.runs
 
     @property

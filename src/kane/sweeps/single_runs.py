@@ -56,7 +56,7 @@ class SingleRuns:
             object.__setattr__(self, name, np.full(shape, np.nan))
 
     def run(self, failures: dict[int, str]) -> None:
-        """Compute all runs except those in ``failures``, and enter the reason of each new failure there."""
+        """Compute all runs that are not in ``failures`` yet, and enter the reason of each new failure there."""
         stop, order = threading.Event(), [i for i in range(len(self.conditions)) if i not in failures]
         with ThreadPoolExecutor(self.problem.energy.threads) as pool:
             runs = {pool.submit(self._run, i, stop): i for i in order}

@@ -18,19 +18,19 @@ class Tally(NamedTuple):
 
     Attributes:
         n: number of values.
-        mean: their mean.
+        mean: their mean; NaN without values.
         squares: sum of squared differences from the mean.
-        minimum, maximum: extremes; infinite without values.
+        minimum, maximum: extremes; NaN without values.
         minimum_run, maximum_run: numbers of the first runs with these values; -1 without values.
         binary: whether all values are 0 or 1.
     """
 
     n: int = 0
-    mean: float = 0.0
+    mean: float = math.nan
     squares: float = 0.0
-    minimum: float = math.inf
+    minimum: float = math.nan
     minimum_run: int = -1
-    maximum: float = -math.inf
+    maximum: float = math.nan
     maximum_run: int = -1
     binary: bool = True
 
@@ -54,7 +54,7 @@ class Tally(NamedTuple):
         )
 
     def __add__(self, later: Any) -> Tally:
-        """Return the tally of these values and those of later runs."""
+        """Return the tally of all values of both tallies; ``later`` is of later runs."""
         if not self.n or not later.n:
             return later if later.n else self
         n, apart = self.n + later.n, later.mean - self.mean
