@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
@@ -10,11 +11,11 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.ensembles.conditions import Conditions
-from kane.errors import ModelError, SimulationError
+from kane.errors import ModelError, SimulationError, warn
 from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.monitors.failure import explain
+from kane.simulation.monitors.failure import explain, passages
 from kane.simulation.schedule.course import Span, free_course
 from kane.simulation.schedule.step_ends import Stops
 
@@ -55,14 +56,18 @@ class SingleRuns:
         for name, shape in shapes.items():
             object.__setattr__(self, name, np.full(shape, np.nan))
 
-    def run(self, failures: dict[int, str]) -> None:
-        """Compute all runs that are not in ``failures`` yet, and enter the reason of each new failure there."""
-        stop, order = threading.Event(), [i for i in range(len(self.conditions)) if i not in failures]
+    def run(self, failures: dict[int, str], progress: Callable[[float], None]) -> None:
+        """Compute all runs that are not in ``failures`` yet, and enter the reason of each new failure there.
+
+        Warns if runs may be inaccurate, as ``simulate_many`` does.
+        """
+        n, doubts = len(self.conditions), {}
+        stop, order = threading.Event(), [i for i in range(n) if i not in failures]
         with ThreadPoolExecutor(self.problem.energy.threads) as pool:
             runs = {pool.submit(self._run, i, stop): i for i in order}
             try:
-                while wait(runs, timeout=CHUNK_SECONDS).not_done:
-                    pass  # Python handles Ctrl-C here
+                while left := wait(runs, timeout=CHUNK_SECONDS).not_done:
+                    progress(1.0 - len(left) / n)
             finally:
                 stop.set()
         for run, i in runs.items():
@@ -71,9 +76,14 @@ class SingleRuns:
                 failures[i] = str(error)
             elif error is not None:
                 raise error
+            elif run.result():
+                doubts[i] = run.result()
+        if doubts:
+            first = min(doubts)
+            warn(f"{len(doubts)} of {n} runs may be inaccurate; run {first} of this chunk: {doubts[first]}")
 
-    def _run(self, i: int, stop: threading.Event) -> None:
-        """Compute run i to its end.
+    def _run(self, i: int, stop: threading.Event) -> str:
+        """Compute run i to its end; return the warning that ``simulate`` would give, or "".
 
         Raises:
             ModelError: the run cannot start.
@@ -101,3 +111,4 @@ class SingleRuns:
             n = min(len(record.states), len(span.times))
             on_time = record.states[:n, 0] == span.times[:n]  # a terminal event ends the run between two times
             self.states[i, :n][on_time] = record.states[:n, 1:][on_time]
+        return next(passages(integration), "") or record.doubt(**self.method.settings)

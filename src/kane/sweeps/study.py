@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -32,6 +32,10 @@ from kane.simulation.state_layout import Layout
 from kane.sweeps.single_runs import SingleRuns
 
 Given = Mapping[str, Mapping[str, Any]]
+
+
+def silent(fraction: float) -> None:
+    """Show no progress."""
 
 
 class ChunkResults(NamedTuple):
@@ -163,13 +167,15 @@ class Study:
             found[group] = {**self.fixed[group], **varied} or None
         return found
 
-    def compute(self, first: int, names: Sequence[str], rows: Array, progress: Any = None) -> ChunkResults:
+    def compute(
+        self, first: int, names: Sequence[str], rows: Array, progress: Callable[[float], None] = silent
+    ) -> ChunkResults:
         """Compute runs with rows of values, (runs, names); ``first`` is the number of the first run."""
         with self.lock:
             self.prepare()
             given = self.given(names, rows)
             try:
-                ends = self._in_lanes(given, progress) if self.in_lanes else self._one_by_one(given, len(rows))
+                ends = self._in_lanes(given, progress) if self.in_lanes else self._one_by_one(given, progress)
             except KaneError as error:
                 lost = {name: np.full(len(rows), np.nan) for name in self.result_names}
                 nx = (*self.layout.coordinates, *self.layout.speeds) if self.recorded else ()
@@ -182,7 +188,7 @@ class Study:
         assert self.span.times is not None
         return self.span.times
 
-    def _in_lanes(self, given: Mapping[str, Any], progress: Any) -> Ends:
+    def _in_lanes(self, given: Mapping[str, Any], progress: Callable[[float], None]) -> Ends:
         inputs = {**(given["inputs"] or {}), **self.drivers}
         found = simulate_many(
             self.dyn,
@@ -190,7 +196,7 @@ class Study:
             start=self.span.start,
             integrator=self.method,
             times=self.span.times,
-            progress=progress or (lambda fraction: None),
+            progress=progress,
             **{**given, "inputs": inputs},
         )
         if found.interrupted:
@@ -199,13 +205,13 @@ class Study:
         states = np.concatenate([found.q, found.u], axis=2) if self.recorded else none
         return Ends(time, found.q[:, -1], found.u[:, -1], found.inputs, none, states, found.failures)
 
-    def _one_by_one(self, given: Mapping[str, Any], n: int) -> Ends:
+    def _one_by_one(self, given: Mapping[str, Any], progress: Callable[[float], None]) -> Ends:
         conditions = Conditions.of(self.layout, *given.values())
         runs = SingleRuns(self.problem, self.method, self.span, conditions, self.recorded)
         failures = conditions.project(self.layout, self.dyn)
         own = conditions.q, conditions.u, given["u"], conditions.parameters
         conditions.u[:] = self.problem.with_dependent(self.span.start, *own)
-        runs.run(failures)
+        runs.run(failures, progress)
         nq = conditions.q.shape[1]
         ends = runs.ends[:, 0], runs.ends[:, 1 : 1 + nq], runs.ends[:, 1 + nq :]
         return Ends(*ends, runs.inputs, runs.event_times, runs.states, dict(sorted(failures.items())))
