@@ -88,8 +88,8 @@ def _result(future: Future[ChunkResults | None]) -> ChunkResults | None:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
         raise SimulationError(
-            f"the workers of the sweep ended ({type(error).__name__}): killed, or out of memory; finished chunks are "
-            "in the store, and a repeated call computes the others"
+            f"the workers of the sweep or their scheduler ended ({type(error).__name__}): killed, or out of memory; "
+            "finished chunks are in the store, and a repeated call computes the others"
         ) from error
     except Exception as error:
         if "pickle" in str(error).lower():

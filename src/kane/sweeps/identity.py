@@ -111,6 +111,7 @@ def store_of(study: Study, table: RunTable, path: Any, chunk: int | None) -> Swe
     about = {**described_study(study, table), "runs": len(table), "chunk": given or usual, "variables": variables}
     largest = 8 * max(shape[0] if shape else 1 for shape in shapes.values())
     chunks = min(CHUNKS_PER_FILE, -(-len(table) // about["chunk"]), int(FILE_BYTES / (about["chunk"] * largest)))
+    about["columns"] = [name for name in shapes if name not in (*study.result_names, STATUS) and not shapes[name]]
     about |= {"results": list(study.result_names), "file_runs": about["chunk"] * max(1, chunks)}
     if path is None:
         return SweepStore(about, shapes, [])

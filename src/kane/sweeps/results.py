@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kane.array_types import Array
 from kane.errors import FileError, ModelError, shown
-from kane.expression.number_arguments import numbers, whole
+from kane.expression.number_arguments import numbers, whole, words
 from kane.model.named_vector import index_of_name
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
+from kane.sweeps.effects import Effect, effects_of
 from kane.sweeps.run_tables import RunTable
 from kane.sweeps.stores import FolderStore, SweepStore
 from kane.sweeps.study import Study
@@ -20,6 +21,7 @@ from kane.sweeps.tally import Tally, merged
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.figure import Figure
 
 
 class Sweep:
@@ -124,6 +126,40 @@ class Sweep:
         if not len(values):
             raise ModelError(f"no run has a value of {name!r} yet")
         return np.asarray(np.quantile(values, p))
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the variables that vary from run to run."""
+        return tuple(self._store.about["columns"])
+
+    def effects(self, name: str) -> dict[str, Effect]:
+        """Return the effect of each value that varies on a result: slope and Sobol index, with standard errors.
+
+        The values must be independent draws of ``kane.sample``, or all combinations of ``kane.grid``.
+
+        Raises:
+            ModelError: an unknown name, fewer than 200 finite results, or a value or result that does not vary.
+        """
+        index_of_name(name, self.results, "result")
+        return effects_of({x: self[x] for x in self.varied}, self[name])
+
+    def plot(self, names: Sequence[str] = ()) -> Figure:
+        """Plot the histogram of each result, and the result over each value that varies, at most 5,000 runs.
+
+        Args:
+            names: some of ``results``; all unless given.
+
+        Raises:
+            ModelError: an unknown name, or a sweep without results.
+        """
+        from kane.sweeps.sweep_plot import scatter_matrix  # imported late: needs matplotlib
+
+        chosen = words(names, "names", "results") or list(self.results)
+        for name in chosen:
+            index_of_name(name, self.results, "result")
+        if not chosen:
+            raise ModelError("the sweep has no results with one number per run; give outputs= or events=")
+        return scatter_matrix(self, chosen)
 
     def run(self, k: int) -> Trajectory:
         """Compute run k again, with its trajectory; it equals the run of the study to the last bit.

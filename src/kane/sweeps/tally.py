@@ -83,7 +83,7 @@ class Tally(NamedTuple):
         had the value 1. The runs must be independent draws: a grid has no confidence interval, and the interval of
         Latin hypercubes and Sobol sequences is wider than necessary.
 
-        Source: Wilson 1927, Eq. (II).
+        Source: Wilson 1927.
         """
         n, z = self.n, NORMAL_95
         if not n:
