@@ -184,6 +184,7 @@ def test_a_line_that_was_cut_is_computed_again(tmp_path, computed):
     computed.clear()
     assert same(kane.sweep(pendulum(), **given(), store=tmp_path), whole)
     assert computed == list(range(400, 500))
+    assert same(kane.Sweep.open(tmp_path), whole)
 
 
 def test_two_processes_cannot_write_one_store(program, tmp_path):

@@ -146,6 +146,31 @@ def test_trajectories_are_recorded_at_the_times(events):
     assert data.q1.attrs["units"] == "rad"
 
 
+def test_results_do_not_depend_on_the_chunks():
+    ask = dict(until=UNTIL, runs=kane.sample(300, q1=(-1, 1), mass=(1, 2)), seed=2)
+    one, other = (kane.sweep(pendulum(), **ask, chunk=chunk) for chunk in (7, 300))
+    assert np.array_equal(one["q1"], other["q1"])
+    assert np.array_equal(one["u1"], other["u1"])
+
+
+def test_the_first_time_of_an_event_is_kept():
+    dyn = pendulum()
+    event = kane.Event(dyn.equations.q[0], name="low")
+    found = kane.sweep(dyn, until=5.0, runs=kane.grid(q1=[0.1, 0.2]), events=event)
+    occurrences = kane.simulate(dyn, until=5.0, q=[0.2], events=event).events
+    assert len(occurrences) > 2
+    assert found["low"][1] == occurrences[0].time
+
+
+def test_runs_that_cannot_start_do_not_disturb_runs_with_events():
+    rises = kane.Event(ball().equations.u[0], -1, name="top")
+    found = kane.sweep(ball(), until=1.0, runs={"z": [-1.0, 1.0]}, events=rises)
+    assert list(found.failures) == [0]
+    assert "violated by" in found.failures[0]
+    # It falls for sqrt(2 h / g), and rises with half of the speed for half of this time.
+    assert found["top"][1] == pytest.approx(1.5 * math.sqrt(2.0 / 9.81), rel=1e-8)
+
+
 def test_states_after_a_terminal_event_are_missing():
     dyn = pendulum()
     end = kane.Event(dyn.equations.t - 0.2, terminal=True, name="end")
@@ -164,12 +189,14 @@ def test_failed_runs_have_their_reason_and_the_others_go_on(events):
         until=UNTIL,
         q={"q1": 0.3},
         runs=kane.grid(mass=[1.0, -2.0, 3.0]),
+        outputs={"q1": "q1", "twice": 2.0 * dyn.equations.parameters[0]},
         events=kane.Event(dyn.equations.t - 10.0, name="late") if events else (),
     )
     assert list(found.failures) == [1]
     assert "the mass of body 'bob' is -2" in found.failures[1]
     assert found["status"].tolist() == [1.0, 2.0, 1.0]
     assert np.isnan(found["q1"]).tolist() == [False, True, False]
+    assert np.isnan(found["twice"]).tolist() == [False, True, False]
     assert found.statistics("q1").n == 2
     assert "1 failed" in repr(found)
 
