@@ -15,8 +15,8 @@ LEAST_BINS, MOST_BINS = 4, 64
 LEAST_RUNS = 10 * GROUPS_LEFT_OUT
 
 
-class Effect(NamedTuple):
-    """Effect of one varied value x on a result y.
+class VariableEffect(NamedTuple):
+    """VariableEffect of one varied value x on a result y.
 
     Attributes:
         slope: dy/dx of the linear regression of y on all varied values, in units of y per unit of x.
@@ -31,7 +31,7 @@ class Effect(NamedTuple):
     sobol_error: float
 
 
-def effects_of(x: dict[str, Array], y: Array) -> dict[str, Effect]:
+def effects_of(x: dict[str, Array], y: Array) -> dict[str, VariableEffect]:
     """Return the effect of each column of independent random values on y; NaN and infinite results are left out.
 
     E[y | x] is the mean of y in bins of x with equal numbers of runs, without the part that the scatter within bins
@@ -56,7 +56,9 @@ def effects_of(x: dict[str, Array], y: Array) -> dict[str, Effect]:
     residual = y - A @ coefficients
     errors = np.sqrt(np.diag(np.linalg.pinv(A.T @ A)) * (residual @ residual) / (n - A.shape[1]))
     each = zip(columns.items(), coefficients[1:] / scales, errors[1:] / scales, strict=True)
-    return {name: Effect(float(slope), float(error), *_index(column, y)) for (name, column), slope, error in each}
+    return {
+        name: VariableEffect(float(slope), float(error), *_index(column, y)) for (name, column), slope, error in each
+    }
 
 
 def _index(x: Array, y: Array) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from kane.expression.number_arguments import numbers, whole, words
 from kane.model.named_vector import index_of_name
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
-from kane.sweeps.effects import Effect, effects_of
+from kane.sweeps.effects import VariableEffect, effects_of
 from kane.sweeps.run_tables import RunTable
 from kane.sweeps.stores import FolderStore, SweepStore
 from kane.sweeps.study import Study
@@ -132,7 +132,7 @@ class Sweep:
         """Names of the variables that vary from run to run."""
         return tuple(self._store.about["columns"])
 
-    def effects(self, name: str) -> dict[str, Effect]:
+    def effects(self, name: str) -> dict[str, VariableEffect]:
         """Return the effect of each value that varies on a result: slope and Sobol index, with standard errors.
 
         The values must be independent draws of ``kane.sample``, or all combinations of ``kane.grid``.

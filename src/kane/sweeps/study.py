@@ -34,7 +34,7 @@ from kane.sweeps.single_runs import SingleRuns
 Given = Mapping[str, Mapping[str, Any]]
 
 
-def silent(fraction: float) -> None:
+def no_progress(fraction: float) -> None:
     """Show no progress."""
 
 
@@ -168,7 +168,7 @@ class Study:
         return found
 
     def compute(
-        self, first: int, names: Sequence[str], rows: Array, progress: Callable[[float], None] = silent
+        self, first: int, names: Sequence[str], rows: Array, progress: Callable[[float], None] = no_progress
     ) -> ChunkResults:
         """Compute runs with rows of values, (runs, names); ``first`` is the number of the first run."""
         with self.lock:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from kane.sweeps.results import Sweep
 
 MOST_POINTS, BINS = 5000, 40
-PANEL = 2.2  # inches
+PANEL_SIDE = 2.2  # inches
 
 
 def scatter_matrix(sweep: Sweep, names: Sequence[str]) -> Figure:
     """Return a figure with one row per result: its histogram, then the result over each value that varies."""
     varied = sweep.varied
     columns = 1 + len(varied)
-    figure = Figure(figsize=(PANEL * columns, PANEL * len(names)), layout="constrained")
+    figure = Figure(figsize=(PANEL_SIDE * columns, PANEL_SIDE * len(names)), layout="constrained")
     axes = figure.subplots(len(names), columns, squeeze=False)
     for name, row in zip(names, axes, strict=True):
         y = sweep[name]
