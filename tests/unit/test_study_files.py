@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import kane
 from kane.cli.main import app
 from kane.cli.study_file import read_study
+from kane.sweeps.study import Study
 
 MODEL = """
 import kane
@@ -108,6 +109,23 @@ def test_a_killed_command_is_resumed_by_repeating_it(folder):
     done = call("long.toml", "--store", "b.zarr")
     assert done.exit_code == 0
     assert kane.Sweep.open("b.zarr").finished
+
+
+def test_ctrl_c_is_exit_status_1_and_keeps_the_finished_chunks(folder, monkeypatch):
+    compute = Study.compute
+
+    def stopped(self, first, *rest):
+        if first >= 256:
+            raise KeyboardInterrupt
+        return compute(self, first, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "compute", stopped)
+        with pytest.warns(UserWarning, match="interrupted after 256 of 300 runs"):
+            done = call("study.toml", "--store", "e.zarr")
+    assert done.exit_code == 1
+    assert "256 of 300 runs computed (85.3%)" in done.stdout
+    assert call("study.toml", "--store", "e.zarr").exit_code == 0
 
 
 def test_failed_runs_are_printed_with_their_reason(folder):

@@ -33,10 +33,13 @@ def sweep_command(
         dyn, given = read_study(study)
         found = kane.sweep(dyn, **given, store=store, scheduler=scheduler)
     typer.echo(found)
-    if status or not found.finished:
+    interrupted = not (status or found.finished)
+    if status or interrupted:
         writing = ", another process computes more" if found.growing else ""
         typer.echo(f"{found.computed:,} of {len(found):,} runs computed ({found.computed / len(found):.1%}){writing}")
     for run, reason in list(found.failures.items())[:REASONS]:
         typer.echo(f"run {run} failed: {reason}")
     if len(found.failures) > REASONS:
         typer.echo(f"and {len(found.failures) - REASONS:,} more failed; kane.Sweep.open(store).failures lists them")
+    if interrupted:
+        raise typer.Exit(1)
