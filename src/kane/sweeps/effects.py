@@ -34,8 +34,9 @@ class VariableEffect(NamedTuple):
 def effects_of(x: dict[str, Array], y: Array) -> dict[str, VariableEffect]:
     """Return the effect of each column of independent random values on y; NaN and infinite results are left out.
 
-    E[y | x] is the mean of y in bins of x with equal numbers of runs, without the part that the scatter within bins
-    adds (omega squared of the analysis of variance). Bins of a finite width make indices a few percent too small.
+    E[y | x] is the mean of y in bins of x with equal numbers of runs. The part of its variance that is due to the
+    scatter within bins is subtracted (omega squared of the analysis of variance). Finite bins make indices a few
+    percent too small.
 
     Raises:
         ModelError: too few runs with a finite result, or a column or result that does not vary.

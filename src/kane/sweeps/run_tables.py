@@ -40,24 +40,6 @@ class RunTable(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Grid(RunTable):
-    """All combinations of values; the last name varies fastest."""
-
-    columns: Mapping[str, Array]
-
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(self.columns)
-
-    def __len__(self) -> int:
-        return prod(map(len, self.columns.values()))
-
-    def rows(self, first: int, last: int) -> Array:
-        places = np.unravel_index(np.arange(first, last), tuple(map(len, self.columns.values())))
-        return np.column_stack([column[k] for column, k in zip(self.columns.values(), places, strict=True)])
-
-
-@dataclass(frozen=True, eq=False)
 class Listed(RunTable):
     """Columns of equal length."""
 
@@ -72,6 +54,17 @@ class Listed(RunTable):
 
     def rows(self, first: int, last: int) -> Array:
         return np.column_stack([column[first:last] for column in self.columns.values()])
+
+
+class Grid(Listed):
+    """All combinations of values; the last name varies fastest."""
+
+    def __len__(self) -> int:
+        return prod(map(len, self.columns.values()))
+
+    def rows(self, first: int, last: int) -> Array:
+        places = np.unravel_index(np.arange(first, last), tuple(map(len, self.columns.values())))
+        return np.column_stack([column[k] for column, k in zip(self.columns.values(), places, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +149,7 @@ def grid(values: Mapping[str, Any] | None = None, /, **named: Any) -> Grid:
         ModelError: no names, values that are not a list of finite numbers, or more than 1e15 combinations.
     """
     found = Grid({name: _column(name, value) for name, value in _entries("grid", values, named)})
-    combinations = prod(map(len, found.columns.values()))
+    combinations = prod(map(len, found.columns.values()))  # len(found) cannot be larger than 2**63
     if combinations > MOST_RUNS:
         raise ModelError(f"the grid has {combinations:.3g} combinations; give fewer values, or draw with kane.sample")
     return found
