@@ -83,6 +83,14 @@ def test_arrays_of_equal_length_are_a_table():
         assert np.array_equal(found["u1"], many["u1"][:, -1])
 
 
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_values_for_all_runs_and_chunks_of_one_run_equal_simulate(chunk):
+    ask = dict(until=UNTIL, parameters={"mass": 1.5}, inputs={"tau": 0.3})
+    found = kane.sweep(pendulum(), **ask, runs=kane.grid(q1=[0.1, 0.2, 0.3]), chunk=chunk)
+    for k in range(3):
+        assert found["q1"][k] == kane.simulate(pendulum(), **ask, q=[found["initial q1"][k]])["q1"][-1]
+
+
 def test_a_falling_ball_meets_its_closed_form_and_a_terminal_event_ends_the_run():
     """z = h - g t^2 / 2 is 1 m at t = sqrt(2 (h - 1) / g), with the speed -g t."""
     dyn = ball()
