@@ -42,6 +42,7 @@ from benchmarks.tables import (  # noqa: E402
     spacecraft,
     squeezer,
     stepping,
+    sweeps,
     time_steps,
     trajectories,
 )
@@ -80,6 +81,7 @@ TABLES: dict[str, Callable[[Mode], Table]] = {
     "many-contacts": many_contacts.table,
     "time-steps": time_steps.table,
     "optimal-control": optimal_control.table,
+    "sweeps": sweeps.table,
     "mobile": mobile.table,
     "derivation": derivation.table,
     "certificate": derivation.certificate,

@@ -137,6 +137,10 @@ from kane.simulation.modes.charts import Charts as Charts
 from kane.simulation.results.trajectory import Trajectory as Trajectory
 from kane.simulation.simulate import simulate as simulate
 from kane.simulation.stepper import Stepper as Stepper
+from kane.sweeps.results import Sweep as Sweep
+from kane.sweeps.run_tables import grid as grid
+from kane.sweeps.run_tables import sample as sample
+from kane.sweeps.sweep import sweep as sweep
 from kane.viewer.draw3d import draw3d as draw3d
 from kane.viewer.view import View as View
 from kane.viewer.view import view as view

@@ -102,6 +102,7 @@ EXTRAS = {
     "casadi": ("casadi>=3.6.6",),
     "control": ("control>=0.10",),
     "demo": ("example-robot-data>=4.1",),
+    "sweep": ("zarr>=3.0", "distributed>=2025.1"),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from oracles.numbers import random_state
 
 import kane
-from kane.codegen.programs.parts import MEMORY, Sweep
+from kane.codegen.programs.parts import MEMORY, LoopRound
 from kane.formulation.derivatives.forward_in_parts import ForwardDerivatives, derivative_parts
 from kane.formulation.derivatives.inverse_in_parts import InverseDerivatives
 from kane.formulation.derivatives.link_blocks import blocks_of, has_single_axes, reference_of
@@ -251,7 +251,7 @@ def unwritten(program):
     parts = program.parts
     written, found = {*parts.places}, []
     for call in parts.calls:
-        for sweep in call.rounds or [Sweep({}, range(call.items))]:
+        for sweep in call.rounds or [LoopRound({}, range(call.items))]:
             lanes = range(parts.width if call.routine.wide else 1)
             places = partial(places_of, parts, call.routine, {**call.at, **sweep.at})
             reads = {lane: {x for leaf in call.routine.leaves.values() for x in places(*leaf, lane)} for lane in lanes}

@@ -18,6 +18,7 @@ LAYERS = (
     ("library", "dynamics", "exporters"),
     ("simulation",),
     ("analysis", "ensembles"),
+    ("sweeps",),
     ("haptics",),
     ("viewer",),
     ("cli",),

@@ -54,6 +54,7 @@ FIGURES = {
     "bag_of_spheres": {"bag_of_spheres.png"},
     "poured_balls": {"poured_balls.png"},
     "part_on_chute": {"part_on_chute.png"},
+    "spacecraft_landing": {"spacecraft_landing.png"},
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -101,6 +102,7 @@ PRINTED = {
     "woodpecker": "a hop takes 0.1512 s",
     "bag_of_spheres": "the walls carry 29.430000 N of 29.430000 N",
     "poured_balls": "floor and walls carry 58.860000 N of 58.860000 N",
+    "spacecraft_landing": "tips over with probability 0.092",
     "part_on_chute": "down the chute at 3.110179949 m/s^2, closed form 3.110179949",
 }
 

@@ -137,6 +137,16 @@ def test_order_of_the_trajectories_does_not_matter(dyn):
     np.testing.assert_array_equal(runs[0].q[order], runs[1].q)
 
 
+@pytest.mark.parametrize("n", [1, 3, N])
+def test_one_row_of_parameters_holds_for_all_trajectories(n):
+    """Lanes that share their parameters took the declared defaults instead."""
+    dyn, q = pendulum(), np.linspace(0.1, 1.0, n)[:, None]
+    for given in ({"L": 0.4, "m": 3.0}, np.array([0.4, 3.0])):
+        ensemble = kane.simulate_many(dyn, until=1.0, q=q, parameters=given, times=TIMES)
+        cases = [{"q": row, "parameters": {"L": 0.4, "m": 3.0}} for row in q]
+        assert_each_is_alone(ensemble, dyn, cases, until=1.0, times=TIMES)
+
+
 def test_a_state_that_is_no_number_fails_alone_and_with_the_words_of_simulate():
     dyn, q = pendulum(), np.linspace(0.1, 1.0, N)[:, None]
     whole = kane.simulate_many(dyn, until=1.0, q=q)

@@ -92,7 +92,8 @@ def simulate_many(
         dyn.equations.parameter_bounds.require(conditions.parameters)
         require_inertia(dyn, conditions.parameters)
     refuse_starts(dyn, span.start, np.column_stack([conditions.q, conditions.u]), conditions.parameters)
-    problem = set_up(dyn, expressions, None, ())
+    # Lanes that share one row of parameters take it from the problem.
+    problem = set_up(dyn, expressions, conditions.parameters[0] if len(conditions.parameters) == 1 else None, ())
     course = free_course(*span)
     with ProgressBar(problem.layout.model) as bar:
         listener = told(progress, bar)

@@ -37,6 +37,11 @@ def unchanged() -> bool:
     return _unchanged(getattr(sys.modules["kane"], "_STARTED", 0.0) - LAG, len(sys.modules))
 
 
+def kane_version() -> str:
+    """Return the version of kane in this process."""
+    return str(sys.modules["kane"].__version__)  # packages must not import kane itself
+
+
 @lru_cache(maxsize=1)
 def _unchanged(latest: float, modules: int) -> bool:
     """Check the times of all sources; again only if modules were imported, because other code does not change."""

@@ -32,7 +32,7 @@ class Routine:
         name: name of the function, unique in a program.
         wide: whether the routine processes several items at once.
         plain: arrays with one number for all items, and the distance between consecutive values in doubles.
-        swept: arrays whose start changes in a loop over rounds; see ``Sweep``.
+        swept: arrays whose start changes in a loop over rounds; see ``LoopRound``.
         arena: arena of the leaves.
         leaves: array and index of each leaf.
         outputs: results, each with its array and index.
@@ -104,7 +104,7 @@ class Routine:
         return Program(self.name, [x for x, _, _ in self.outputs], state=list(self.leaves), rest=(), parameters=())
 
 
-class Sweep(NamedTuple):
+class LoopRound(NamedTuple):
     """One round of a call that repeats a routine with other swept arrays.
 
     Attributes:
@@ -131,7 +131,7 @@ class Call(NamedTuple):
     at: Mapping[str, ValuePlace]
     items: int = 1
     follows: bool = False
-    rounds: Sequence[Sweep] = ()
+    rounds: Sequence[LoopRound] = ()
 
     @property
     def bases(self) -> dict[str, str]:
@@ -213,7 +213,7 @@ class PartsBuilder:
             rounds: for each round the places of the swept arrays, and the items whose results are used.
         """
         own = {array: at[array] for array in routine.arrays if array not in routine.swept}
-        sweeps = [Sweep(_based({array: places[array] for array in routine.swept}), used) for places, used in rounds]
+        sweeps = [LoopRound(_based({array: places[array] for array in routine.swept}), used) for places, used in rounds]
         self.calls.append(Call(routine, _based(own), items, follows, sweeps))
 
     def call_once(self, routine: Routine) -> None:
