@@ -11,7 +11,7 @@ import numpy as np
 
 from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
 from kane.analysis.optimal_control.collocation_method import COLLOCATION_METHODS
-from kane.analysis.optimal_control.end_values import Condition, Ends, known_expressions
+from kane.analysis.optimal_control.end_values import Condition, EndLeaves, known_expressions
 from kane.analysis.optimal_control.limits import joined, limits_from, named_limits
 from kane.analysis.optimal_control.problem import Problem
 from kane.analysis.optimal_control.symbols import Symbols
@@ -94,7 +94,7 @@ def collocate(
     values, (free, free_limits) = _parameters(dyn, parameters)
     symbols = Symbols(e, _laws(dyn, inputs), number(begin, "begin", "seconds"))
     unknown = tuple(leaf.name for leaf in symbols.inputs)
-    conditions, condition_limits = _conditions(Ends(symbols, COLLOCATION_METHODS[method]), objective, boundary)
+    conditions, condition_limits = _conditions(EndLeaves(symbols, COLLOCATION_METHODS[method]), objective, boundary)
     expressions, path_limits = _path(symbols, path)
     leaves = tuple(e.parameters[k] for k in free)
     transcription = Transcription(dyn, symbols, COLLOCATION_METHODS[method], leaves, expressions, conditions)
@@ -137,7 +137,7 @@ def _duration(given: Any) -> tuple[float, float]:
     return least, most
 
 
-def _conditions(ends: Ends, objective: Any, boundary: Any) -> tuple[tuple[Condition, ...], Array]:
+def _conditions(ends: EndLeaves, objective: Any, boundary: Any) -> tuple[tuple[Condition, ...], Array]:
     """Return the boundary conditions and then the objective, and the limits of the conditions, (conditions, 2)."""
     found, limits = [], []
     for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):

@@ -89,7 +89,7 @@ def _end_value(kind: str, expression: Any) -> Expr:
 
 
 @dataclass(frozen=True)
-class Ends:
+class EndLeaves:
     """Leaves of the states and inputs at both ends of a phase, for a collocation method."""
 
     symbols: Symbols
@@ -144,12 +144,12 @@ class Condition:
         integrand: expression of t, q, u and inputs; None without integrals.
     """
 
-    ends: Ends
+    ends: EndLeaves
     at_ends: Expr
     integrand: Expr | None
 
     @classmethod
-    def of(cls, expression: Any, who: str, ends: Ends) -> Condition:
+    def of(cls, expression: Any, who: str, ends: EndLeaves) -> Condition:
         """Split an expression of end values, integrals and parameters.
 
         Raises:
