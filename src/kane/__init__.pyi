@@ -94,6 +94,8 @@ from kane.formulation.search.best_speeds import BestSpeeds as BestSpeeds
 from kane.formulation.search.best_speeds import TriedSpeeds as TriedSpeeds
 from kane.formulation.search.best_speeds import best_speeds as best_speeds
 from kane.formulation.search.decoupling import decoupling_speeds as decoupling_speeds
+from kane.formulation.units.inferred_units import Units as Units
+from kane.formulation.units.inferred_units import units as units
 from kane.formulation.witnesses.lagrange import lagrange as lagrange
 from kane.formulation.witnesses.path_tables import path_tables as path_tables
 from kane.geometry.rotation import Rotation as Rotation

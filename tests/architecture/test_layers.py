@@ -104,7 +104,7 @@ ROOMS = {
         ("read_model",),
         ("parameter_bounds", "quantities", "witnesses"),
         ("equations",),
-        ("reactions",),
+        ("reactions", "units"),
         ("derivatives",),
         ("formulate", "projection_step"),
         ("equations_form", "search", "contact_mode"),
