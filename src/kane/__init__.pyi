@@ -31,6 +31,11 @@ from kane.analysis.margins.tip_over import TipOver as TipOver
 from kane.analysis.margins.tip_over import tip_over as tip_over
 from kane.analysis.power_ledger import PowerLedger as PowerLedger
 from kane.analysis.power_ledger import power_ledger as power_ledger
+from kane.analysis.reasons.explain import Explanation as Explanation
+from kane.analysis.reasons.explain import Reason as Reason
+from kane.analysis.reasons.explain import Shares as Shares
+from kane.analysis.reasons.explain import explain as explain
+from kane.analysis.reasons.explain import why as why
 from kane.analysis.sensitivities.sensitivities import Sensitivities as Sensitivities
 from kane.analysis.sensitivities.sensitivities import sensitivities as sensitivities
 from kane.dynamics.build import LLVM as LLVM

@@ -132,7 +132,7 @@ ROOMS = {
     ),
     "analysis": (
         ("laws", "random_states", "small_motions", "margins", "inverse_kinematics"),
-        ("power_ledger", "assembly"),
+        ("power_ledger", "assembly", "reasons"),
         ("linear", "sensitivities"),
         ("identification", "certificate"),
     ),
