@@ -6,6 +6,9 @@ from kane.analysis.assembly.assemble import Assembly as Assembly
 from kane.analysis.assembly.assemble import assemble as assemble
 from kane.analysis.certificate.certificate import Certificate as Certificate
 from kane.analysis.certificate.certificate import certify as certify
+from kane.analysis.differences.compare import Change as Change
+from kane.analysis.differences.compare import Comparison as Comparison
+from kane.analysis.differences.compare import compare as compare
 from kane.analysis.identification.excitation import Excitation as Excitation
 from kane.analysis.identification.excitation import excitation as excitation
 from kane.analysis.identification.identification import Identification as Identification

@@ -116,8 +116,8 @@ def _received(arena: Arena, text: str, foreign: Sequence[Any]) -> Model:
     return model
 
 
-def model_writer(model: Model, foreign: list[Any] | None = None) -> Writer:
-    """Return a writer for values that belong to a model; see ``Writer``."""
+def model_writer(model: Model, foreign: list[Any] | None = None, kind: type[Writer] = Writer) -> Writer:
+    """Return a writer for values that belong to a model; see ``Writer``, or the derived class ``kind``."""
     atoms: dict[type, Callable[[Any], Any]] = {
         Body: lambda body: {"body": body.name},
         Connection: lambda connection: {"joint": connection.name},
@@ -125,7 +125,7 @@ def model_writer(model: Model, foreign: list[Any] | None = None) -> Writer:
         Point: lambda P: {"point": [P.body.name, write(P.position_in_body, f"a point of body {P.body.name!r}")]},
         Direction: lambda d: {"direction": [d.body.name, write(d.components, f"a direction of body {d.body.name!r}")]},
     }
-    write: Writer = Writer(model.arena, classes=known_classes(), atoms=atoms, foreign=foreign)
+    write: Writer = kind(model.arena, classes=known_classes(), atoms=atoms, foreign=foreign)
     return write
 
 

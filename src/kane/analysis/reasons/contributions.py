@@ -40,6 +40,7 @@ class Contribution(NamedTuple):
     """Part of one term of an equation of motion, written as M udot + bias - B inputs - A^T lambda = 0.
 
     Attributes:
+        speed: name of the speed whose equation it is.
         term: the term: "u1*u2", "u2**2", "u3'", "gravity", the title of a load, or the name of a constraint row.
         kind: "inertia", "centripetal", "Coriolis", "gyroscopic", "prescribed motion", "gravity", "load" or
             "constraint".
@@ -48,6 +49,7 @@ class Contribution(NamedTuple):
         expression: its value [N m for a speed in rad/s, N for m/s].
     """
 
+    speed: str
     term: str
     kind: str
     source: str
@@ -56,38 +58,49 @@ class Contribution(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Generalized force of one body, load or row before it is split into terms; ``way`` is the dependent column."""
+    """Generalized force of one body, load or row in one equation, before it is split into terms.
 
+    ``way`` is the column of the speed whose equation contributes it: the row itself, or a dependent speed.
+    """
+
+    row: int
     source: str
     kind: str
-    way: int | None
+    way: int
     expression: Any
 
 
-def contributions(equations: Equations, row: int) -> list[Contribution]:
-    """Return the contributions to the equation of an independent speed; their sum is the equation.
+class Contributions:
+    """Contributions to the equations of motion of independent speeds; their sum is the equation.
 
     F*_r is linear in masses and inertias, and F_r is additive, so that the contribution of a body or a load is exact.
     """
-    found = _Forces(equations, row)
-    parts = list(found.parts())
-    baked = equations.baked_in([part.expression for part in parts])
-    parts = [part._replace(expression=x) for part, x in zip(parts, baked, strict=True)]
-    moving = [part for part in parts if part.kind in (CORIOLIS, GYROSCOPIC)]
-    others = [part for part in parts if part.kind not in (CORIOLIS, GYROSCOPIC)]
-    split = list(_split(equations, moving))
-    rest = [_titled(equations, part) for part in others]
-    return _present(equations, split) + _present(equations, [(c, c.expression) for c in rest])
+
+    def __init__(self, equations: Equations) -> None:
+        x, y, z = equations.system.gravity
+        self._equations = equations
+        self._motion = with_cheapest_bases(equations.tree, equations.system.speeds, (-x, -y, -z))
+        speeds, embedding = equations.system.speeds, equations.embedding
+        udot = speeds.udot if embedding.numerical else embedding.accelerations(speeds.udot)
+        self._accelerations = Accelerations(self._motion, speeds.natural_accelerations(udot))
+
+    def of(self, rows: Sequence[int]) -> list[Contribution]:
+        """Return the contributions to the equations of the independent speeds with these indices."""
+        equations = self._equations
+        parts = [part for row in rows for part in _Forces(equations, self._accelerations, row).parts()]
+        baked = equations.baked_in([part.expression for part in parts])
+        parts = [part._replace(expression=x) for part, x in zip(parts, baked, strict=True)]
+        split = list(_split(equations, [part for part in parts if part.kind in (CORIOLIS, GYROSCOPIC)]))
+        others = [_titled(equations, part) for part in parts if part.kind not in (CORIOLIS, GYROSCOPIC)]
+        return _present(equations, split) + _present(equations, [(c, c.expression) for c in others])
 
 
 class _Forces:
     """Generalized forces -(F_r + F*_r) of one equation, by body and by load."""
 
-    def __init__(self, equations: Equations, row: int) -> None:
+    def __init__(self, equations: Equations, accelerations: Accelerations, row: int) -> None:
         self._equations, self._row = equations, row
-        x, y, z = equations.system.gravity
-        self._motion = with_cheapest_bases(equations.tree, equations.system.speeds, (-x, -y, -z))
-        self._symbolic = not equations.embedding.numerical
+        self._accelerations, self._motion = accelerations, accelerations.velocities
         D = equations.embedding.D
         self._ways: dict[int, Any] = {row: 1.0} | {d: c[row] for d, c in D.items() if row in c}
 
@@ -96,24 +109,21 @@ class _Forces:
         yield from self._inertia()
         yield from self._weight()
         yield from self._loads(resolve_loads(self._motion, self._equations.tree))
-        if not self._symbolic:
-            for c in self._equations.constraints:
-                if self._row in c.coefficients:
-                    force = c.coefficients[self._row] * row_force(self._equations.t, c.name)
-                    yield _Part(c.name, CONSTRAINT, None, -force)
+        for c in self._equations.constraints if self._equations.embedding.numerical else ():
+            if self._row in c.coefficients:
+                force = c.coefficients[self._row] * row_force(self._equations.t, c.name)
+                yield _Part(self._row, c.name, CONSTRAINT, self._row, -force)
 
     def _weighed(self, source: str, kind: str, forces: Mapping[int, Any]) -> Iterator[_Part]:
         """Yield the force of the row, and the forces of dependent speeds times their coefficients in D."""
         for r, weight in self._ways.items():
-            yield _Part(source, kind, None if r == self._row else r, weight * forces[r])
+            yield _Part(self._row, source, kind, r, weight * forces[r])
 
     def _projected(self, form: VelocityForm, v: Triple) -> dict[int, Any]:
         return {r: dot(form.u[r], v) if r in form.u else 0.0 for r in self._ways}
 
     def _inertia(self) -> Iterator[_Part]:
-        speeds, embedding = self._equations.system.speeds, self._equations.embedding
-        udot = embedding.accelerations(speeds.udot) if self._symbolic else speeds.udot
-        found = Accelerations(self._motion, speeds.natural_accelerations(udot))
+        found = self._accelerations
         for k, member in enumerate(self._motion.tree.members[1:], start=1):
             body = member.body
             pushing = times(body.mass, found.point(k, body.com))
@@ -142,11 +152,12 @@ def _sum(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 def _titled(equations: Equations, part: _Part) -> Contribution:
     term = GRAVITY if part.kind == GRAVITY else part.source
-    return Contribution(term, part.kind, part.source, _through(equations, part), part.expression)
+    return _named(equations, part, term, part.kind, part.expression)
 
 
-def _through(equations: Equations, part: _Part) -> str:
-    return "" if part.way is None else str(equations.u[part.way].data)
+def _named(equations: Equations, part: _Part, term: str, kind: str, expression: Expr) -> Contribution:
+    speed, way = (str(equations.u[j].data) for j in (part.row, part.way))
+    return Contribution(speed, term, kind, part.source, "" if part.way == part.row else way, expression)
 
 
 def _split(equations: Equations, parts: Sequence[_Part]) -> Iterator[tuple[Contribution, Expr]]:
@@ -185,13 +196,8 @@ def _times(
     for part, coefficient in zip(parts, coefficients, strict=True):
         if coefficient is not equations.system.arena.zero:
             gyroscopic = part.kind == GYROSCOPIC and kind in ("", CENTRIPETAL)
-            through = _through(equations, part)
-            yield (
-                Contribution(
-                    term, GYROSCOPIC if gyroscopic else kind or part.kind, part.source, through, coefficient * factor
-                ),
-                coefficient,
-            )
+            told = GYROSCOPIC if gyroscopic else kind or part.kind
+            yield _named(equations, part, term, told, coefficient * factor), coefficient
 
 
 def _present(equations: Equations, found: Sequence[tuple[Contribution, Expr]]) -> list[Contribution]:
@@ -203,9 +209,12 @@ def _present(equations: Equations, found: Sequence[tuple[Contribution, Expr]]) -
     if forces:
         states = states.with_values(forces, np.ones((len(forces), STATES)))
     sizes = np.abs(states(coefficient for _, coefficient in found)).max(axis=1)
+    largest: dict[str, float] = {}
+    for (c, _), size in zip(found, sizes.tolist(), strict=True):
+        largest[c.speed] = max(size, largest.get(c.speed, 0.0))
     kept: dict[tuple[str, ...], Contribution] = {}
-    for (c, _), size in zip(found, sizes, strict=True):
-        if not size <= VANISHING * sizes.max():
-            known = kept.get(c[:4])
-            kept[c[:4]] = c if known is None else c._replace(expression=known.expression + c.expression)
+    for (c, _), size in zip(found, sizes.tolist(), strict=True):
+        if not size <= VANISHING * largest[c.speed]:
+            key = (c.speed, c.term, c.kind, c.source, c.through)
+            kept[key] = c._replace(expression=kept[key].expression + c.expression) if key in kept else c
     return list(kept.values())

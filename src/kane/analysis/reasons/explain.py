@@ -19,7 +19,7 @@ from kane.analysis.reasons.contributions import (
     LOAD,
     PRESCRIBED_MOTION,
     Contribution,
-    contributions,
+    Contributions,
 )
 from kane.array_types import Array
 from kane.errors import ModelError
@@ -202,7 +202,7 @@ def explain(equations: Equations, equation: str) -> Explanation:
             f"the constraints of {equations.name!r} make {speed!r} dependent, so that it has no equation of its own; "
             f"ask for {', '.join(free)}, or explain equations.unconstrained"
         )
-    return Explanation(equations, speed, tuple(contributions(equations, row)))
+    return Explanation(equations, speed, tuple(Contributions(equations).of([row])))
 
 
 def why(equations: Equations, equation: str, term: str | Expr) -> Reason:
