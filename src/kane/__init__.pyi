@@ -4,6 +4,9 @@ from kane import haptics as haptics
 from kane import library as library
 from kane.analysis.assembly.assemble import Assembly as Assembly
 from kane.analysis.assembly.assemble import assemble as assemble
+from kane.analysis.automaton.automaton_check import AutomatonCheck as AutomatonCheck
+from kane.analysis.automaton.modes_graph import ModesGraph as ModesGraph
+from kane.analysis.automaton.modes_graph import modes_graph as modes_graph
 from kane.analysis.certificate.certificate import Certificate as Certificate
 from kane.analysis.certificate.certificate import certify as certify
 from kane.analysis.differences.compare import Change as Change
