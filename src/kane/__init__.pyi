@@ -12,6 +12,10 @@ from kane.analysis.certificate.certificate import certify as certify
 from kane.analysis.differences.compare import Change as Change
 from kane.analysis.differences.compare import Comparison as Comparison
 from kane.analysis.differences.compare import compare as compare
+from kane.analysis.enclosures.enclose import Enclosure as Enclosure
+from kane.analysis.enclosures.enclose import enclose as enclose
+from kane.analysis.enclosures.proved_digits import Digits as Digits
+from kane.analysis.enclosures.proved_digits import digits as digits
 from kane.analysis.identification.excitation import Excitation as Excitation
 from kane.analysis.identification.excitation import excitation as excitation
 from kane.analysis.identification.identification import Identification as Identification

@@ -106,6 +106,7 @@ EXTRAS = {
     "mjcf": ("mujoco>=3.2",),
     "stiff": ("scikit-sundae>=1.0",),
     "control": ("control>=0.10",),
+    "certify": ("python-flint>=0.6",),
     "demo": ("example-robot-data>=4.1",),
 }
 

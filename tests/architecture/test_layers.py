@@ -134,7 +134,7 @@ ROOMS = {
         ("laws", "random_states", "small_motions", "margins", "inverse_kinematics"),
         ("power_ledger", "assembly", "reasons"),
         ("linear", "sensitivities"),
-        ("identification", "certificate", "differences", "automaton"),
+        ("identification", "certificate", "differences", "automaton", "enclosures"),
     ),
     "codegen": (("programs",), ("emit",), ("contact_laws", "jit")),
     "simulation": (
