@@ -124,6 +124,15 @@ def test_jumps_and_kinks_are_enclosed():
         assert udot.max() <= found["x_dot'"][1]
 
 
+def test_a_square_of_a_speed_of_either_sign_has_bounds():
+    """f_u2 of the Stanford Arm has centripetal terms; the box contains u2 = 0."""
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
+    found = kane.enclose(dyn, {"q2": (0.5, 0.6), "u2": (-1.0, 1.0)}, quantity="inverse")
+    for speed in (-1.0, 0.0, 0.7):
+        f = dyn.inverse([0, 0.55, 0, 0, 0, 0], [0, speed, 0, 0, 0, 0], np.zeros(6))
+        assert ((found.low <= f) & (f <= found.high)).all()
+
+
 def test_parameters_and_inputs_may_have_ranges():
     """x_dot' = F / mass is monotone in both, so that the corners of the box give its range."""
     m = kane.Model("slider", gravity=(0, 0, 0))

@@ -49,7 +49,7 @@ class AutomatonCheck:
         unreachable: modes that no path of edges reaches from the modes at the starts; proved.
         unvisited: further modes that no run visited; not proved to be unreachable.
         failed: error messages of runs that ended early.
-        statement: what was shown, and what was not proved.
+        statement: number of runs and visited modes, and the limits of the proof.
     """
 
     runs: int

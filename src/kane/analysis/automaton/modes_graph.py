@@ -58,7 +58,7 @@ class ModesGraph:
         """Return the edges that leave a mode.
 
         Raises:
-            ModelError: there is no such mode.
+            ModelError: the mode is unknown.
         """
         require_known(mode, self.modes, "mode")
         return tuple(edge for edge in self.edges if edge.source == mode != edge.target)
@@ -141,7 +141,7 @@ def modes_graph(dyn: Dynamics) -> ModesGraph:
         dyn: returned by ``kane.build``.
 
     Raises:
-        ModelError: the model has no such constraints, or more than 100 modes.
+        ModelError: the model has no intermittent constraints, or more than 100 modes.
 
     Source: Gillespie 2003, section 4 and Fig. 2.
     """

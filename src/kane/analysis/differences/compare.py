@@ -41,7 +41,7 @@ class Change(NamedTuple):
     Attributes:
         kind: "changed", "added" (only the second has it) or "removed" (only the first has it).
         name: what differs, in the names of the user: "body 'A' com y", "equation of u1: u2**2, centripetal of C".
-        before, after: the two values as texts; empty if there is none. Unchanged terms of sums are left out.
+        before, after: the two values as texts; empty for a missing entry. Unchanged terms of sums are left out.
     """
 
     kind: str

@@ -98,8 +98,9 @@ class Ball:
         return Ball(self.x - Ball.of(other).x)
 
     def __mul__(self, other: Any) -> Ball:
-        if self is other:
-            return Ball(self.x**2)  # both factors have the same value
+        if self is other:  # both factors have the same value, so that the square is not negative
+            least, most = self.x.abs_lower(), self.x.abs_upper()
+            return Ball((least * least).union(most * most))
         return Ball(self.x * Ball.of(other).x)
 
     def __truediv__(self, other: Any) -> Ball:

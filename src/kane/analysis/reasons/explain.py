@@ -187,7 +187,7 @@ def explain(equations: Equations, equation: str) -> Explanation:
         equation: name of the speed, "u2", or of its derivative, "u2'".
 
     Raises:
-        ModelError: there is no such speed, or constraints make it dependent.
+        ModelError: the speed is unknown, or constraints make it dependent.
 
     Source: Kane & Levinson 1983, Eqs. 78-79, 90; Gillespie 2003, Eq. 44.
     """

@@ -139,7 +139,7 @@ def _leaf_units(equations: Equations) -> Callable[[Expr], Form]:
 
 
 def _blamed(equations: Equations, slots: Sequence[UnitSlot], found: Inference) -> str:
-    """Return the message for contradictions: those of the declaration without which fewest remain."""
+    """Return the message that blames the declaration whose removal leaves the fewest contradictions."""
     culprit = found.contradictions[0]
     suspects = [s for s in slots if s.binding and isinstance(s.value, Expr) and not s.title.startswith("unit=")]
     if len(suspects) <= MOST_SUSPECTS:

@@ -219,7 +219,7 @@ UNIT_RULES: Mapping[int, Callable[..., Form]] = {
 
 
 def _upright(difference: Dimension) -> Dimension:
-    """Return the difference or its inverse, whichever has more positive exponents."""
+    """Return the difference, or its inverse if that has more positive exponents."""
     total = sum(difference.values())
     first = next(iter(difference.values()), 1)
     return multiplied({}, difference, -1) if total < 0 or (total == 0 and first < 0) else difference
