@@ -26,6 +26,7 @@ def test_rolling_beside_sliding_shows_the_speeds_and_rows_of_example_1():
         ("added", "equation of u1: Torque on B, load of Torque on B through u2"),
     }
     assert "~ speed u2: independent -> dependent" in repr(found)
+    assert "+ partial velocity w_NB_u1: (0, 0, -1/r)" in repr(found)
     assert found.counts == {"changed": 1, "added": 4, "removed": 3, "unchanged": found.unchanged}
     assert found.unchanged > 10
 

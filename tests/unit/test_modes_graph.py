@@ -99,6 +99,9 @@ def test_a_latch_without_release_is_a_mode_without_exit_with_a_run():
     found = graph.check(within={"x_dot": (2.0, 3.0)}, runs=2, until=1.0, forbidden=["door held"])
     assert [edge.target for edge in graph.out_of("door held")] == []
     assert set(found.without_exit) == set(found.forbidden) == {"door held"}
+    assert found.not_edges == {}
+    (edge,) = graph.out_of("free")
+    assert [str(guard) for guard in edge.guards] == ["door impact: x - 1 > 0, impulse along door: normal"]
     witness = found.forbidden["door held"]
     assert witness.run["x"][-1] == pytest.approx(1.0)
     assert 0.3 < witness.time < 0.5

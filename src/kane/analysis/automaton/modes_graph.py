@@ -93,8 +93,8 @@ class ModesGraph:
     ) -> AutomatonCheck:
         """Search for faults of the automaton: forbidden modes, modes without exit, chattering pairs, unreachable modes.
 
-        Runs start at random states of a box. Each fault has a run that shows it. Modes that no path of edges reaches
-        from the starts are unreachable, which is proved; other results are those of the runs alone.
+        Runs start at random states of a box. Each fault has a run that shows it. A mode without a path
+        of edges from the starts is unreachable, which is proved. Other results come from the runs alone.
 
         Args:
             within: lowest and highest value of coordinates and speeds, by name; others start at their defaults.
@@ -133,9 +133,13 @@ def modes_graph(dyn: Dynamics) -> ModesGraph:
     """Return the automaton of a model with contacts, stops, latches, sticking joints or switches.
 
     A mode is the set of active constraints and their status. Its motion has n minus rank A independent speeds. An edge
-    leads to every mode that a transition can reach: a gap closes (impact, M (u+ - u-) = A^T p), a contact opens (its
-    normal force becomes negative), friction slips or sticks, ``on`` imposes, ``off`` deletes. With the cause all closed
-    constraints may change, because impulses and forces act on them too.
+    leads to every mode that a transition can reach:
+
+        impact     gap < 0, M (u+ - u-) = A^T p           opens     normal force < 0
+        imposed    on > 0, with an impulse like an impact  deleted   off > 0
+        slips      |friction| > static bound               sticks    slip velocity = 0
+
+    Together with the cause all closed constraints may change, because impulses and forces act on them too.
 
     Args:
         dyn: returned by ``kane.build``.

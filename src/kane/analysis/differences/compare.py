@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
     Attributes:
         kind: "changed", "added" (only the second has it) or "removed" (only the first has it).
-        name: what differs, in the names of the user: "body 'A' com y", "equation of u1: u2**2, centripetal of C".
+        name: the entry, in the names of the user: "body 'A' com y", "equation of u1: u2**2, centripetal of C".
         before, after: the two values as texts; empty for a missing entry. Unchanged terms of sums are left out.
     """
 
@@ -92,8 +92,8 @@ def compare(a: Comparable, b: Comparable, *, modes: tuple[str, str] | None = Non
 
     Two models are compared by their declarations: bodies, joints, loads, constraints, contacts, parameters. Equations
     are compared by their speeds, constraint rows, partial velocities, and the terms of each equation by body and load
-    (``kane.explain``). A model beside equations is formulated. Numbers are equal if all bits are; expressions are equal
-    if their values at random states agree to 1e-11, so that a different order of factors is no difference.
+    (``kane.explain``). A model beside equations is formulated. Numbers are equal if all bits are. Expressions are equal
+    if their values at random states agree to 1e-11: a different order of factors is no difference.
 
     Args:
         a, b: models, equations, or paths of files that ``save_model`` or ``save_equations`` wrote.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.enclosures.flint import Ball, balls, precision
+from kane.analysis.enclosures.flint import Ball, enclosing_balls, precision
 from kane.analysis.enclosures.proved_digits import leaf_values
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
@@ -77,11 +77,11 @@ def enclose(
 ) -> Enclosure:
     """Return intervals that contain every output of a program for every state in a box, by proved bounds.
 
-    Each part of the box is bounded by ball arithmetic, and by the mean value form with the exact derivatives
+    The bounds of a part of the box are the intersection of ball arithmetic and of the mean value form:
 
-        f(x) in f(m) + sum of df/dx_i (part) (x_i - m_i),
+        f(x) in f(m) + sum of df/dx_i (part) (x_i - m_i).
 
-    whose intersection is taken. Parts are halved along the variable with the largest contribution, the widest first.
+    The derivatives are exact. Parts are halved along the variable with the largest contribution, the widest first.
 
     Args:
         dyn: returned by ``kane.build``.
@@ -108,7 +108,7 @@ def enclose(
         name = next(name for name, ball in zip(found.names, bounds, strict=True) if not ball.is_finite)
         raise ModelError(
             f"{name!r} of {dyn.equations.name!r} has no finite bound in this box: it contains a "
-            "singular state, where a divisor or a root vanishes, or is too large; give a smaller box or more parts="
+            "singular state or is too large; give a smaller box or more parts="
         )
     low, high = np.array(hull).T if hull else (np.zeros(0), np.zeros(0))
     return Enclosure(tuple(found.names), low, high, count)
@@ -161,11 +161,11 @@ class _MeanValue:
         whole = {**self._values, **dict(zip(self._variables, ends, strict=True))}
         widths = [high - low for low, high in ends]
         if not self._slopes:
-            return balls(self._outputs, whole), widths
+            return enclosing_balls(self._outputs, whole), widths
         n = len(self._outputs)
-        found = balls([*self._outputs, *(x for column in self._slopes for x in column)], whole)
+        found = enclosing_balls([*self._outputs, *(x for column in self._slopes for x in column)], whole)
         middles = [0.5 * (low + high) for low, high in ends]
-        centre = balls(self._outputs, {**self._values, **dict(zip(self._variables, middles, strict=True))})
+        centre = enclosing_balls(self._outputs, {**self._values, **dict(zip(self._variables, middles, strict=True))})
         weights = []
         for j, (x, middle) in enumerate(zip(ends, middles, strict=True)):
             column = found[n * (j + 1) : n * (j + 2)]

@@ -36,7 +36,7 @@ def precision(bits: int) -> Iterator[None]:
         context.prec = before
 
 
-def balls(roots: Sequence[Expr], values: Mapping[Expr, Any]) -> list[Ball]:
+def enclosing_balls(roots: Sequence[Expr], values: Mapping[Expr, Any]) -> list[Ball]:
     """Return balls that contain the values of expressions; values of leaves are numbers or pairs (low, high)."""
     found: list[Ball] = interpret(roots, values, Balls)
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.enclosures.flint import Ball, balls, precision
+from kane.analysis.enclosures.flint import Ball, enclosing_balls, precision
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
@@ -69,9 +69,12 @@ def digits(
 ) -> Digits:
     """Return a proved bound of |native - exact| for each output of a program at one state.
 
-    The exact value is that of the expressions, with the state and all constants as the doubles that they are. Ball
-    arithmetic contains it: exact in [mid - rad, mid + rad], and |native - exact| <= |native - mid| + rad. The precision
-    rises from 128 bits until rad is small beside the first term.
+    The state and all constants are exact as doubles; the exact value is the real number that the expressions give for
+    them. Ball arithmetic contains it:
+
+        exact in [mid - rad, mid + rad],   |native - exact| <= |native - mid| + rad.
+
+    The precision rises from 128 bits until rad is negligible.
 
     Args:
         dyn: returned by ``kane.build``.
@@ -96,7 +99,7 @@ def digits(
     bounds = np.full(len(native), math.inf)
     for bits in PRECISIONS:
         with precision(bits):
-            exact = balls(found.outputs, values)
+            exact = enclosing_balls(found.outputs, values)
             errors = [Ball.of(float(x)) - ball for x, ball in zip(native, exact, strict=True)]
             bounds = np.array([_bound(error) for error in errors])
             if all(_is_sharp(error) for error in errors):

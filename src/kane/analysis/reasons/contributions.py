@@ -30,8 +30,8 @@ from kane.model.reaction import row_force
 
 INERTIA, CENTRIPETAL, CORIOLIS, GYROSCOPIC = "inertia", "centripetal", "Coriolis", "gyroscopic"
 PRESCRIBED_MOTION, GRAVITY, LOAD, CONSTRAINT = "prescribed motion", "gravity", "load", "constraint"
-# Coefficients that are smaller than the largest one of an equation by this factor are round-off: they vanish at random
-# states by identities such as cos**2 + sin**2 = 1, which expressions do not simplify in every form.
+# Coefficients smaller than the largest one of an equation by this factor are round-off. They vanish at random states by
+# identities such as cos**2 + sin**2 = 1, which expressions do not simplify in every form.
 VANISHING = 1e-14
 STATES, SEED = 3, 0
 

@@ -179,8 +179,8 @@ def explain(equations: Equations, equation: str) -> Explanation:
         m v_r . a = sum of M_rs udot_s + c_ij u_i u_j,      w_r . (I alpha + w x I w) = the same with c gyroscopic,
 
     with c_ii u_i^2 of the mass centre centripetal, and c_ij u_i u_j Coriolis. Removing a body or a load removes exactly
-    its contributions. If constraints are embedded symbolically, the equations of dependent speeds enter with their
-    coefficients D (F_i + D^T F_d); if numerically, the rows enter with their reactions, A^T lambda.
+    its contributions. With symbolically embedded constraints, the equations of dependent speeds contribute too:
+    F_i + D^T F_d. With numerically embedded constraints, the rows contribute their reactions, A^T lambda.
 
     Args:
         equations: equations of a model.
@@ -215,7 +215,7 @@ def why(equations: Equations, equation: str, term: str | Expr) -> Reason:
             or an expression such as ``eqs.u[0] * eqs.u[1]``.
 
     Raises:
-        ModelError: there is no such equation, or it does not have the term; the message names similar terms.
+        ModelError: the equation is unknown, or does not have the term; the message names similar terms.
     """
     found = explain(equations, equation)
     factors = _factors(term)
