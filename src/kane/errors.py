@@ -5,6 +5,7 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 
@@ -58,12 +59,17 @@ class SimulationError(KaneError, RuntimeError):
     trajectory: Any = None
 
 
-def warn(message: str) -> None:
-    """Issue a warning that points to the line of the user's code that called kane."""
-    home, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(1), 2
+def user_frame() -> tuple[FrameType, int]:
+    """Return the frame of the user's code that called kane, and its level above the caller of this function."""
+    home, frame, level = os.path.dirname(__file__) + os.sep, sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(home):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
+    return frame, level
+
+
+def warn(message: str) -> None:
+    """Issue a warning that points to the line of the user's code that called kane."""
+    warnings.warn(message, stacklevel=user_frame()[1])
 
 
 class _Short(reprlib.Repr):
@@ -101,6 +107,7 @@ EXTRAS = {
     "stiff": ("scikit-sundae>=1.0",),
     "casadi": ("casadi>=3.6.6",),
     "control": ("control>=0.10",),
+    "certify": ("python-flint>=0.6",),
     "demo": ("example-robot-data>=4.1",),
     "sweep": ("zarr>=3.0", "distributed>=2025.1"),
 }

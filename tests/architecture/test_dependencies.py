@@ -9,7 +9,13 @@ import pytest
 from kane.errors import EXTRAS, pip_install
 
 # Import name of what is not called as its distribution is.
-DISTRIBUTIONS = {"PIL": "pillow", "sksundae": "scikit-sundae", "pinocchio": "pin", "hppfcl": "coal"}
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "sksundae": "scikit-sundae",
+    "pinocchio": "pin",
+    "flint": "python-flint",
+    "hppfcl": "coal",
+}
 # Files that a package may be imported in, by the import name; an optional one else only in a file of its own name.
 NAMED_AFTER = {
     "numba": {

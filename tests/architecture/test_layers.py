@@ -105,7 +105,7 @@ ROOMS = {
         ("read_model",),
         ("parameter_bounds", "quantities", "witnesses"),
         ("equations",),
-        ("reactions",),
+        ("reactions", "units"),
         ("derivatives",),
         ("formulate", "projection_step"),
         ("equations_form", "search", "contact_mode"),
@@ -133,9 +133,9 @@ ROOMS = {
     ),
     "analysis": (
         ("laws", "random_states", "small_motions", "margins", "inverse_kinematics"),
-        ("power_ledger", "assembly"),
+        ("power_ledger", "assembly", "reasons"),
         ("linear", "sensitivities"),
-        ("identification", "certificate", "optimal_control"),
+        ("identification", "certificate", "optimal_control", "differences", "automaton", "enclosures"),
     ),
     "codegen": (("programs",), ("emit",), ("contact_laws", "jit")),
     "simulation": (

@@ -11,6 +11,7 @@ from kane.expression import text
 from kane.expression.derivative import CHOICES, PARTIALS
 from kane.expression.operations import COST_CLASSES, OPERATIONS, SPLINE
 from kane.expression.traverse import CONSTRUCTORS
+from kane.formulation.units.unit_inference import UNIT_RULES
 
 COMPUTED = {op for op, row in enumerate(OPERATIONS) if row.arity > 0}
 MODULES = {m.name: importlib.import_module(f"kane.codegen.emit.{m.name}") for m in pkgutil.iter_modules(emit.__path__)}
@@ -32,6 +33,10 @@ def test_every_operation_has_a_constructor_and_a_derivative():
 def test_every_operation_has_a_meaning_and_a_known_cost():
     assert {op for op in COMPUTED if OPERATIONS[op].meaning is None} == {SPLINE}  # whose data is its meaning
     assert {OPERATIONS[op].cost for op in COMPUTED} <= {*COST_CLASSES, ""}
+
+
+def test_every_operation_has_a_rule_of_units():
+    assert set(UNIT_RULES) == COMPUTED
 
 
 def test_every_operation_can_be_printed():

@@ -10,7 +10,7 @@ import pytest
 from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 
 import kane
-from kane.analysis.certificate.claims import CLAIMS, digits
+from kane.analysis.certificate.claims import CLAIMS, common_digits
 from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, RandomStates
 from kane.library import random_tree
 from kane.library.random_tree import JOINT_MAKERS
@@ -188,10 +188,12 @@ def test_the_same_seed_gives_the_same_certificate_and_another_another():
 
 def test_digits_count_how_far_numbers_agree():
     one = np.array([[1.0, 2.0], [3.0, 4.0]])
-    assert digits(one, one) == 16.0
-    assert digits(one * (1.0 + 1e-9), one) == pytest.approx(9.0, abs=1e-6)  # round-off of 1 + 1e-9 is 1e-7 of 1e-9
-    assert digits(one, -one) == 0.0
-    assert digits(one * np.nan, one) == digits(one, one * np.nan) == digits(one * np.inf, one) == 0.0
+    assert common_digits(one, one) == 16.0
+    # The round-off of 1 + 1e-9 is 1e-7 of 1e-9.
+    assert common_digits(one * (1.0 + 1e-9), one) == pytest.approx(9.0, abs=1e-6)
+    assert common_digits(one, -one) == 0.0
+    for a, b in ((one * np.nan, one), (one, one * np.nan), (one * np.inf, one)):
+        assert common_digits(a, b) == 0.0
 
 
 def test_a_joint_whose_coordinates_advance_another_way_is_found():

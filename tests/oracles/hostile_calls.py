@@ -35,7 +35,8 @@ MADE_BY_KANE = {
     "Undetermined", "Unidentifiable", "Mode", "ModeMotion", "RootLocus", "Sensitivities", "Trim", "View",
     "Assembly", "BestSpeeds", "Certificate", "Dynamics", "Ensemble", "Equations", "FollowedMotion", "Occurrence",
     "PowerLedger", "Reactions", "TipOver", "Trajectory", "TriedSpeeds", "WheelForces", "CompileError",
-    "CallError", "UnknownNameError",
+    "CallError", "UnknownNameError", "AutomatonCheck", "Change", "Comparison", "Digits", "Enclosure", "Explanation",
+    "ModesGraph", "Reason", "Shares", "Units",
     "ExpressionError", "FileError", "FrameError", "ImportFileError", "ImportFileWarning", "KaneError", "ModelError",
     "SimulationError",
 }  # fmt: skip
@@ -44,7 +45,7 @@ SLOW = {"best_speeds"}
 # Internal interfaces, whose arguments have been checked; some are called a million times per model.
 SEAMS = {
     "apply", "apply_inverse", "rotate_symmetric", "loaded", "passive", "baked_in", "derived", "lanes", "join",
-    "motion", "route", "own", "routes", "unconstrained", "scalar", "of", "route_of",
+    "motion", "route", "own", "routes", "unconstrained", "scalar", "of", "route_of", "note_line", "line_of",
 }  # fmt: skip
 # Values left out for time spans and counts: valid calls with them would take forever or fill the memory.
 LARGE = {"1e308", "-1e308", "2**63", "1000 numbers", "[1e308]*3", "np.full(5,1e308)"}

@@ -52,7 +52,8 @@ def test_the_quantities_asked_for_are_written(tmp_path):
     assert done.exit_code == 0, done.output
     (path,) = tmp_path.iterdir()
     equations = kane.formulate(kane.library.chain(2))
-    assert path.read_text() == f"bias\n----\n{equations.listing('bias')}\nenergy\n------\n{equations.listing('energy')}"
+    parts = f"bias\n----\n{equations.listing('bias')}\nenergy\n------\n{equations.listing('energy')}"
+    assert path.read_text() == f"{kane.units(equations)!r}\n\n{parts}"
 
 
 def test_an_unknown_quantity_is_an_error_without_a_traceback(tmp_path):

@@ -18,7 +18,7 @@ from kane.engine.step import guards as modes
 from kane.simulation.driver import advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome
-from kane.simulation.monitors.failure import explain
+from kane.simulation.monitors.failure import failure_of
 from kane.simulation.schedule.course import fixed_course, free_course
 
 G, HEIGHT, KEPT = 10.0, 1.0, 0.5
@@ -155,7 +155,7 @@ def test_a_run_without_a_next_mode_says_so_and_keeps_what_it_has(dyn, method, op
     assert found is outcome
     assert np.isfinite(integration.states()).all()
     assert integration.counts.rows[0] >= 1
-    assert "cannot go on from t =" in str(explain(integration, found))
+    assert "cannot go on from t =" in str(failure_of(integration, found))
 
 
 SLOWLY = [pytest.param(method, marks=pytest.mark.slow) for method in EXTERNAL]  # a step of theirs is one of Python
@@ -170,7 +170,7 @@ def test_bounces_without_end_are_an_error_with_the_time(dyn, method):
         return
     integration, found = ended(posed, method, until=2.0)
     assert found in (Outcome.STALLED, Outcome.ENDLESS)  # steps that got nowhere, or changes that left no time for them
-    assert re.search(r"from t = 1\.3416.*changes ever faster", str(explain(integration, found)))
+    assert re.search(r"from t = 1\.3416.*changes ever faster", str(failure_of(integration, found)))
 
 
 def test_what_is_said_of_bounces_and_events_without_end_is_the_same_wherever_the_run_pauses(dyn):

@@ -16,7 +16,7 @@ import kane
 from kane.errors import KaneError
 
 # Each command is a function in the module of the same name, which is imported when the command is used.
-CLI_COMMANDS = ("run", "count", "check", "export", "bench", "view", "haptic", "sweep")
+CLI_COMMANDS = ("run", "count", "check", "diff", "export", "bench", "view", "haptic", "sweep")
 
 
 class Commands(typer.core.TyperGroup):

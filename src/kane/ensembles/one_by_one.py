@@ -18,7 +18,7 @@ from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, moni
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import Outcome
 from kane.simulation.integrators.explicit import Adaptive
-from kane.simulation.monitors.failure import explain, passages
+from kane.simulation.monitors.failure import failure_of, passages
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class OneByOne:
             outcome = advance_to_end(integration, monitored_advance(own, self.method), go_on)
             found.steps[i], found.rejected[i] = integration.counts.steps[0], integration.counts.rejected[0]
             if outcome in FAILURES.values():
-                raise explain(integration, outcome)
+                raise failure_of(integration, outcome)
             if outcome is Outcome.INTERRUPTED:
                 return
             record = own.numbers(integration)

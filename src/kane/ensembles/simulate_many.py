@@ -29,7 +29,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.integrators.slip_threshold import tolerate
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.monitors.failure import explain
+from kane.simulation.monitors.failure import failure_of
 from kane.simulation.monitors.penetration import refuse_starts
 from kane.simulation.monitors.run_progress import told
 from kane.simulation.schedule.course import Span, free_course, select_stops
@@ -223,7 +223,7 @@ def _reason(
     if trajectories.status[i] == WAITING:
         return "interrupted"
     run = _as_single_run(problem, conditions, course, trajectories, i)
-    return str(explain(run, FAILURES[Status(trajectories.status[i])]))
+    return str(failure_of(run, FAILURES[Status(trajectories.status[i])]))
 
 
 def _as_single_run(

@@ -63,7 +63,7 @@ class Writer:
         if x is None or isinstance(x, (str, bool)):
             return x
         if isinstance(x, Expr):
-            return self._node(x, who)
+            return self.node(x, who)
         if isinstance(x, (int, float)):
             return _number(x)
         if isinstance(x, Real):
@@ -79,7 +79,8 @@ class Writer:
             return self(x.tolist(), who)
         return self._object(x, who)
 
-    def _node(self, x: Expr, who: str) -> Any:
+    def node(self, x: Expr, who: str) -> Any:
+        """Return an expression as JSON."""
         if x.arena is not self._arena:
             raise FileError(f"{who} holds the expression {x!r} of another model; build everything with one model")
         place = x.arena.place(x)

@@ -104,6 +104,17 @@ class Format:
             raise ImportFileError(f"its version is {version!r}, and this kane reads up to {self.version}; {cure}")
 
 
+def format_of(path: Any) -> str:
+    """Return the name of the format of a file, empty if it has none.
+
+    Raises:
+        ImportFileError: the file does not exist or is not JSON.
+    """
+    with Format("model or equations", 1).reading(path):
+        content = json.loads(read_source(os.path.realpath(path)).data.decode("utf-8"), parse_constant=_refused)
+        return str(content.get("format", "")) if isinstance(content, dict) else ""
+
+
 def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 

@@ -15,7 +15,7 @@ from kane.machine.sources import sources_digest
 from kane.model.model_form import described, model_writer
 
 # Parts of a model from which nothing is derived: shapes are drawn, and contacts between them are kept as expressions.
-PARTS_WITHOUT_EQUATIONS = ("shapes", "notes")
+PARTS_WITHOUT_EQUATIONS = ("shapes", "notes", "units")
 
 
 def equations_digest(equations: Equations) -> str | None:

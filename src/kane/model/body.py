@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kane.errors import ModelError, shown
+from kane.errors import ModelError, shown, user_frame
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
@@ -313,6 +314,17 @@ class Mechanism:
     connections: list[Connection]
     shapes: list[Shape]
     requirements: list[Requirement]
+    _lines: dict[tuple[str, str | int], tuple[str, int]]
+
+    def note_line(self, kind: str, name: str | int) -> None:
+        """Store the line of the user's code that makes a declaration; loads are counted, others have names."""
+        frame, _ = user_frame()
+        self._lines[kind, name] = frame.f_code.co_filename, frame.f_lineno
+
+    def line_of(self, kind: str, name: str | int) -> str:
+        """Return the line of a declaration as "arm.py:12"; empty for declarations of a file that was loaded."""
+        path, line = self._lines.get((kind, name), ("", 0))
+        return f"{os.path.basename(path)}:{line}" if path else ""
 
     @property
     def ground(self) -> Body:

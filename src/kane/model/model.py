@@ -9,7 +9,7 @@ from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require, text
-from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE, TIME
+from kane.expression.operations import COORDINATE, INPUT, OPERATIONS, PARAMETER, RATE, TIME
 from kane.model.body import Body, BodyFrame, own_body
 from kane.model.checks import require_known, require_word
 from kane.model.connection import Connection, fixed_pose, joint_symbols, require_tree, title_of
@@ -25,6 +25,7 @@ from kane.model.picture.drawing import graph_text, html, summary
 from kane.model.requirements import Requirement
 from kane.model.shapes.shape import Shape
 from kane.model.speed_choice import SpeedChoice, checked_choice
+from kane.model.unit_text import read_unit
 
 
 class Model(IntermittentDeclarations):
@@ -42,6 +43,7 @@ class Model(IntermittentDeclarations):
             which the loops close.
         speed_choice: definitions of generalized speeds, and the selection of dependent speeds.
         parameters, inputs: name to default value.
+        units: name of a parameter or input to its unit, if declared.
         frames: named frames fixed in bodies.
         shapes: shapes of the bodies, see ``Body.shape``.
         coordinate_order: names of the coordinates that come first in q.
@@ -55,6 +57,8 @@ class Model(IntermittentDeclarations):
         self.arena = Arena()
         self.parameters: dict[str, float] = {}
         self.inputs: dict[str, float] = {}
+        self.units: dict[str, str] = {}
+        self._lines = {}
         none = (DEFAULT_ORIGIN, DEFAULT_ORIGIN, DEFAULT_ORIGIN)
         self.bodies: list[Body] = [Body(self, "ground", 0, 0.0, DEFAULT_ORIGIN, none)]
         self.connections: list[Connection] = []
@@ -77,29 +81,39 @@ class Model(IntermittentDeclarations):
         """The leaf t [s]."""
         return self.arena.leaf(TIME, "t")
 
-    def parameter(self, name: str, default: float) -> Expr:
+    def parameter(self, name: str, default: float, *, unit: str | None = None) -> Expr:
         """Add a parameter: a symbol with a default value, changed at run time without new derivation or compilation.
 
-        Raises:
-            ModelError: the name is taken or is not a word, or the default is not a finite number.
-        """
-        return self._symbol(PARAMETER, self.parameters, name, default)
+        Args:
+            name: unique among parameters, inputs, coordinates and speeds.
+            default: its value.
+            unit: SI unit such as "N s/m", for displays and ``kane.units``, which infers other units.
 
-    def input(self, name: str, default: float = 0.0) -> Expr:
+        Raises:
+            ModelError: the name is taken or is not a word, the default is not a finite number, or the unit is no SI
+                unit.
+        """
+        return self._symbol(PARAMETER, self.parameters, name, default, unit)
+
+    def input(self, name: str, default: float = 0.0, *, unit: str | None = None) -> Expr:
         """Add a run-time input, such as a motor torque, a thrust or a reference, with its default value.
 
         Raises:
-            ModelError: the name is taken or is not a word, or the default is not a finite number.
+            ModelError: as ``parameter``, which explains ``unit``.
         """
-        return self._symbol(INPUT, self.inputs, name, default)
+        return self._symbol(INPUT, self.inputs, name, default, unit)
 
-    def _symbol(self, kind: int, table: dict[str, float], name: str, default: float) -> Expr:
+    def _symbol(self, kind: int, table: dict[str, float], name: str, default: float, unit: str | None) -> Expr:
         self._require_new_symbol(name)
         value = self.scalar(default, f"the default of {name!r}")
         if isinstance(value, Expr):
             raise ModelError(f"the default of {name!r} must be a number, not the expression {shown(value)}")
+        if unit is not None:
+            read_unit(unit, f"the unit of {name!r}")
+            self.units[name] = unit
         table[name] = value
         self._symbols.add(name)
+        self.note_line(OPERATIONS[kind].name, name)
         return self.arena.leaf(kind, name)
 
     def _require_new_symbol(self, name: str) -> None:
@@ -137,6 +151,7 @@ class Model(IntermittentDeclarations):
         properties = checked_mass_properties(self, f"body {name!r}", mass, (inertia, com), moments)
         body = Body(self, name, len(self.bodies), *properties)
         self.bodies.append(body)
+        self.note_line("body", name)
         return body
 
     def connect(
@@ -187,6 +202,7 @@ class Model(IntermittentDeclarations):
         self.connections.append(connection)
         self._symbols.update(*names)
         self._parents[child] = parent
+        self.note_line("joint", title)
         return connection
 
     def close(
@@ -254,6 +270,7 @@ class Model(IntermittentDeclarations):
             self.scalar(expression, f"the constraint {title!r}")
         imposed = Imposed(title, rows)
         self.constraints.append(imposed)
+        self.note_line("constraint", title)
         return imposed
 
     def speeds(self, *, dependent: Sequence[str] = (), **definitions: Scalar) -> None:
@@ -279,6 +296,8 @@ class Model(IntermittentDeclarations):
             if not isinstance(x, Expr):
                 raise ModelError(f"the speed {name!r} is the number {shown(x)}; give an expression of rates")
         self.speed_choice = checked_choice(given, dependent, taken)  # type: ignore[arg-type]
+        for name in given:
+            self.note_line("speed", name)
 
     def load(self, load: Load) -> Load:
         """Add a load and check it.
@@ -294,6 +313,7 @@ class Model(IntermittentDeclarations):
         for wrench in effect.wrenches:
             for body in (wrench.point.body, wrench.expressed_in):
                 self._require_own(body, f"body {body.name!r}")
+        self.note_line("load", len(self.loads))
         self.loads.append(load)
         return load
 
@@ -322,6 +342,7 @@ class Model(IntermittentDeclarations):
         self._require_new_place(name)
         made = BodyFrame(own_body(self, body), *fixed_pose(self, at, orientation, f"frame {name!r}"))
         self.frames[name] = made
+        self.note_line("frame", name)
         return made
 
     def _require_new_place(self, name: str) -> None:

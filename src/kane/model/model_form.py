@@ -116,8 +116,8 @@ def _received(arena: Arena, text: str, foreign: Sequence[Any]) -> Model:
     return model
 
 
-def model_writer(model: Model, foreign: list[Any] | None = None) -> Writer:
-    """Return a writer for values that belong to a model; see ``Writer``."""
+def model_writer(model: Model, foreign: list[Any] | None = None, kind: type[Writer] = Writer) -> Writer:
+    """Return a writer for values that belong to a model; see ``Writer``, or the derived class ``kind``."""
     atoms: dict[type, Callable[[Any], Any]] = {
         Body: lambda body: {"body": body.name},
         Connection: lambda connection: {"joint": connection.name},
@@ -125,7 +125,7 @@ def model_writer(model: Model, foreign: list[Any] | None = None) -> Writer:
         Point: lambda P: {"point": [P.body.name, write(P.position_in_body, f"a point of body {P.body.name!r}")]},
         Direction: lambda d: {"direction": [d.body.name, write(d.components, f"a direction of body {d.body.name!r}")]},
     }
-    write: Writer = Writer(model.arena, classes=known_classes(), atoms=atoms, foreign=foreign)
+    write: Writer = kind(model.arena, classes=known_classes(), atoms=atoms, foreign=foreign)
     return write
 
 
@@ -160,6 +160,7 @@ DECLARATIONS: dict[str, Callable[[Model, Writer], Any]] = {
     "impacts": lambda model, write: model.impacts,
     "parameters": lambda model, write: [[name, write(value, name)] for name, value in model.parameters.items()],
     "inputs": lambda model, write: [[name, write(value, name)] for name, value in model.inputs.items()],
+    "units": lambda model, write: [[name, unit] for name, unit in model.units.items()],
     "bodies": lambda model, write: [_body(body, write) for body in model.bodies[1:]],
     "connections": lambda model, write: [_connection(connection, write) for connection in model.connections],
     "cuts": lambda model, write: [connection.name for connection in model.cuts],
@@ -208,10 +209,11 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         ImportFileError: the description is incomplete or damaged.
         ModelError: a declaration is not valid.
     """
+    units = dict(content.get("units", ()))  # missing in older files
     for name, default in taken(content, "parameters", list):
-        model.parameter(name, read(default))
+        model.parameter(name, read(default), unit=units.get(name))
     for name, default in taken(content, "inputs", list):
-        model.input(name, read(default))
+        model.input(name, read(default), unit=units.get(name))
     model.gravity = read(taken(content, "gravity", list))
     for entry in taken(content, "bodies", list):
         model.body(**{word: read(value) for word, value in entry.items()})

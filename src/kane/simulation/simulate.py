@@ -22,7 +22,7 @@ from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.monitors.failure import explain, passages
+from kane.simulation.monitors.failure import failure_of, passages
 from kane.simulation.monitors.long_steps import describe_long_steps
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.monitors.run_progress import told
@@ -161,7 +161,7 @@ def _attributes(ended: tuple[InitialValueProblem, IntegratorState, Outcome], met
     """Return the settings of the run; raise if it failed, and warn if it was interrupted."""
     problem, integration, outcome = ended
     if outcome in FAILURES.values():
-        raise explain(integration, outcome)
+        raise failure_of(integration, outcome)
     step = {"dt": abs(integration.course.step)} if method.fixed else {}
     attributes = {"integrator": method.name, **step, **method.settings, **problem.mode_source.attributes}
     attributes["interrupted"] = int(outcome is Outcome.INTERRUPTED)

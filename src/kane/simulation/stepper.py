@@ -26,7 +26,7 @@ from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.revisions import Revision, Revisions
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.monitors.failure import explain
+from kane.simulation.monitors.failure import failure_of
 from kane.simulation.monitors.long_steps import describe_long_steps
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.quick_steps import QuickSteps
@@ -336,7 +336,7 @@ class Stepper:
         if outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         if outcome is not Outcome.FINISHED:
-            raise explain(integration, outcome)
+            raise failure_of(integration, outcome)
 
     def _course(self, dt: float) -> Course:
         integration, t = self._integration, self._integration.time

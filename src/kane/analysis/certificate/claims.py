@@ -35,7 +35,7 @@ SHORT = 1e-4
 MOST_DERIVED = 60
 
 
-def digits(a: np.ndarray, b: np.ndarray, scale: np.ndarray | None = None) -> float:
+def common_digits(a: np.ndarray, b: np.ndarray, scale: np.ndarray | None = None) -> float:
     """Return the number of digits, 0 to 16, to which two arrays agree at the worst column.
 
     Errors are relative to the largest entry of each column of ``b``, or to ``scale``. A NaN counts as 0 digits.
@@ -49,7 +49,7 @@ def digits(a: np.ndarray, b: np.ndarray, scale: np.ndarray | None = None) -> flo
 
 def explicit_agrees(model: Model, equations: Equations, at: RandomStates) -> Found:
     """Compare with Kane's explicit equations: partial velocities dotted with inertia and active forces."""
-    return digits(at(explicit(equations).inverse), at(equations.inverse)), ""
+    return common_digits(at(explicit(equations).inverse), at(equations.inverse)), ""
 
 
 def path_tables_agree(model: Model, equations: Equations, at: RandomStates) -> Found:
@@ -58,7 +58,7 @@ def path_tables_agree(model: Model, equations: Equations, at: RandomStates) -> F
     n = len(equations.u)
     residual = [_sum(tables.COEF[i, j] * equations.udot[j] for j in range(n)) - tables.RHS[i] for i in range(n)]
     loaded = equations.route.loaded(equations.udot)
-    return digits(at(residual), at(loaded)), ""
+    return common_digits(at(residual), at(loaded)), ""
 
 
 def lagrange_agrees(model: Model, equations: Equations, at: RandomStates) -> Found:
@@ -66,7 +66,7 @@ def lagrange_agrees(model: Model, equations: Equations, at: RandomStates) -> Fou
     other = lagrange(model)
     if [leaf.name for leaf in other.u] != [leaf.name for leaf in equations.u]:
         raise ModelError("Lagrange's equations have the speeds in another order than Kane's equations")
-    return digits(at(other.inverse), at(equations.inverse)), ""
+    return common_digits(at(other.inverse), at(equations.inverse)), ""
 
 
 def forward_routes_agree(model: Model, equations: Equations, at: RandomStates) -> Found:
@@ -78,14 +78,14 @@ def forward_routes_agree(model: Model, equations: Equations, at: RandomStates) -
         return None, "coordinates depend on others: only composite inertias apply"
     route, M = recursive_route(equations), _matrices(equations, at)
     a, b = at(route.articulated()), at(route.composite())
-    return digits(_times(M, a), _times(M, b), _force_scale(equations, at)), ""
+    return common_digits(_times(M, a), _times(M, b), _force_scale(equations, at)), ""
 
 
 def inverse_undoes_forward(model: Model, equations: Equations, at: RandomStates) -> Found:
     """Check that the accelerations of forward dynamics need no forces beyond the loads."""
     moved = at.with_values(equations.udot, at(equations.forward))
     residual = moved(equations.route.loaded(equations.udot))
-    return digits(residual, 0.0 * residual, _force_scale(equations, at)), ""
+    return common_digits(residual, 0.0 * residual, _force_scale(equations, at)), ""
 
 
 def mass_matrix_is_positive(model: Model, equations: Equations, at: RandomStates) -> Found:
@@ -94,7 +94,7 @@ def mass_matrix_is_positive(model: Model, equations: Equations, at: RandomStates
     values = np.linalg.eigvalsh(M)
     largest = np.abs(values).max(axis=1)
     lowest = float((values[:, 0] / np.where(largest == 0.0, 1.0, largest)).min())
-    symmetric = digits(M.reshape(len(M), -1).T, M.transpose(0, 2, 1).reshape(len(M), -1).T)
+    symmetric = common_digits(M.reshape(len(M), -1).T, M.transpose(0, 2, 1).reshape(len(M), -1).T)
     return symmetric if lowest > 0.0 else 0.0, f"smallest / largest eigenvalue {lowest:.1e}"
 
 
@@ -110,7 +110,7 @@ def energy_follows_power(model: Model, equations: Equations, at: RandomStates) -
     kinetic, _ = equations.baked_in(energy(equations.system, equations.system.arena.zero))
     scale = scale + np.abs(at([kinetic]))[0] * np.abs(at.u).max(axis=0)
     many = len(ledger.loads)
-    found = digits(flows[:1], flows[1:].sum(axis=0, keepdims=True), scale)
+    found = common_digits(flows[:1], flows[1:].sum(axis=0, keepdims=True), scale)
     return found, f"{many} load{'s' * (many != 1)}"
 
 
@@ -122,7 +122,7 @@ def momentum_follows_forces(model: Model, equations: Equations, at: RandomStates
     rates, forces = momentum_rates(equations)
     a, b = at(rates), at(forces)
     scale = np.abs(a).max(axis=0) + np.abs(b).max(axis=0) + _force_scale(equations, at)
-    return digits(a, b, scale), ""
+    return common_digits(a, b, scale), ""
 
 
 def coordinates_advance(model: Model, equations: Equations, at: RandomStates) -> Found:
@@ -135,7 +135,7 @@ def coordinates_advance(model: Model, equations: Equations, at: RandomStates) ->
         step = _advance(connection.joint, q, du)
         slope = (8.0 * (step(1.0) - step(-1.0)) - (step(2.0) - step(-2.0))) / (12.0 * DIFFERENCE_STEP)
         back = connection.joint.difference(q, step(1.0))
-        worst = min(worst, digits(slope.T, rates[rows]), digits(back.T / DIFFERENCE_STEP, du.T))
+        worst = min(worst, common_digits(slope.T, rates[rows]), common_digits(back.T / DIFFERENCE_STEP, du.T))
     return worst, f"{len(joints)} joint{'s' * (len(joints) != 1)}"
 
 
@@ -165,7 +165,7 @@ def derivatives_are_slopes(model: Model, equations: Equations, at: RandomStates)
 
     differences = (8.0 * (moved(1.0) - moved(-1.0)) - (moved(2.0) - moved(-2.0))) / (12.0 * SHORT)
     scale = np.abs(slopes).max(axis=0) + np.abs(at(forces)).max(axis=0)
-    return digits(slopes, differences, scale), f"{len(found.entries)} entries"
+    return common_digits(slopes, differences, scale), f"{len(found.entries)} entries"
 
 
 CLAIMS: Mapping[str, Claim] = {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kane.analysis.assembly.assemble import assemble
 from kane.analysis.assembly.closing import null_space
-from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.claims import Found, common_digits
 from kane.analysis.certificate.embedding_claims import Declared, first_success
 from kane.analysis.laws import applied_power, prescribes_motion
 from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, joints_of
@@ -331,7 +331,9 @@ def _broken(
 
 def _digits(off: Array, size: float) -> float:
     """Return the number of digits to which ``off`` vanishes relative to its size."""
-    return digits(np.ravel(off)[:, None], np.zeros((np.size(off), 1)), np.array([size])) if np.size(off) else 16.0
+    return (
+        common_digits(np.ravel(off)[:, None], np.zeros((np.size(off), 1)), np.array([size])) if np.size(off) else 16.0
+    )
 
 
 ClaimOfContacts: TypeAlias = "Callable[[ContactRuns], Found]"

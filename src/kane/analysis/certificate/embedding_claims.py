@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from kane.analysis.assembly.assemble import Assembly, assemble
-from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.claims import Found, common_digits
 from kane.analysis.random_states import RandomStates
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
@@ -189,7 +189,7 @@ def speeds_agree(declared: Declared) -> Found:
     W, _ = linear_coefficients(w, speeds.u)
     projected = [dot([row[r] for row in W], needed) for r in range(len(speeds.u))]
     at = RandomStates(eqs, declared.count, declared.seed)
-    return digits(at(projected), at(eqs.inverse)), ""
+    return common_digits(at(projected), at(eqs.inverse)), ""
 
 
 def embedding_agrees(declared: Declared) -> Found:
@@ -197,7 +197,7 @@ def embedding_agrees(declared: Declared) -> Found:
     worst = 16.0
     for balance in declared.balances:
         difference = balance.terms.M @ (balance.wdot - balance.terms.multiplied()[0])
-        worst = min(worst, digits(difference, 0.0 * difference, balance.scale))
+        worst = min(worst, common_digits(difference, 0.0 * difference, balance.scale))
     return worst, declared.equations.notes_on_embedding
 
 
@@ -208,7 +208,7 @@ def constraints_persist(declared: Declared) -> Found:
         A, remainder = balance.terms.A, balance.terms.remainder
         left = A @ balance.wdot + remainder
         size = (np.abs(A) @ np.abs(balance.wdot) + np.abs(remainder)).max(initial=1.0)
-        worst = min(worst, digits(left, 0.0 * left, np.array([size])))
+        worst = min(worst, common_digits(left, 0.0 * left, np.array([size])))
     return worst, f"{len(declared.equations.own.constraints)} equations"
 
 
@@ -220,7 +220,7 @@ def constraints_are_workless(declared: Declared) -> Found:
     for balance in declared.balances:
         w = balance.terms.u
         power = np.array([w @ balance.forces])
-        worst = min(worst, digits(power, 0.0 * power, balance.scale * np.abs(w).max(initial=1.0)))
+        worst = min(worst, common_digits(power, 0.0 * power, balance.scale * np.abs(w).max(initial=1.0)))
     return worst, ""
 
 
@@ -229,7 +229,7 @@ def numbers_agree(declared: Declared) -> Found:
     worst = 16.0
     for balance in declared.balances:
         udot = declared.numerical.forward(balance.q, balance.u, balance.inputs)
-        worst = min(worst, digits(balance.udot, udot, np.array([np.abs(udot).max(initial=1.0)])))
+        worst = min(worst, common_digits(balance.udot, udot, np.array([np.abs(udot).max(initial=1.0)])))
     return worst, "at states around the given one"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.claims import Found, common_digits
 from kane.analysis.certificate.embedding_claims import ClaimOfEmbedding, Declared
 from kane.analysis.random_states import RandomStates
 from kane.dynamics.reactions.revealed import (
@@ -60,7 +60,7 @@ def joints_hold_bodies(declared: Declared) -> Found:
         force, moment = needed[links[joint], :3], needed[links[joint], 3:]
         moment = moment - np.cross(frame[9:], force, axis=0)
         along = [np.einsum("ijk,ik->jk", frame[:9].reshape(3, 3, -1), x) for x in (force, moment)]
-        worst = min(worst, digits(wrench, np.concatenate(along), size))
+        worst = min(worst, common_digits(wrench, np.concatenate(along), size))
     return worst, f"{len(joints)} of {len(connections)} joints"
 
 
@@ -89,7 +89,7 @@ def joints_pass_on_efforts(declared: Declared) -> Found:
             if np.isnan(parts).any():
                 shared += 1
                 continue
-            worst = min(worst, digits(parts.sum(axis=0)[None], efforts[first + k][None], size))
+            worst = min(worst, common_digits(parts.sum(axis=0)[None], efforts[first + k][None], size))
     return worst, f"{len(joints)} of {len(declared.own.model.connections)} joints" + f", {shared} shared" * bool(shared)
 
 
@@ -108,7 +108,7 @@ def constraints_are_multipliers(declared: Declared) -> Found:
         ]
         if pairs:
             x, other = np.array(pairs).T
-            worst = min(worst, digits(x, other, size))
+            worst = min(worst, common_digits(x, other, size))
     if not known.any():
         return None, "redundant constraints share every reaction"
     return worst, f"{int(known.all(axis=0).sum())} of {found.shape[1]} rows determinate"
@@ -133,7 +133,7 @@ def routes_agree(declared: Declared) -> Found:
         others.append(symbolic)
         if not good.all():
             failing = f", expressions at {int(good.sum())} of {len(good)} states: divisors vanish at the others"
-    worst = min(digits(first[:, known].T, other[:, known].T, size) for other in others) if known.any() else None
+    worst = min(common_digits(first[:, known].T, other[:, known].T, size) for other in others) if known.any() else None
     return worst, f"{len(first[0])} reactions, {int((~known).sum())} indeterminate{failing}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kane.analysis.certificate.claims import Found, digits
+from kane.analysis.certificate.claims import Found, common_digits
 from kane.analysis.certificate.contact_claims import METHOD, RUN_DURATION, ContactRuns
 from kane.analysis.certificate.embedding_claims import Declared
 from kane.analysis.sensitivities.sensitivities import sensitivities
@@ -62,7 +62,7 @@ class Directions:
                 continue
             a, b = (np.array([[found[name] for name in self.names]]) for found in (forwards, backwards))
             size = np.array([np.abs(weights) @ np.abs(s[name]).max(axis=0) for name in self.names])
-            worst, count = min(worst, digits(a, b, size)), count + 1
+            worst, count = min(worst, common_digits(a, b, size)), count + 1
         remark = f"; {len(refused)} cannot be differentiated: {refused[0]}" if refused else ""
         return worst if count else None, f"by {', '.join(self.names)} in {count} runs of {RUN_DURATION:g} s{remark}"
 

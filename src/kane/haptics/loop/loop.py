@@ -46,7 +46,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status
 from kane.simulation.integrators.explicit import Explicit, scheme
 from kane.simulation.integrators.implicit import Implicit
-from kane.simulation.monitors.failure import explain
+from kane.simulation.monitors.failure import failure_of
 
 SPIN = 60_000  # ns of busy waiting before a tick
 EARLY, QUARTER = 200_000, 4  # ns before the spin at which the next tick is predicted, at most a quarter of a tick
@@ -260,10 +260,10 @@ class Loop:
             records = () if log is None else log.records
             last = dict.fromkeys(log.intermittents[record.cause] for record in records if log and record.time > since)
             return SimulationError(
-                f"{explain(self.integration, Outcome.ENDLESS)}: more than {MOST_PARTS} transitions within one "
+                f"{failure_of(self.integration, Outcome.ENDLESS)}: more than {MOST_PARTS} transitions within one "
                 f"tick, of {', '.join(map(repr, last))}; try less restitution, less friction or a softer coupler"
             )
-        return explain(self.integration, FAILURES.get(Status(status), Outcome.STUCK))
+        return failure_of(self.integration, FAILURES.get(Status(status), Outcome.STUCK))
 
     def _step_words(self, m: IntegratorState, steps: PassiveSteps | RigidSteps | None) -> Vector:
         """Return the addresses of the step loop and of its arguments, for one step of an integrator state per call."""

@@ -224,6 +224,7 @@ class IntermittentDeclarations(Mechanism):
             if constraint.name in self._taken():
                 raise ModelError(f"there is already a constraint named {constraint.name!r}; give another name=")
         self.intermittents.extend(made)
+        self.note_line("constraint", title)
         return made
 
     def _free_title(self, title: str) -> str:

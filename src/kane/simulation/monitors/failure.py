@@ -67,7 +67,7 @@ ZENO_TRANSITIONS, ZENO_SPAN = 100, 1e-3
 ROUNDING = 64
 
 
-def explain(integration: IntegratorState, outcome: Outcome) -> SimulationError:
+def failure_of(integration: IntegratorState, outcome: Outcome) -> SimulationError:
     """Return the error that explains why the run cannot take its next step, or makes no progress."""
     problem = integration.problem
     return SimulationError(f"{_why(problem, integration, outcome)}{problem.mode_source.stepped_over(integration)}")

@@ -1,0 +1,1 @@
+"""The hybrid automaton of a model with contacts: its modes, and the transitions between them."""

@@ -1,0 +1,1 @@
+"""Differences of two models, equations, modes or saved files."""

@@ -1,0 +1,190 @@
+"""Differences of two models, equations, modes or saved files: ``kane.compare``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from html import escape
+from os import PathLike
+from typing import Any, NamedTuple, TypeAlias
+
+from kane.analysis.differences.entries import (
+    Entries,
+    Value,
+    declared_entries,
+    equation_entries,
+    same_value,
+    written,
+)
+from kane.dynamics.compiled_modes import statuses_of
+from kane.errors import ImportFileError, ModelError, shown
+from kane.expression.node import Expr
+from kane.expression.operations import ADD, NEG, SUB
+from kane.expression.text import format_expression
+from kane.files.json_file import format_of
+from kane.formulation.constraints.embedding import NumericalEmbedding
+from kane.formulation.contact_mode import active_rows
+from kane.formulation.equations import Equations
+from kane.formulation.equations_form import EQUATIONS_FORMAT, load_equations
+from kane.formulation.formulate import formulate
+from kane.model.model import Model
+from kane.model.model_form import MODEL_FORMAT, load_model
+
+Comparable: TypeAlias = "Model | Equations | str | PathLike[str]"
+# Kinds of changes, and their signs in the printed form.
+CHANGE_SIGNS = {"changed": "~", "added": "+", "removed": "-"}
+
+
+class Change(NamedTuple):
+    """One difference.
+
+    Attributes:
+        kind: "changed", "added" (only the second has it) or "removed" (only the first has it).
+        name: the entry, in the names of the user: "body 'A' com y", "equation of u1: u2**2, centripetal of C".
+        before, after: the two values as texts; empty for a missing entry. Unchanged terms of sums are left out.
+    """
+
+    kind: str
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        told = f"{self.before} -> {self.after}" if self.kind == "changed" else self.before or self.after
+        return f"{CHANGE_SIGNS[self.kind]} {self.name}: {told}"
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Differences of two models or equations; prints one line for each, and the counts.
+
+    Attributes:
+        names: names of the two models.
+        changes: all differences.
+        unchanged: number of equal entries.
+    """
+
+    names: tuple[str, str]
+    changes: tuple[Change, ...]
+    unchanged: int
+
+    @property
+    def same(self) -> bool:
+        """Whether there is no difference."""
+        return not self.changes
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of changed, added, removed and unchanged entries."""
+        found = Counter(change.kind for change in self.changes)
+        return {**{kind: found[kind] for kind in CHANGE_SIGNS}, "unchanged": self.unchanged}
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{number} {word}" for word, number in self.counts.items())
+        return "\n".join([f"{self.names[0]!r} and {self.names[1]!r}: {counted}", *map(str, self.changes)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def compare(a: Comparable, b: Comparable, *, modes: tuple[str, str] | None = None) -> Comparison:
+    """Return the differences of two models, equations, modes or saved files, in the names of the user.
+
+    Two models are compared by their declarations: bodies, joints, loads, constraints, contacts, parameters. Equations
+    are compared by their speeds, constraint rows, partial velocities, and the terms of each equation by body and load
+    (``kane.explain``). A model beside equations is formulated. Numbers are equal if all bits are. Expressions are equal
+    if their values at random states agree to 1e-11: a different order of factors is no difference.
+
+    Args:
+        a, b: models, equations, or paths of files that ``save_model`` or ``save_equations`` wrote.
+        modes: names of contact modes of a and b, such as ("free", "left held"), to compare the equations in these
+            modes.
+
+    Raises:
+        ModelError: an argument cannot be compared, or a mode is unknown.
+        ImportFileError: a file is missing, damaged, or holds neither a model nor equations.
+    """
+    first, second = _read(a), _read(b)
+    if modes is not None:
+        if not isinstance(modes, (tuple, list)) or len(modes) != 2:
+            raise ModelError(f'modes= is {shown(modes)}; give two names of modes, such as ("free", "left held")')
+        first, second = (_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True))
+    if isinstance(first, Model) and isinstance(second, Model):
+        return _compared((first.name, second.name), declared_entries(first), declared_entries(second))
+    first, second = _derived(first), _derived(second)
+    return _compared((first.name, second.name), equation_entries(first), equation_entries(second))
+
+
+def _read(given: Any) -> Model | Equations:
+    if isinstance(given, (Model, Equations)):
+        return given
+    if not isinstance(given, (str, PathLike)):
+        raise ModelError(f"compare takes models, equations or paths of saved files, not {shown(given)}")
+    found = format_of(given)
+    if found == EQUATIONS_FORMAT.name:
+        return load_equations(given)
+    if found == MODEL_FORMAT.name:
+        return load_model(given)
+    raise ImportFileError(
+        f"{str(given)!r} holds neither a model nor equations; give a file from kane.save_model or kane.save_equations"
+    )
+
+
+def _derived(given: Model | Equations) -> Equations:
+    return formulate(given) if isinstance(given, Model) else given
+
+
+def _in_mode(equations: Equations, mode: str) -> Equations:
+    """Return the equations with the rows that a contact mode imposes."""
+    names = [c.name for c in equations.intermittents]
+    statuses = statuses_of(mode, names) if isinstance(mode, str) else None
+    if statuses is None:
+        known = ", ".join(f"'{name} held'" for name in names) or "none: it has no contacts"
+        raise ModelError(f"{shown(mode)} is no mode of {equations.name!r}; modes are 'free' and lists of {known}")
+    whole = equations.with_intermittent_rows
+    active = zip(equations.intermittents, statuses, strict=True)
+    rows = (*equations.constraints, *(row for c, status in active for row in active_rows(c, status)))
+    return replace(whole, constraints=rows, touching=False, embedding=NumericalEmbedding(equations.name))
+
+
+def _compared(names: tuple[str, str], a: Entries, b: Entries) -> Comparison:
+    changes, unchanged = [], 0
+    for name in dict.fromkeys((*a, *b)):
+        if name not in b:
+            changes.append(Change("removed", name, written(a[name]), ""))
+        elif name not in a:
+            changes.append(Change("added", name, "", written(b[name])))
+        elif same_value(a[name], b[name]):
+            unchanged += 1
+        else:
+            changes.append(Change("changed", name, *_different(a[name], b[name])))
+    return Comparison(names, tuple(changes), unchanged)
+
+
+def _different(a: Value, b: Value) -> tuple[str, str]:
+    """Return two values as texts, without the terms that two sums have in common."""
+    if not isinstance(a, Expr) or not isinstance(b, Expr):
+        return written(a), written(b)
+    if written(a) == written(b):
+        return written(a), f"{written(b)}, which differs below the ellipsis"
+    first, second = Counter(_terms(a)), Counter(_terms(b))
+    common = first & second
+    if not common:
+        return written(a), written(b)
+    folded = f" (and {sum(common.values())} unchanged terms)"
+    return " ".join((first - common).elements()) or "0", (" ".join((second - common).elements()) or "0") + folded
+
+
+def _terms(x: Expr) -> list[str]:
+    """Return the terms of a sum with their signs."""
+    found, stack = [], [(x, "+")]
+    while stack:
+        node, sign = stack.pop()
+        opposite = "-" if sign == "+" else "+"
+        if node.op in (ADD, SUB):
+            stack += [(node.args[1], sign if node.op == ADD else opposite), (node.args[0], sign)]
+        elif node.op == NEG:
+            stack.append((node.args[0], opposite))
+        else:
+            found.append(f"{sign} {format_expression(node)}")
+    return found

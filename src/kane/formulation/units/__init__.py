@@ -1,0 +1,1 @@
+"""Units inferred from declarations, by unification over the expression graph."""
