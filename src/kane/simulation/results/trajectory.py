@@ -11,6 +11,7 @@ import numpy as np
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
+from kane.formulation.matrix_route import require_bodies
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
 from kane.simulation.results.contact_log import ContactLog, ForcesByName, places_named, table
@@ -80,7 +81,13 @@ class Trajectory(Replayed):
 
     @property
     def energy(self) -> Vector:
-        """Kinetic plus potential energy [J], (times,)."""
+        """Kinetic plus potential energy [J], (times,).
+
+        Raises:
+            ModelError: the equations of the run have no bodies.
+        """
+        if self._dyn is not None:
+            require_bodies(self._dyn.equations, "the energy")
         return self._values("kinetic_energy") + self._values("potential_energy")
 
     @property
@@ -191,7 +198,7 @@ class Trajectory(Replayed):
             ModelError: the name is unknown.
         """
         courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
-        courses["energy"] = self.energy
+        courses["energy"] = courses[ENERGIES[0]] + courses[ENERGIES[1]]
         for variable, dimension in DIMENSIONS.items():
             courses |= zip(map(str, self._values(dimension)), self._values(variable).T, strict=True)
         names = list(courses)
