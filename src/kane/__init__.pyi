@@ -105,7 +105,9 @@ from kane.importers.dh.dh import StandardDH as StandardDH
 from kane.importers.dh.dh import from_dh as from_dh
 from kane.importers.example_robot_data import example_robot as example_robot
 from kane.importers.mjcf.mjcf import load_mjcf as load_mjcf
+from kane.importers.sympy.expression_from_sympy import expression_from_sympy as expression_from_sympy
 from kane.importers.sympy.from_sympy import from_sympy as from_sympy
+from kane.importers.sympy.lambdify import lambdify as lambdify
 from kane.importers.urdf.urdf import load_urdf as load_urdf
 from kane.model.constraints import *
 from kane.model.contacts import *

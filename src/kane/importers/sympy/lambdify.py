@@ -1,0 +1,142 @@
+"""``kane.lambdify``: SymPy's lambdify with native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane.codegen.jit.compiler import compile_program
+from kane.codegen.programs.common_factors import factor
+from kane.codegen.programs.program import Program
+from kane.errors import ModelError, shown
+from kane.expression.arena import Arena
+from kane.expression.collector import collector_paused
+from kane.expression.node import Expr
+from kane.expression.number_arguments import numbers
+from kane.expression.operations import COORDINATE
+from kane.importers.sympy.sympy_reader import SymPyReader
+
+NOTHING = np.zeros(0)
+
+
+def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) -> Callable[..., Any]:
+    """Return a function of numbers or arrays that evaluates SymPy expressions by native code.
+
+        f = kane.lambdify((q, u, p), [M, forcing])
+        M_values, forcing_values = f([0.1, 0.2], [0.0, 0.3], [9.81, 1.0])
+
+    The calling convention is that of ``sympy.lambdify`` with NumPy: the function takes one argument for each entry of
+    ``args``, a number or array, or a sequence of these where the entry is a sequence or matrix. It returns a number or
+    an array for an expression, an array (rows, columns, ...) for a matrix, and a list or tuple for a list or tuple.
+    Arrays broadcast; unlike in ``sympy.lambdify`` the constant entries broadcast, too.
+
+    Args:
+        args: a symbol, function of time or derivative, or a sequence of these and of nested sequences or matrices.
+        exprs: an expression, a matrix, or a list or tuple of these.
+        modules, cse: accepted for compatibility, as None, "numpy", "scipy" or "math", and a bool; equal subexpressions
+            are always computed once.
+
+    Raises:
+        ModelError: an expression contains a symbol that is no argument, or a function that kane lacks.
+    """
+    if modules not in (None, "numpy", "scipy", "math") or not isinstance(cse, bool):
+        raise ModelError(f"kane.lambdify compiles native code; it takes no modules={shown(modules)}, cse={shown(cse)}")
+    arena, given = Arena(), args if _is_group(args) else [args]
+    symbols = list(_flat(given))
+    leaves = {symbol: arena.leaf(COORDINATE, f"{k + 1} {symbol}") for k, symbol in enumerate(symbols)}
+    if len(leaves) < len(symbols):
+        raise ModelError(f"an argument is given twice among {', '.join(map(str, symbols))}")
+
+    def meaning(node: Any, place: str) -> Expr:
+        if node not in leaves:
+            raise ModelError(f"{place} contains {node}, which is none of the arguments; add it to args")
+        return leaves[node]
+
+    with collector_paused():
+        read, outputs = SymPyReader(arena, meaning), []
+        pack = _packing(exprs, lambda x: outputs.append(read(x, f"expression {len(outputs) + 1}")))
+        program = Program("lambdify", factor(outputs), state=[*leaves.values()], rest=(), parameters=())
+    native = compile_program(program)
+    stage = native.stage(NOTHING)
+
+    def function(*values: Any) -> Any:
+        if len(values) != len(given):
+            raise ModelError(f"the function takes {len(given)} arguments, not {len(values)}")
+        listed: list[Any] = []
+        for value, wanted in zip(values, given, strict=True):
+            _fill(listed, value, wanted)
+        return pack(native(_stacked(listed), NOTHING, stage))
+
+    return function
+
+
+def _is_group(x: Any) -> bool:
+    return isinstance(x, Sequence | set) or hasattr(x, "tolist")
+
+
+def _members(group: Any) -> list[Any]:
+    """Return the entries of a sequence, or of a matrix row by row."""
+    return list(_flat(group.tolist())) if hasattr(group, "tolist") else list(group)
+
+
+def _flat(group: Any) -> Iterator[Any]:
+    for x in _members(group):
+        if _is_group(x) and not isinstance(x, str):
+            yield from _flat(x)
+        else:
+            yield x
+
+
+def _fill(listed: list[Any], value: Any, wanted: Any) -> None:
+    """Append the numbers or arrays that belong to an entry of the arguments."""
+    if not _is_group(wanted):
+        listed.append(value)
+        return
+    members = _members(wanted)
+    try:
+        count = len(value)
+    except TypeError:
+        count = -1
+    if count != len(members):
+        names = ", ".join(map(str, members))
+        raise ModelError(f"the argument for {names} is {shown(value)}; give {len(members)} values")
+    for x, member in zip(value, members, strict=True):
+        _fill(listed, x, member)
+
+
+def _stacked(values: Sequence[Any]) -> np.ndarray:
+    """Return the values as one array (..., arguments)."""
+    try:
+        found = np.array(values)
+        if found.ndim == 1 and found.dtype.kind in "fiub":
+            return found.astype(float, copy=False)
+    except ValueError:  # arrays of different shapes
+        pass
+    arrays = [numbers(x, "the arguments must be numbers or arrays of numbers") for x in values]
+    try:
+        return np.stack(np.broadcast_arrays(*arrays), axis=-1)
+    except ValueError:
+        shapes = ", ".join(str(x.shape) for x in arrays)
+        raise ModelError(f"the shapes {shapes} of arguments do not broadcast") from None
+
+
+def _packing(exprs: Any, add: Callable[[Any], None], start: list[int] | None = None) -> Callable[[np.ndarray], Any]:
+    """Add all expressions in turn, and return the function that packs an array (..., outputs) as ``exprs``."""
+    place = [0] if start is None else start
+    if isinstance(exprs, list | tuple):
+        parts = [_packing(x, add, place) for x in exprs]
+        kind = type(exprs) if type(exprs) in (list, tuple) else list
+        return lambda found: kind(part(found) for part in parts)
+    first = place[0]
+    if hasattr(exprs, "tolist") and hasattr(exprs, "shape"):
+        shape = tuple(map(int, exprs.shape))
+        for x in _flat(exprs):
+            add(x)
+            place[0] += 1
+        last = place[0]
+        return lambda found: np.moveaxis(found[..., first:last], -1, 0).reshape(*shape, *found.shape[:-1])
+    add(exprs)
+    place[0] += 1
+    return lambda found: found[..., first][()]
