@@ -102,3 +102,84 @@ def rolling_disc(*, form=True):
     if form:
         method.kanes_equations([disc], [(centre, -m * g * Y.z)])
     return SymPyModel(method, {m: 2.0, r: 0.4, g: 9.81})
+
+
+def located_disc(*, form=True):
+    """A rolling disc whose contact point has coordinates; the speeds of these depend on the turning rates."""
+    q, u = me.dynamicsymbols("q1:6"), me.dynamicsymbols("u1:6")
+    m, r, g = sm.symbols("m r g")
+    N = me.ReferenceFrame("N")
+    Y = N.orientnew("Y", "Axis", (q[0], N.z))
+    L = Y.orientnew("L", "Axis", (q[1], Y.x))
+    R = L.orientnew("R", "Axis", (q[2], L.y))
+    turning = R.ang_vel_in(N).express(L)
+    kinematics = [turning.dot(x) - y for x, y in zip(L, u[:3], strict=True)]
+    kinematics += [q[3].diff() - u[3], q[4].diff() - u[4]]
+    rates = sm.solve(kinematics, [x.diff() for x in q], dict=True)[0]
+    O = me.Point("O")
+    O.set_vel(N, 0)
+    contact = O.locatenew("C", q[3] * N.x + q[4] * N.y)
+    centre = contact.locatenew("Cm", r * L.z)
+    w = u[0] * L.x + u[1] * L.y + u[2] * L.z
+    carried = L.ang_vel_in(N).express(L).subs(rates)
+    R.set_ang_vel(N, w)
+    centre.set_vel(N, u[3] * N.x + u[4] * N.y + (carried ^ (r * L.z)))
+    slip = centre.vel(N) + (w ^ (-r * L.z))
+    disc = me.RigidBody("disc", centre, R, m, (me.inertia(R, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4), centre))
+    method = me.KanesMethod(
+        N,
+        q_ind=q,
+        u_ind=u[:3],
+        u_dependent=u[3:],
+        kd_eqs=kinematics,
+        velocity_constraints=[slip.dot(N.x), slip.dot(N.y)],
+    )
+    bodies, loads = [disc], [(centre, -m * g * N.z)]
+    if form:
+        method.kanes_equations(bodies, loads)
+    return SymPyModel(method, {m: 2.0, r: 0.4, g: 9.81}), bodies, loads
+
+
+def crane():
+    """A System of joints: a cart on rails, a rigid boom on a pin, a load on a ball joint; a spring and a motor."""
+    q, u = me.dynamicsymbols("q1:6"), me.dynamicsymbols("u1:6")
+    T = me.dynamicsymbols("T")
+    m, l, k, g = sm.symbols("m l k g")
+    rail = me.RigidBody("rail")
+    cart, boom, load = (me.RigidBody(x) for x in ("cart", "boom", "load"))
+    for body, scale in ((cart, 3), (boom, 2), (load, 1)):
+        body.mass = scale * m
+        body.central_inertia = me.inertia(body.frame, scale * m * l**2, m * l**2 / 2, m * l**2, m * l**2 / 20)
+    system = me.System.from_newtonian(rail)
+    slide = me.PrismaticJoint("slide", rail, cart, q[0], u[0], joint_axis=rail.x)
+    ends = {"parent_point": l * cart.z, "child_point": -l * boom.x / 2}
+    pin = me.PinJoint("pin", cart, boom, q[1], u[1], joint_axis=cart.y, **ends)
+    ends = {"parent_point": l * boom.x / 2, "child_point": l * load.z}
+    ball = me.SphericalJoint("ball", boom, load, q[2:], u[2:], rot_type="body", rot_order=213, **ends)
+    system.add_joints(slide, pin, ball)
+    path = me.LinearPathway(rail.masscenter, boom.masscenter)
+    system.add_actuators(me.ForceActuator(-k * path.length, path), me.TorqueActuator(T, boom.y, boom, cart))
+    system.apply_uniform_gravity(-g * rail.z)
+    return SymPyModel(system, {m: 1.5, l: 0.8, k: 20.0, g: 9.81}, [T])
+
+
+def four_bar():
+    """A System of three links that a configuration constraint closes, with dependent coordinates and speeds."""
+    q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
+    m, l, d, g = sm.symbols("m l d g")
+    ground = me.RigidBody("ground_link")
+    links = [me.RigidBody(f"link{k}", mass=m) for k in range(1, 4)]
+    for link in links:
+        link.central_inertia = me.inertia(link.frame, 0, 0, m * l**2 / 12)
+    system = me.System.from_newtonian(ground)
+    parents, ends = [ground, *links], [None] + [l * x.x / 2 for x in links]
+    for k, link in enumerate(links):
+        points = {"parent_point": ends[k], "child_point": -l * link.x / 2}
+        system.add_joints(me.PinJoint(f"J{k}", parents[k], link, q[k], u[k], joint_axis=ground.z, **points))
+    end = links[2].masscenter.locatenew("end", l * links[2].x / 2)
+    gap = end.pos_from(ground.masscenter) - d * ground.x
+    system.add_holonomic_constraints(gap.dot(ground.x), gap.dot(ground.y))
+    system.q_ind, system.q_dep = q[:1], q[1:]
+    system.u_ind, system.u_dep = u[:1], u[1:]
+    system.apply_uniform_gravity(-g * ground.y)
+    return SymPyModel(system, {m: 0.7, l: 1.0, d: 1.3, g: 9.81})

@@ -108,6 +108,7 @@ from kane.importers.mjcf.mjcf import load_mjcf as load_mjcf
 from kane.importers.sympy.expression_from_sympy import expression_from_sympy as expression_from_sympy
 from kane.importers.sympy.from_sympy import from_sympy as from_sympy
 from kane.importers.sympy.lambdify import lambdify as lambdify
+from kane.importers.sympy.model_from_sympy import model_from_sympy as model_from_sympy
 from kane.importers.urdf.urdf import load_urdf as load_urdf
 from kane.model.constraints import *
 from kane.model.contacts import *

@@ -95,5 +95,5 @@ def require_bodies(equations: Any, what: str) -> None:
     if not has_bodies(equations):
         raise ModelError(
             f"{what} of {equations.name!r} needs bodies, but its equations were given as matrices; "
-            "declare a kane.Model with bodies"
+            "kane.model_from_sympy(system) reads a model with bodies"
         )

@@ -39,7 +39,7 @@ def from_sympy(
 
     Matrices may come from ``KanesMethod``, ``LagrangesMethod`` without constraints, or a derivation by hand. Names are
     kept: the coordinate q1(t) is named "q1". The result can be built, simulated, linearized, differentiated and
-    exported. Energy, poses, reactions and further constraints need the bodies of a ``kane.Model``. If M is not
+    exported. Energy, poses, reactions and further constraints need bodies: see ``kane.model_from_sympy``. If M is not
     symmetric, as with dependent speeds in ``KanesMethod``, each speed is a state of its own, and udot follows by
     elimination with pivots that do not vanish at random states.
 
@@ -62,11 +62,7 @@ def from_sympy(
     model = Model(name)
     with stage("reading SymPy matrices"), collector_paused():
         names = SymbolNames(model, "add it to parameters=, inputs=, q= or u=")
-        for symbol, value in (parameters or {}).items():
-            names.add(symbol, model.parameter(symbol_name(symbol, "the parameter"), value))
-        given = inputs if isinstance(inputs, Mapping) else dict.fromkeys(_listed(inputs, "inputs"), 0.0)
-        for symbol, value in given.items():
-            names.add(symbol, model.input(symbol_name(symbol, "the input"), value))
+        declared_symbols(names, model, parameters, inputs)
         coordinates = names.add_leaves(COORDINATE, _listed(q, "q"))
         speeds = _speeds(names, coordinates, u)
         read = SymPyReader(model.arena, names)
@@ -80,6 +76,16 @@ def from_sympy(
         forces = [read(x, f"entry {i + 1} of the forcing vector") for i, (x,) in enumerate(column)]
     moved = [names.rates[leaf.name] for leaf in coordinates]
     return equations_of_matrices(model, coordinates, speeds, kinematics=moved, mass=mass, forcing=forces)
+
+
+def declared_symbols(names: SymbolNames, model: Model, parameters: Any, inputs: Any) -> None:
+    """Declare parameters and inputs of a model, and their values as symbols."""
+    require(parameters or {}, Mapping, "parameters is a dict from symbols or names to default values")
+    for symbol, value in (parameters or {}).items():
+        names.add(symbol, model.parameter(symbol_name(symbol, "the parameter"), value))
+    given = inputs if isinstance(inputs, Mapping) else dict.fromkeys(_listed(inputs, "inputs"), 0.0)
+    for symbol, value in given.items():
+        names.add(symbol, model.input(symbol_name(symbol, "the input"), value))
 
 
 def _speeds(names: SymbolNames, q: Sequence[Expr], u: Any) -> list[Expr]:

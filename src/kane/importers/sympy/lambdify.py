@@ -18,7 +18,7 @@ from kane.expression.number_arguments import numbers
 from kane.expression.operations import COORDINATE
 from kane.importers.sympy.sympy_reader import SymPyReader
 
-NOTHING = np.zeros(0)
+NO_VALUES = np.zeros(0)
 
 
 def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
         pack = _packing(exprs, lambda x: outputs.append(read(x, f"expression {len(outputs) + 1}")))
         program = Program("lambdify", factor(outputs), state=[*leaves.values()], rest=(), parameters=())
     native = compile_program(program)
-    stage = native.stage(NOTHING)
+    stage = native.stage(NO_VALUES)
 
     def function(*values: Any) -> Any:
         if len(values) != len(given):
@@ -67,7 +67,7 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
         listed: list[Any] = []
         for value, wanted in zip(values, given, strict=True):
             _fill(listed, value, wanted)
-        return pack(native(_stacked(listed), NOTHING, stage))
+        return pack(native(_stacked(listed), NO_VALUES, stage))
 
     return function
 
