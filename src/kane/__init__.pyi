@@ -63,6 +63,7 @@ from kane.exporters import LaTeXDocument as LaTeXDocument
 from kane.exporters import Listing as Listing
 from kane.exporters import NumPySource as NumPySource
 from kane.exporters import export as export
+from kane.exporters.sympy import to_sympy as to_sympy
 from kane.expression.functions import absolute as absolute
 from kane.expression.functions import acos as acos
 from kane.expression.functions import asin as asin

@@ -100,6 +100,7 @@ EXTRAS = {
     "mjcf": ("mujoco>=3.2",),
     "stiff": ("scikit-sundae>=1.0",),
     "control": ("control>=0.10",),
+    "sympy": ("sympy>=1.13",),
     "demo": ("example-robot-data>=4.1",),
 }
 

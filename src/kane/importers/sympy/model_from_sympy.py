@@ -19,7 +19,7 @@ from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.importers.sympy.from_sympy import declared_symbols
 from kane.importers.sympy.symbol_names import SymbolNames
-from kane.importers.sympy.sympy_places import Place, Places
+from kane.importers.sympy.sympy_places import LinkPlace, Places
 from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.importers.sympy.sympy_system import CURE, SymPySystem, mass_centre, read_system
 from kane.model.body import Body, Direction
@@ -91,7 +91,7 @@ def _is_fixed(places: Places, body: Any) -> bool:
     return _place(places, body).body.index == 0
 
 
-def _place(places: Places, body: Any) -> Place:
+def _place(places: Places, body: Any) -> LinkPlace:
     """Return the place of a rigid body with its axes, or of a particle."""
     return places.at(mass_centre(body), body.frame if hasattr(body, "central_inertia") else None)
 
@@ -120,7 +120,7 @@ def _number(x: Expr) -> Any:
     return x.data if x.is_constant else x
 
 
-def _located(places: Places, location: Any) -> tuple[Place, bool]:
+def _located(places: Places, location: Any) -> tuple[LinkPlace, bool]:
     """Return the place on which a load acts, and whether it is a force at a point."""
     if hasattr(location, "_pos_dict"):
         return places.at(location), True

@@ -24,11 +24,11 @@ from kane.model.joints.joint import Joint
 from kane.model.model import Model
 
 # Function that replaces the coordinates of a joint in an expression.
-Image: TypeAlias = Callable[[Expr], Expr]
+CoordinateImage: TypeAlias = Callable[[Expr], Expr]
 
 
 @dataclass(frozen=True)
-class Place:
+class LinkPlace:
     """A point and a frame that are fixed in a body B of the model.
 
     Attributes:
@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Step:
+class AxisStep:
     """Rotation about, or displacement along, a coordinate axis.
 
     Attributes:
@@ -73,12 +73,12 @@ class Places:
     def __init__(self, model: Model, read: SymPyReader, frame: Any, origin: Any, coordinates: Iterable[str]) -> None:
         self._model, self._read, self._origin = model, read, origin
         self.unclaimed = {model.arena.leaf(COORDINATE, name): None for name in coordinates}
-        self._at: dict[Any, dict[Any, Place]] = {}
-        self._frames: dict[Any, Place] = {}
+        self._at: dict[Any, dict[Any, LinkPlace]] = {}
+        self._frames: dict[Any, LinkPlace] = {}
         self._previous = _tree(origin, lambda point: point._pos_dict)
-        self._store(origin, frame, Place(model.ground, ZERO_VECTOR, Rotation.identity()))
+        self._store(origin, frame, LinkPlace(model.ground, ZERO_VECTOR, Rotation.identity()))
 
-    def at(self, point: Any, frame: Any = None) -> Place:
+    def at(self, point: Any, frame: Any = None) -> LinkPlace:
         """Return the place of a point, with the axes of a frame, or with any axes.
 
         Raises:
@@ -93,7 +93,7 @@ class Places:
             self._locate(before, after)
         return next(iter(self._at[point].values())) if frame is None else self._oriented(point, frame)
 
-    def on(self, frame: Any) -> Place | None:
+    def on(self, frame: Any) -> LinkPlace | None:
         """Return a place with the axes of a frame; None if there is none."""
         return self._frames.get(frame)
 
@@ -112,7 +112,7 @@ class Places:
             found.append((place.body, place.orientation.apply(v)))
         return found
 
-    def _store(self, key: Any, frame: Any, place: Place) -> Place:
+    def _store(self, key: Any, frame: Any, place: LinkPlace) -> LinkPlace:
         self._at.setdefault(key, {})[frame] = place
         self._frames.setdefault(frame, place)
         return place
@@ -129,7 +129,7 @@ class Places:
             values = [self._read(x, what) for x in components]
             self._store(key, frame, self._displaced(start, values, (what, f"{after} on {frame}")))
 
-    def _oriented(self, key: Any, frame: Any) -> Place:
+    def _oriented(self, key: Any, frame: Any) -> LinkPlace:
         known = self._at[key]
         if frame in known:
             return known[frame]
@@ -164,15 +164,15 @@ class Places:
             raise ModelError(f"{what} depends on {wrong[0]!r}; it may depend on coordinates, time and parameters only")
         return found
 
-    def _turned(self, place: Place, rows: list[list[Expr]], what: str, frame: Any) -> Place:
+    def _turned(self, place: LinkPlace, rows: list[list[Expr]], what: str, frame: Any) -> LinkPlace:
         """Return a place with other axes at the same point."""
         moving = self._moving([x for row in rows for x in row], what)
         if not moving:
             R = Rotation.matrix([[x.data if x.is_constant else x for x in row] for row in rows])
-            return Place(place.body, place.position, place.orientation @ R)
+            return LinkPlace(place.body, place.position, place.orientation @ R)
         simple = _elementary(rows)
         if simple is not None:
-            return self._moved(place, Step(*simple, Revolute), (what, str(frame)))
+            return self._moved(place, AxisStep(*simple, Revolute), (what, str(frame)))
         if not moving <= self.unclaimed.keys():
             raise ModelError(
                 f"{what} is no rotation about one axis, and depends on {_names(moving)}, which are time or move other "
@@ -181,23 +181,23 @@ class Places:
         joint = self._own(moving, lambda image: Rotation.matrix([[image(x) for x in row] for row in rows]), None)
         return self._joined(place, joint, str(frame))
 
-    def _displaced(self, place: Place, values: Sequence[Expr], words: tuple[str, str]) -> Place:
+    def _displaced(self, place: LinkPlace, values: Sequence[Expr], words: tuple[str, str]) -> LinkPlace:
         """Return a place that is displaced along its own axes."""
         moving = [self._moving([x], words[0]) for x in values]
         pairs = zip(values, moving, strict=True)
         fixed: Triple = tuple(0.0 if found else x.data if x.is_constant else x for x, found in pairs)
         position = sum_vectors(place.position, place.orientation.apply(fixed))
-        place = Place(place.body, position, place.orientation)
+        place = LinkPlace(place.body, position, place.orientation)
         together = set[Expr]().union(*moving)
         if together <= self.unclaimed.keys() and sum(map(bool, moving)) > 1 and len(together) < 4:
             joint = self._own(together, None, lambda image: [image(x) if m else 0.0 for x, m in zip(values, moving)])
             return self._joined(place, joint, words[1])
         for axis, value, found in zip("xyz", values, moving, strict=True):
             if found:
-                place = self._moved(place, Step(axis, value, Prismatic), words)
+                place = self._moved(place, AxisStep(axis, value, Prismatic), words)
         return place
 
-    def _moved(self, place: Place, step: Step, words: tuple[str, str]) -> Place:
+    def _moved(self, place: LinkPlace, step: AxisStep, words: tuple[str, str]) -> LinkPlace:
         """Return a place that is turned or displaced along one of its axes.
 
         The coordinates that are new here get joints of their own; the rest of the sum follows other coordinates.
@@ -220,7 +220,7 @@ class Places:
             place, value = self._joined(place, self._joint(leaf, replace(step, value=own)), words[1]), value - own
         return place
 
-    def _joint(self, leaf: Expr, step: Step) -> Joint:
+    def _joint(self, leaf: Expr, step: AxisStep) -> Joint:
         """Return the joint of a new coordinate for a step that depends on this coordinate alone."""
         if step.value is leaf:
             del self.unclaimed[leaf]
@@ -232,21 +232,21 @@ class Places:
     def _own(
         self,
         coordinates: Collection[Expr],
-        orientation: Callable[[Image], Rotation] | None,
-        position: Callable[[Image], Any] | None,
+        orientation: Callable[[CoordinateImage], Rotation] | None,
+        position: Callable[[CoordinateImage], Any] | None,
     ) -> CustomJoint:
         """Return a joint with coordinates that no joint has yet; the functions take the image of an expression."""
         own = [leaf for leaf in self.unclaimed if leaf in coordinates]
         for leaf in own:
             del self.unclaimed[leaf]
 
-        def at(make: Callable[[Image], Any]) -> Callable[..., Any]:
+        def at(make: Callable[[CoordinateImage], Any]) -> Callable[..., Any]:
             return lambda *q: make(lambda x: substitute_nodes([x], dict(zip(own, q, strict=True)))[0])
 
         names = tuple(leaf.name for leaf in own)
         return CustomJoint(names, orientation and at(orientation), position and at(position))
 
-    def _joined(self, place: Place, joint: Joint, title: str) -> Place:
+    def _joined(self, place: LinkPlace, joint: Joint, title: str) -> LinkPlace:
         taken, name, k = {b.name for b in self._model.bodies}, title, 1
         while name in taken:
             k += 1
@@ -255,7 +255,7 @@ class Places:
         self._model.connect(
             place.body, link, joint, at=place.position, orientation=place.orientation, name=f"joint of {name}"
         )
-        return Place(link, ZERO_VECTOR, Rotation.identity())
+        return LinkPlace(link, ZERO_VECTOR, Rotation.identity())
 
 
 def _tree(start: Any, neighbours: Callable[[Any], Iterable[Any]]) -> dict[Any, Any]:
