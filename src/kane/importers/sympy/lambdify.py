@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kane.codegen.jit.compiler import compile_program
+from kane.codegen.jit.function import single_call
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
 from kane.errors import ModelError, shown
@@ -59,15 +60,22 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
         pack = _packing(exprs, lambda x: outputs.append(read(x, f"expression {len(outputs) + 1}")))
         program = Program("lambdify", factor(outputs), state=[*leaves.values()], rest=(), parameters=())
     native = compile_program(program)
-    stage = native.stage(NO_VALUES)
+    stage, single = native.stage(NO_VALUES), single_call(native)
+
+    wanted = [_lengths(x) for x in given]
 
     def function(*values: Any) -> Any:
-        if len(values) != len(given):
-            raise ModelError(f"the function takes {len(given)} arguments, not {len(values)}")
+        if len(values) != len(wanted):
+            raise ModelError(f"the function takes {len(wanted)} arguments, not {len(values)}")
         listed: list[Any] = []
-        for value, wanted in zip(values, given, strict=True):
-            _fill(listed, value, wanted)
-        return pack(native(_stacked(listed), NO_VALUES, stage))
+        for value, lengths in zip(values, wanted, strict=True):
+            _fill(listed, value, lengths)
+        state = _stacked(listed)
+        if state.ndim > 1:
+            return pack(native(state, NO_VALUES, stage))
+        found = np.empty(native.n_out)
+        single(stage, found, state, NO_VALUES)
+        return pack(found)
 
     return function
 
@@ -89,21 +97,28 @@ def _flat(group: Any) -> Iterator[Any]:
             yield x
 
 
-def _fill(listed: list[Any], value: Any, wanted: Any) -> None:
-    """Append the numbers or arrays that belong to an entry of the arguments."""
-    if not _is_group(wanted):
+def _lengths(x: Any) -> tuple[Any, ...] | None:
+    """Return the form of an argument: None for one value, else the forms of its members."""
+    return tuple(map(_lengths, _members(x))) if _is_group(x) else None
+
+
+def _fill(listed: list[Any], value: Any, wanted: tuple[Any, ...] | None) -> None:
+    """Append the numbers or arrays of an argument of the given form."""
+    if wanted is None:
         listed.append(value)
         return
-    members = _members(wanted)
+    members = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
     try:
-        count = len(value)
+        count = len(members)
     except TypeError:
         count = -1
-    if count != len(members):
-        names = ", ".join(map(str, members))
-        raise ModelError(f"the argument for {names} is {shown(value)}; give {len(members)} values")
-    for x, member in zip(value, members, strict=True):
-        _fill(listed, x, member)
+    if count != len(wanted):
+        raise ModelError(f"an argument of {len(wanted)} values is {shown(value)}; give {len(wanted)} values")
+    if any(wanted):
+        for x, lengths in zip(members, wanted, strict=True):
+            _fill(listed, x, lengths)
+    else:
+        listed.extend(members)
 
 
 def _stacked(values: Sequence[Any]) -> np.ndarray:
@@ -136,7 +151,13 @@ def _packing(exprs: Any, add: Callable[[Any], None], start: list[int] | None = N
             add(x)
             place[0] += 1
         last = place[0]
-        return lambda found: np.moveaxis(found[..., first:last], -1, 0).reshape(*shape, *found.shape[:-1])
+
+        def matrix(found: np.ndarray) -> np.ndarray:
+            if found.ndim == 1:
+                return found[first:last].reshape(shape)
+            return np.moveaxis(found[..., first:last], -1, 0).reshape(*shape, *found.shape[:-1])
+
+        return matrix
     add(exprs)
     place[0] += 1
     return lambda found: found[..., first][()]
