@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ TITLE = "Matrices of SymPy"
 COLUMNS = ("links", "operations", "read, s", "call", "kane, us", "peer", "us", "x", "difference")
 NOTE = (
     "M and forcing of a pendulum on a cart, angles to the vertical, as KanesMethod derives them, unsimplified. read: "
-    "CPU time of kane.from_sympy. From Python: `kane.lambdify` and `sympy.lambdify` of the same arguments, arrays and "
-    "lists. Native: one call in a loop over 64 random states, kane's program of M and forcing beside C of sympy.cse by "
-    "gcc -O3 -march=native, with the numbers of the parameters in the C code."
+    "CPU time of kane.from_sympy. lambdify: `kane.lambdify` beside `sympy.lambdify`, arguments being arrays. Dynamics: "
+    "`dyn.mass_matrix(q)` and `dyn.bias(q, u)`. Native: one call in a loop over 64 random states, kane's program of M "
+    "and forcing beside C of sympy.cse by gcc -O3 -march=native, with the numbers of the parameters in the C code."
 )
 LINKS, QUICK_LINKS = (5, 15), (5,)
 STATES = 64
@@ -52,35 +53,29 @@ def _rows(n: int, mode: Mode, result: Table) -> None:
     random = np.random.default_rng(0)
     states = random.normal(size=(STATES, 2 * len(q)))
     arguments, exprs = (q, u, inputs, [*values]), [method.mass_matrix, method.forcing]
-    ours = kane.lambdify(arguments, exprs)
-    one = (*np.split(states[0], 2), [0.5], [*values.values()])
-    calls = {"kane": partial(ours, *one)}
+    one = (*np.split(states[0], 2), np.array([0.5]), np.array([*values.values()]))
+    dyn = kane.build(eqs)
+    calls = {
+        "lambdify": partial(kane.lambdify(arguments, exprs), *one),
+        "Dynamics": lambda: (dyn.mass_matrix(one[0]), dyn.bias(*one[:2])),
+    }
     for word, cse in (("sympy.lambdify", False), ("sympy.lambdify, cse", True)):
         calls[word] = partial(sympy.lambdify(arguments, exprs, "numpy", cse=cse), *one)
+    for call in calls.values():
+        call()  # compiles
     figures = interleaved({word: _repeated(call) for word, call in calls.items()}, batches=mode.batches)
-    for word in [*calls][1:]:
-        difference = max(_difference(a, b) for a, b in zip(calls["kane"](), calls[word](), strict=True))
-        ratio = result.ratio(f"matrices of {n} links from Python", word, figures["kane"], figures[word])
-        result.rows.append(
-            [
-                *head,
-                "Python",
-                _microseconds(figures["kane"]),
-                word,
-                _microseconds(figures[word]),
-                ratio,
-                difference_text(difference),
-            ]
-        )
-    _native(n, (eqs, method, inputs, values), states, mode, (result, head))
+    for ours, word in product(("lambdify", "Dynamics"), [*calls][2:]):
+        difference = _difference(calls[ours]()[0], calls[word]()[0])
+        ratio = result.ratio(f"matrices of {n} links, {ours}", word, figures[ours], figures[word])
+        cells = [_microseconds(figures[ours]), word, _microseconds(figures[word]), ratio, difference_text(difference)]
+        result.rows.append([*head, ours, *cells])
+    _native(n, (dyn, method, inputs, values), states, mode, (result, head))
 
 
 def _native(n: int, given: Any, states: Any, mode: Mode, into: Any) -> None:
-    (eqs, method, inputs, values), (result, head) = given, into
-    dyn = kane.build(eqs)
-    forcing = [
-        x - y for x, y in zip(eqs.baked_in(eqs.route.loaded([0.0] * len(eqs.u))), [0.0] * len(eqs.u), strict=True)
-    ]
+    (dyn, method, inputs, values), (result, head) = given, into
+    eqs = dyn.equations
+    forcing = eqs.baked_in(eqs.route.loaded([0.0] * len(eqs.u)))
     outputs = [*(x for row in eqs.mass_matrix for x in row), *(-x for x in forcing)]
     leaves = {"state": (eqs.t, *eqs.q, *eqs.u), "rest": eqs.inputs, "parameters": eqs.parameters}
     function = dyn.compile(Program("matrices", list(eqs.baked_in(outputs)), **leaves))

@@ -20,6 +20,7 @@ from kane.expression.operations import COORDINATE
 from kane.importers.sympy.sympy_reader import SymPyReader
 
 NO_VALUES = np.zeros(0)
+PLAIN_NUMBERS = (float, int, np.float64)
 
 
 def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) -> Callable[..., Any]:
@@ -67,10 +68,12 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
     def function(*values: Any) -> Any:
         if len(values) != len(wanted):
             raise ModelError(f"the function takes {len(wanted)} arguments, not {len(values)}")
-        listed: list[Any] = []
-        for value, lengths in zip(values, wanted, strict=True):
-            _fill(listed, value, lengths)
-        state = _stacked(listed)
+        state = _single_state(values, wanted, len(symbols))
+        if state is None:
+            listed: list[Any] = []
+            for value, lengths in zip(values, wanted, strict=True):
+                _fill(listed, value, lengths)
+            state = _stacked(listed)
         if state.ndim > 1:
             return pack(native(state, NO_VALUES, stage))
         found = np.empty(native.n_out)
@@ -102,23 +105,39 @@ def _lengths(x: Any) -> tuple[Any, ...] | None:
     return tuple(map(_lengths, _members(x))) if _is_group(x) else None
 
 
+def _single_state(values: Sequence[Any], wanted: Sequence[Any], count: int) -> np.ndarray | None:
+    """Return the numbers of arguments that are numbers and vectors of them; None for arguments of other forms."""
+    state, at = np.empty(count), 0
+    for value, lengths in zip(values, wanted, strict=True):
+        if lengths is None:
+            if value.__class__ not in PLAIN_NUMBERS:
+                return None
+            state[at] = value
+            at += 1
+        else:
+            if value.__class__ is not np.ndarray or value.shape != (len(lengths),) or value.dtype != np.float64:
+                return None
+            state[at : at + len(lengths)] = value
+            at += len(lengths)
+    return state if at == count else None
+
+
 def _fill(listed: list[Any], value: Any, wanted: tuple[Any, ...] | None) -> None:
     """Append the numbers or arrays of an argument of the given form."""
     if wanted is None:
         listed.append(value)
         return
-    members = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
     try:
-        count = len(members)
+        count = len(value)
     except TypeError:
         count = -1
     if count != len(wanted):
         raise ModelError(f"an argument of {len(wanted)} values is {shown(value)}; give {len(wanted)} values")
     if any(wanted):
-        for x, lengths in zip(members, wanted, strict=True):
+        for x, lengths in zip(value, wanted, strict=True):
             _fill(listed, x, lengths)
     else:
-        listed.extend(members)
+        listed.extend(value)
 
 
 def _stacked(values: Sequence[Any]) -> np.ndarray:
