@@ -79,6 +79,22 @@ def test_equations_need_not_be_formed():
         read(given)
 
 
+@pytest.mark.slow
+def test_the_bicycle_is_that_of_the_library():
+    """Whipple's bicycle; that the library's has the published eigenvalues is tested in tests/papers."""
+    eqs = kane.formulate(kane.model_from_sympy(sympy_models.bicycle().method))
+    theirs = kane.formulate(kane.library.whipple_bicycle())
+    assert [leaf.name for leaf in eqs.q] == ["x", "y", "yaw", "roll", "steer", "rear", "front", "heave", "pitch"]
+    at = {"roll": 0.2, "steer": 0.3, "yaw": 0.4, "heave": -0.3, "rear": 0.1, "front": 0.2}
+    state = kane.assemble(theirs, q=at, u={"roll_dot": 0.3, "steer_dot": -0.2, "rear_dot": -7.0})
+    values = {leaf.name: x for leaf, x in zip((*theirs.q, *theirs.u), (*state.q, *state.u), strict=True)}
+    q, u = ([values[leaf.name] for leaf in group] for group in (eqs.q, eqs.u))
+    expected = dict(zip(values, [*state.q, *kane.build(theirs).forward(state.q, state.u)], strict=True))
+    found, dyn = kane.build(eqs).forward(q, u), kane.build(eqs)
+    assert found == pytest.approx([expected[leaf.name] for leaf in eqs.u], rel=1e-11, abs=1e-11)
+    assert max(map(float, dyn.constraint_residuals(q, u).largest)) < 1e-13
+
+
 def test_a_body_on_a_moving_path_keeps_its_speed_of_choice():
     """By hand: a bead on the curve (q, q^2) of a platform that slides by sin t; u = 3 q'."""
     q, u, t = me.dynamicsymbols("q"), me.dynamicsymbols("u"), me.dynamicsymbols._t
@@ -124,6 +140,10 @@ u1, u2, u3 = me.dynamicsymbols("u1:4")
         ({"velocity": lambda N: u2 * N.x}, "the velocity of the point P in N is not the derivative"),
         ({"inertia": lambda N, B: N}, "the inertia of body 'body' depends on 'q3' along its own axes"),
         ({"u_auxiliary": [me.dynamicsymbols("w")]}, "auxiliary speeds w.*are not read.*reveal_reactions"),
+        (
+            {"kd_eqs": [q1.diff() - u1, q2.diff() - u1, q3.diff() - u3]},
+            "kinematical differential equations do not determine the speed u2",
+        ),
         ({"kd_eqs": None}, "has no kinematical differential equations"),
         (
             {
@@ -164,3 +184,12 @@ def test_other_objects_and_symbols_without_values_are_refused():
         kane.model_from_sympy(given.method, inputs=given.inputs)
     with pytest.raises(kane.ModelError, match="parameters is a dict"):
         kane.model_from_sympy(given.method, parameters=5)
+
+
+def test_speeds_that_are_derivatives_are_refused():
+    q = me.dynamicsymbols("q")
+    wall, block = me.RigidBody("wall"), me.RigidBody("block", mass=1)
+    system = me.System.from_newtonian(wall)
+    system.add_joints(me.PrismaticJoint("slide", wall, block, q, q.diff(), joint_axis=wall.x))
+    with pytest.raises(kane.ModelError, match=r"the speed Derivative\(q\(t\), t\) is the rate of a coordinate"):
+        kane.model_from_sympy(system)

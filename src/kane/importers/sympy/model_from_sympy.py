@@ -48,9 +48,9 @@ def model_from_sympy(
 
     Only the declarations are read: positions of points, orientations of frames, mass, inertia, loads, kinematical
     differential equations and constraints. SymPy's equations need not be formed. Coordinates and speeds keep their
-    names and their order, so that udot is SymPy's. Massless links carry the steps from frame to frame and from point
-    to point; the first use of a coordinate becomes a joint, and later uses follow it. Weights m g of all mass centres
-    become the model's gravity.
+    names and their order, so that udot is SymPy's; only the angles of a general orientation are moved together.
+    Massless links carry the steps from frame to frame and from point to point. The first use of a coordinate becomes a
+    joint, and later uses follow it. Weights m g of all mass centres become the model's gravity.
 
     Args:
         system: ``System``, or ``KanesMethod`` before or after its equations are formed.

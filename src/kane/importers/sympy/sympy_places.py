@@ -189,7 +189,8 @@ class Places:
         position = sum_vectors(place.position, place.orientation.apply(fixed))
         place = LinkPlace(place.body, position, place.orientation)
         together = set[Expr]().union(*moving)
-        if together <= self.unclaimed.keys() and sum(map(bool, moving)) > 1 and len(together) < 4:
+        plain = all(x in self.unclaimed or not found for x, found in zip(values, moving, strict=True))
+        if together <= self.unclaimed.keys() and sum(map(bool, moving)) > 1 and not plain and len(together) < 4:
             joint = self._own(together, None, lambda image: [image(x) if m else 0.0 for x, m in zip(values, moving)])
             return self._joined(place, joint, words[1])
         for axis, value, found in zip("xyz", values, moving, strict=True):

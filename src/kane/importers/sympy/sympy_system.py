@@ -55,6 +55,11 @@ def read_system(system: Any, bodies: Any, loads: Any) -> SymPySystem:
             f"model_from_sympy takes a System or KanesMethod of sympy.physics.mechanics, not {shown(system)}; "
             "kane.from_sympy takes the matrices of other methods"
         )
+    rates = [str(x) for x in found.u if type(x).__name__ == "Derivative"]
+    if rates:
+        raise ModelError(
+            f"the speed {rates[0]} is the rate of a coordinate; give it a name of its own, with a kinematical equation"
+        )
     auxiliary = [str(x) for x in (system.u_aux if kind == "System" else system._uaux)]
     if auxiliary:
         raise ModelError(
