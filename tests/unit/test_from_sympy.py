@@ -101,7 +101,18 @@ def test_equations_can_be_pickled_and_substituted():
 def test_runs_record_no_energy():
     run = kane.simulate(kane.build(equations()), until=1.0, q={"q": 0.1})
     assert run["q"][-1] == pytest.approx(0.1 * np.cos(np.sqrt(1.5)), rel=1e-8)  # tolerances of RK8
-    assert np.isnan(run["kinetic_energy"]).all()
+    assert np.isnan(run.to_xarray()["kinetic_energy"]).all()
+    assert run.plot().axes
+    for read in (lambda: run["kinetic_energy"], lambda: run.plot(["q", "energy"]), lambda: run.energy):
+        with pytest.raises(kane.ModelError, match="the energy of 'model' needs bodies"):
+            read()
+
+
+@pytest.mark.parametrize("exporter", [kane.CSource, kane.NumPySource, kane.JAXSource, kane.LaTeXDocument, kane.Listing])
+def test_equations_can_be_exported(exporter, tmp_path):
+    written = "".join(path.read_text() for path in kane.export(equations(name="slider"), tmp_path, exporter()))
+    assert "slider" in written
+    assert "free fall" not in written
 
 
 REFUSALS = {

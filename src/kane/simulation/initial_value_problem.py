@@ -99,6 +99,12 @@ class InitialValueProblem:
         own = rhs, project, input_program, event_program, energy
         return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
 
+    @property
+    def threads(self) -> int:
+        """Number of threads that the target allows."""
+        # Programs of constrained motion do not know the target's limit; that of the energy does.
+        return (self.energy or self.rhs).threads
+
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
         """Return x = [q, u] at time t from the user's arguments; dependent speeds as in ``with_dependent``.
 

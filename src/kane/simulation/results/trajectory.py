@@ -86,9 +86,13 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the equations of the run have no bodies.
         """
-        if self._dyn is not None:
-            require_bodies(self._dyn.equations, "the energy")
+        self._require_energy("energy")
         return self._values("kinetic_energy") + self._values("potential_energy")
+
+    def _require_energy(self, *names: Any) -> None:
+        """Raise ModelError if a name is that of an energy, and the equations of the run have no bodies."""
+        if self._dyn is not None and {*ENERGIES, "energy"}.intersection(x for x in names if isinstance(x, str)):
+            require_bodies(self._dyn.equations, "the energy")
 
     @property
     def final(self) -> State:
@@ -197,6 +201,7 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the name is unknown.
         """
+        self._require_energy(name)
         courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
         courses["energy"] = courses[ENERGIES[0]] + courses[ENERGIES[1]]
         for variable, dimension in DIMENSIONS.items():
@@ -227,6 +232,7 @@ class Trajectory(Replayed):
         """
         from kane.simulation.results.trajectory_plot import picture  # imported late: needs matplotlib
 
+        self._require_energy(*([names] if isinstance(names, str) else names))
         return picture(self, names, inputs=inputs, events=events)
 
     def audit(self, dyn: Dynamics | None = None) -> Audit:
