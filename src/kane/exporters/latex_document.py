@@ -11,8 +11,8 @@ from kane.exporters.exporter import Exporter, file_stem, without
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.formulation.equations import Equations
-from kane.formulation.matrix_route import has_bodies
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
+from kane.formulation.matrix_route import has_bodies
 from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
 from kane.model.contacts.intermittent_constraint import declared_name
