@@ -111,7 +111,7 @@ def test_runs_record_no_energy():
 @pytest.mark.parametrize("exporter", [kane.CSource, kane.NumPySource, kane.JAXSource, kane.LaTeXDocument, kane.Listing])
 def test_equations_can_be_exported(exporter, tmp_path):
     paths = kane.export(equations(name="slider"), tmp_path, exporter())
-    assert paths[0].stem == "slider"
+    assert paths[0].stem.startswith("slider")
     assert "free fall" not in paths[0].read_text()
 
 

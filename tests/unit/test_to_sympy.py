@@ -112,5 +112,5 @@ def test_bad_input_is_refused(slider):
 
 def test_the_message_without_sympy_says_how_to_install_it(slider, monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(kane.ModelError, match="pip install 'sympy>=1.13'"):
+    with pytest.raises(kane.ModelError, match=r"pip install 'sympy>=1\.13'"):
         kane.to_sympy(slider[2])

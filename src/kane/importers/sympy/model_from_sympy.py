@@ -72,7 +72,9 @@ def model_from_sympy(
         q, u = names.add_leaves(COORDINATE, given.q), names.add_leaves(SPEED, given.u)
         names.rates = {leaf.name: model.arena.leaf(RATE, leaf.name) for leaf in q}
         read = SymPyReader(model.arena, names)
-        places = Places(model, read, given.frame, given.origin, [leaf.name for leaf in q])
+        needed = [x.frame for x in (*given.bodies, *(x for x, _ in given.loads)) if hasattr(x, "frame")]
+        needed += [x for x, _ in given.loads if hasattr(x, "_dcm_dict")]
+        places = Places(model, read, (given.frame, given.origin), q, needed)
         placed = [(body, _add_body(model, read, places, body)) for body in given.bodies if not _is_fixed(places, body)]
         if places.unclaimed:
             idle = list_names([leaf.name for leaf in places.unclaimed])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -66,16 +66,28 @@ class Places:
     Args:
         model: model that gets links and joints.
         read: reader of SymPy expressions.
-        frame, origin: N, and a point fixed in it, at the origin of the ground.
-        coordinates: names of the coordinates.
+        start: N, and a point fixed in it, at the origin of the ground.
+        coordinates: leaves of the coordinates.
+        needed: frames that bodies have or torques act on.
     """
 
-    def __init__(self, model: Model, read: SymPyReader, frame: Any, origin: Any, coordinates: Iterable[str]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        read: SymPyReader,
+        start: tuple[Any, Any],
+        coordinates: Iterable[Expr],
+        needed: Iterable[Any],
+    ) -> None:
+        frame, origin = start
         self._model, self._read, self._origin = model, read, origin
-        self.unclaimed = {model.arena.leaf(COORDINATE, name): None for name in coordinates}
+        self.unclaimed = dict.fromkeys(coordinates)
         self._at: dict[Any, dict[Any, LinkPlace]] = {}
         self._frames: dict[Any, LinkPlace] = {}
         self._previous = _tree(origin, lambda point: point._pos_dict)
+        vectors = (point._pos_dict[before].args for point, before in self._previous.items() if point != origin)
+        uses = Counter(frame for parts in vectors for _, frame in parts)
+        self._shared = {frame, *needed, *(frame for frame, count in uses.items() if count > 1)}
         self._store(origin, frame, LinkPlace(model.ground, ZERO_VECTOR, Rotation.identity()))
 
     def at(self, point: Any, frame: Any = None) -> LinkPlace:
@@ -124,10 +136,30 @@ class Places:
         if not parts:
             self._at[after] = dict(self._at[before])
         for k, (components, frame) in enumerate(parts):
+            values = [self._read(x, what) for x in components]
+            frame, values = self._seen_at(key, frame, values)
             start = self._oriented(key, frame)
             key = after if k == len(parts) - 1 else (before, after, k)
-            values = [self._read(x, what) for x in components]
             self._store(key, frame, self._displaced(start, values, (what, f"{after} on {frame}")))
+
+    def _seen_at(self, key: Any, frame: Any, values: list[Expr]) -> tuple[Any, list[Expr]]:
+        """Return the frame and the measure numbers of a displacement that give the fewest joints.
+
+        If the frame of a displacement serves for nothing else, and its coordinates are new, then a joint that moves
+        without turning replaces the rotation: particles at absolute angles need no turning links.
+        """
+        before = None
+        while frame not in self._at[key] and frame not in self._shared:
+            others = [x for x in frame._dcm_dict if x is not before]
+            if len(others) != 1:
+                break
+            rows = self._dcm(others[0], frame)
+            seen = [self._model.arena.lift(dot(row, values)) for row in rows]
+            new = self._moving([*seen, *(x for row in rows for x in row)], f"the orientation of {frame}")
+            if not 0 < len(new) < 4 or not new <= self.unclaimed.keys():
+                break
+            before, frame, values = frame, others[0], seen
+        return frame, values
 
     def _oriented(self, key: Any, frame: Any) -> LinkPlace:
         known = self._at[key]
