@@ -86,6 +86,7 @@ from kane.exporters import LaTeXDocument as LaTeXDocument
 from kane.exporters import Listing as Listing
 from kane.exporters import NumPySource as NumPySource
 from kane.exporters import export as export
+from kane.exporters.sympy import to_sympy as to_sympy
 from kane.expression.functions import absolute as absolute
 from kane.expression.functions import acos as acos
 from kane.expression.functions import asin as asin
@@ -130,6 +131,10 @@ from kane.importers.dh.dh import StandardDH as StandardDH
 from kane.importers.dh.dh import from_dh as from_dh
 from kane.importers.example_robot_data import example_robot as example_robot
 from kane.importers.mjcf.mjcf import load_mjcf as load_mjcf
+from kane.importers.sympy.expression_from_sympy import expression_from_sympy as expression_from_sympy
+from kane.importers.sympy.from_sympy import from_sympy as from_sympy
+from kane.importers.sympy.lambdify import lambdify as lambdify
+from kane.importers.sympy.model_from_sympy import model_from_sympy as model_from_sympy
 from kane.importers.urdf.urdf import load_urdf as load_urdf
 from kane.model.constraints import *
 from kane.model.contacts import *

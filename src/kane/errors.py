@@ -108,6 +108,7 @@ EXTRAS = {
     "casadi": ("casadi>=3.6.6",),
     "control": ("control>=0.10",),
     "certify": ("python-flint>=0.6",),
+    "sympy": ("sympy>=1.13",),
     "demo": ("example-robot-data>=4.1",),
     "sweep": ("zarr>=3.0", "distributed>=2025.1"),
 }

@@ -48,7 +48,7 @@ class OneByOne:
     @property
     def threads(self) -> int:
         """Number of threads that the target allows."""
-        return self.problem.energy.threads
+        return self.problem.threads
 
     def run(self, progress: Callable[[float], None]) -> bool:
         """Compute all trajectories.

@@ -61,7 +61,7 @@ class Workers:
         """
         n = len(self.trajectories.order)
         code = self.projected.slope if self.projected else self.problem.rhs.lanes(each=self.own_stages)
-        threads = max(1, min(self.problem.energy.threads, -(-n // (code.width if code else 1))))
+        threads = max(1, min(self.problem.threads, -(-n // (code.width if code else 1))))
         portions, stop = itertools.count(), threading.Event()
         size = max(1, min(PORTION, n // (8 * threads)))
         with ThreadPoolExecutor(threads) as pool:

@@ -12,6 +12,7 @@ from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
+from kane.formulation.matrix_route import has_bodies
 from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
 from kane.model.contacts.intermittent_constraint import declared_name
@@ -53,7 +54,7 @@ class LaTeXDocument(Exporter):
         left_out = list(dict.fromkeys(map(declared_name, equations.intermittents)))
         parts = [without([f"${latex_text(name)}$" for name in left_out]) + "\n"] if left_out else []
         parts += [*_model(equations), *_coordinates(equations)]
-        if len(equations.u) <= MOST_SPEEDS:
+        if len(equations.u) <= MOST_SPEEDS and has_bodies(equations):
             parts += _partial_velocities(equations.partial_velocities(), equations.system.arena)
         for name in quantities:
             parts.append(f"\\section*{{{_HEADS.get(name, f'${latex_text(name)}$')}}}\n")
@@ -92,7 +93,8 @@ def _vector(values: Sequence[Scalar]) -> str:
 def _model(equations: Equations) -> Iterator[str]:
     members = equations.tree.members
     yield "\\section*{Model}\n"
-    yield f"Acceleration of free fall in $N$: $({_vector(equations.tree.members[0].body.model.gravity)})$.\n"
+    if has_bodies(equations):
+        yield f"Acceleration of free fall in $N$: $({_vector(equations.tree.members[0].body.model.gravity)})$.\n"
     bodies = [_body_row(m) for m in members[1:]]
     yield _table(("body", "mass", "mass centre", "$I_{xx}, I_{yy}, I_{zz}, I_{xy}, I_{xz}, I_{yz}$"), bodies)
     joints = [_joint_row(m, members) for m in members[1:]]

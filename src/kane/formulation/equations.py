@@ -27,6 +27,7 @@ from kane.formulation.constraints.intermittent_rows import (
 )
 from kane.formulation.constraints.rows import Equation, constraint_equations
 from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
+from kane.formulation.matrix_route import require_bodies
 from kane.formulation.parameter_bounds import ParameterBounds
 from kane.formulation.quantities.counts import OperationTable, count_programs
 from kane.formulation.quantities.poses import FixedFrame
@@ -159,11 +160,14 @@ class Equations:
 
     @cached_property
     def mass_matrix(self) -> tuple[tuple[Expr, ...], ...]:
-        """M, n x n, symmetric: M[i][j] and M[j][i] are one node. Rows and columns of dependent speeds are zero."""
+        """M, n x n: M[i][j] and M[j][i] are one node, unless matrices were given that are not symmetric.
+
+        Rows and columns of dependent speeds are zero.
+        """
         if self.based is not None:
             return self.based.mass_matrix
         M, n, zero = self.embedding.mass(self.route.mass), len(self.u), self.system.arena.zero
-        rows = [[M.get((max(i, j), min(i, j)), zero) for j in range(n)] for i in range(n)]
+        rows = [[M.get((i, j), M.get((j, i), zero)) for j in range(n)] for i in range(n)]
         flat = self.baked_in([x for row in rows for x in row])
         return tuple(flat[i * n : (i + 1) * n] for i in range(n))
 
@@ -216,6 +220,7 @@ class Equations:
         Raises:
             ModelError: constraints are embedded numerically.
         """
+        require_bodies(self, "the Coriolis matrix")
         n, zero = len(self.u), self.system.arena.zero
         rates = dict(zip(self.q, self.system.speeds.kinematics, strict=True)) | {self.t: self.system.arena.one}
         C = self.embedding.coriolis(coriolis_matrix(self.system), self.route.mass, rates)
@@ -225,6 +230,7 @@ class Equations:
     @cached_property
     def gravity_vector(self) -> tuple[Expr, ...]:
         """Contribution of the weight to the bias, n expressions of q; zero at dependent speeds."""
+        require_bodies(self, "the gravity vector")
         return self.baked_in(self.embedding.forces(weight_bias(self.system)))
 
     def _embedded(self, needed: Callable[[Sequence[Any]], list[Any]], udot: Sequence[Any]) -> list[Any]:
@@ -320,6 +326,7 @@ class Equations:
 
     def partial_velocities(self) -> PartialVelocities:
         """Return partial velocities of bodies and points, and F_r and F*_r by body and load, as printable tables."""
+        require_bodies(self, "the table of partial velocities")
         return partial_velocities(self.name, self.system, self.tree, self.baked_in)
 
     def listing(self, name: str = "rhs") -> str:

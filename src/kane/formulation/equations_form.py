@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from typing import Any
 
@@ -22,6 +22,7 @@ from kane.expression.operations import INPUT, PARAMETER
 from kane.files.json_file import Format
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import ROUTES, formulate, recursive_route, resubstituted
+from kane.formulation.matrix_route import has_bodies, require_bodies
 from kane.model.model import Model
 from kane.model.model_form import declare, described, model_reader, model_writer, taken
 from kane.model.reaction import REACTION_PREFIX
@@ -37,6 +38,7 @@ def save_equations(equations: Equations, path: str | PathLike[str]) -> None:
         FileError: as ``save_model``.
     """
     require(equations, Equations, "save_equations takes Equations, which kane.formulate(model) returns")
+    require_bodies(equations, "a file of the equations")
     model = equations.model
     write = model_writer(model)
     content = {**described(model, write), **settings(equations, write)}
@@ -118,6 +120,8 @@ def _require_all(what: str, names: Sequence[Any], known: Mapping[str, float]) ->
 
 def _sent(equations: Equations) -> tuple[Any, ...]:
     """Return a pickle: the live model if it has not changed since, else the snapshot, and the settings as text."""
+    if not has_bodies(equations):
+        return Equations, tuple(getattr(equations, x.name) for x in fields(equations) if x.init)
     live = equations.model.ground.model
     assert isinstance(live, Model)
     snapshot = equations.model

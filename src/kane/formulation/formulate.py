@@ -19,6 +19,7 @@ from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.explicit_route import ExplicitRoute
+from kane.formulation.matrix_route import require_bodies
 from kane.formulation.reactions.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
@@ -125,6 +126,7 @@ def explicit(source: Model | Equations) -> Equations:
     Source: Kane & Levinson 1983, Eqs. 23, 44, 78-79, 88-90, 117.
     """
     equations = source if isinstance(source, Equations) else formulate(source)
+    require_bodies(equations, "the explicit route")
     found = replace(equations, route_of=explicit_route)
     return found.of_whole_model() if equations.whole else found
 
@@ -185,6 +187,7 @@ def constrain(
     Source: Gillespie 2003, Eqs. 44-46, 64.
     """
     require(equations, Equations, "constrain takes Equations, which kane.formulate(model) returns")
+    require_bodies(equations, "another constraint")
     model = snapshot(equations.model)
     for constraint in constraints:
         model.constrain(constraint)

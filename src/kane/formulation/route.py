@@ -14,14 +14,16 @@ class Route(ABC):
 
     Attributes:
         name: name of the route in files and in the printed form of equations.
+        symmetric: whether M is symmetric, as it is unless it was given by the user.
     """
 
     name: ClassVar[str]
+    symmetric: bool = True
 
     @property
     @abstractmethod
     def mass(self) -> Sparse:
-        """M over u, as entries (i, j) with j <= i."""
+        """M over u, as entries (i, j) with j <= i; all entries if M is not symmetric."""
 
     @abstractmethod
     def passive(self, udot: Sequence[Any]) -> list[Any]:

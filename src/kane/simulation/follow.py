@@ -21,6 +21,7 @@ from kane.expression.number_arguments import numbers, require
 from kane.expression.operations import OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
+from kane.formulation.matrix_route import has_bodies
 from kane.model.named_vector import index_of_name
 from kane.simulation.inputs.input_plan import Samples
 from kane.simulation.projection import Constraints
@@ -103,7 +104,9 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
     except ModelError as error:
         inputs, reason = np.zeros((len(at), 0)), str(error)
         layout = replace(layout, inputs=(), input_defaults=())
-    energy = np.stack(dyn.energy(course.value, u, at, parameters=named), axis=-1)
+    energy = np.full((len(at), 2), np.nan)
+    if has_bodies(e):
+        energy = np.stack(dyn.energy(course.value, u, at, parameters=named), axis=-1)
     states = np.column_stack([at, course.value, u])
     run = Record(layout, states, inputs, energy, values).labelled({"inputs_undetermined": reason} if reason else {})
     units = [FORCE_UNITS.get(unit, f"W/({unit})") for unit in layout.speed_units]

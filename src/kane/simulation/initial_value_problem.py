@@ -21,6 +21,7 @@ from kane.engine.memory.loop_arguments import Automaton, Course, Indices, StateE
 from kane.engine.memory.run_codes import ASIDE, EVENTS, GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import guard_samples_size, slip_memory_size
 from kane.errors import SimulationError
+from kane.formulation.matrix_route import has_bodies
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
 from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
 from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
@@ -48,7 +49,7 @@ class InitialValueProblem:
         project: program that projects states onto the constraints; None without constraints.
         input_program: program that evaluates all inputs; None if no input is an expression.
         event_program: program of the events' expressions; None without events.
-        energy: program of kinetic and potential energy.
+        energy: program of kinetic and potential energy; None for equations without bodies.
         constraints: numerical constraint checks; None without constraints.
         guards: program whose outputs become negative when the mode ends; None if there is only one mode.
         transition: program that computes impulses and the next mode.
@@ -68,7 +69,7 @@ class InitialValueProblem:
     project: ArrayFunction | None
     input_program: ArrayFunction | None
     event_program: ArrayFunction | None
-    energy: ArrayFunction
+    energy: ArrayFunction | None
     constraints: Constraints | None
     guards: ArrayFunction | None = None
     transition: ArrayFunction | None = None
@@ -94,8 +95,15 @@ class InitialValueProblem:
         event_program = compile_events(dyn, events, laws, unknown)
         sampled = compile_laws(dyn, plan, laws, unknown)
         constraints = None if project is None else Constraints(dyn, values)
-        own = rhs, project, input_program, event_program, dyn.function("energy")
+        energy = dyn.function("energy") if has_bodies(dyn.equations) else None
+        own = rhs, project, input_program, event_program, energy
         return cls(dyn, layout, values, plan, tuple(events), *own, constraints, laws=sampled)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that the target allows."""
+        # Programs of constrained motion do not know the target's limit; that of the energy does.
+        return (self.energy or self.rhs).threads
 
     def initial_state(self, t: float, q: Any, u: Any) -> Vector:
         """Return x = [q, u] at time t from the user's arguments; dependent speeds as in ``with_dependent``.
@@ -278,7 +286,9 @@ class InitialValueProblem:
             given = integration.slow.rows(states, given)
         if self.input_program is not None:
             given = self.input_program(states, given, self.input_program.stage(self.parameters))
-        energy = self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters))
+        energy = np.full((len(states), 2), np.nan)
+        if self.energy is not None:
+            self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters), out=energy)
         return given, energy, self.kept(states, notes, drifts=integration.drifts)
 
     def kept(self, states: Array, notes: Array, *, drifts: bool = False) -> Array:

@@ -98,7 +98,7 @@ def derivative(equations: Equations, of: Derivable, wrt: Sequence[str]) -> Deriv
         directions = [d for variable in varied for d in variable.directions]
         if isinstance(of, Reactions):
             values, entries = _at_accelerations(equations, found.outputs, varied)
-        elif isinstance(of, str) and of in IMPLICIT:
+        elif isinstance(of, str) and of in IMPLICIT and equations.route.symmetric:
             values, entries = _with_accelerations(equations, found.outputs, varied)
         elif isinstance(of, str) and of == "inverse":
             values = tuple(found.outputs)

@@ -53,7 +53,8 @@ def hessian(equations: Equations, found: Derivative) -> Hessian:
     with collector_paused():
         weights = tuple(arena.leaf(INPUT, f"weight of {name}") for name in found.names)
         directions = [d for variable in found.variables for d in variable.directions]
-        if found.name == "forward" and isinstance(equations.embedding, NoConstraints):
+        implicit = equations.route.symmetric and isinstance(equations.embedding, NoConstraints)
+        if found.name == "forward" and implicit:
             return Hessian(_of_accelerations(equations, found, weights, directions), weights)
         total = _weighted(found.values, weights)
         return Hessian(_twice(total, directions), weights)

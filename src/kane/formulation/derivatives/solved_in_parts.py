@@ -39,6 +39,8 @@ def is_long(equations: Equations, of: str, wrt: Sequence[str]) -> bool:
     """Return whether a numerical solution is better for the derivatives of a program of accelerations."""
     if of not in IMPLICIT or not isinstance(equations.embedding, NoConstraints) or not equations.u:
         return False
+    if not equations.route.symmetric:
+        return False
     with collector_paused():
         columns = sum(len(x.labels) for x in variables(equations, wrt, equations.inputs))
         rows, _ = mass_factor(equations)

@@ -16,6 +16,7 @@ from kane.expression.number_arguments import require
 from kane.expression.operations import INPUT
 from kane.formulation.constraints.intermittent_rows import ContactNumbers, IntermittentEquations, without_forces
 from kane.formulation.constraints.rows import Equation
+from kane.formulation.matrix_route import require_bodies
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum
 from kane.formulation.quantities.poses import FixedFrame, point_jacobian, poses
@@ -84,6 +85,12 @@ class Derived(Protocol):
     def route(self) -> Route: ...
 
     @property
+    def route_of(self) -> Any: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
     def bodies(self) -> tuple[str, ...]: ...
 
     @property
@@ -131,8 +138,9 @@ def _forces(eqs: Derived) -> list[str]:
 
 
 def _mass_matrix(eqs: Derived) -> Quantity:
-    """Return one triangle of M, for printing, counting and exporting."""
-    places = lower_triangle(len(eqs.u))
+    """Return one triangle of M (all of M if it is not symmetric), for printing, counting and exporting."""
+    n = len(eqs.u)
+    places = lower_triangle(n) if eqs.route.symmetric else [(i, j) for i in range(n) for j in range(n)]
     return Quantity([f"M_{i + 1}_{j + 1}" for i, j in places], [eqs.mass_matrix[i][j] for i, j in places])
 
 
@@ -140,7 +148,7 @@ def _whole_mass_matrix(eqs: Derived) -> Quantity:
     """Return all of M by rows, for numerical use."""
     n = len(eqs.u)
     names = [f"M_{i + 1}_{j + 1}" for i in range(n) for j in range(n)]
-    return Quantity(names, [eqs.mass_matrix[max(i, j)][min(i, j)] for i in range(n) for j in range(n)])
+    return Quantity(names, [eqs.mass_matrix[i][j] for i in range(n) for j in range(n)])
 
 
 def _input_matrix(eqs: Derived) -> Quantity:
@@ -258,6 +266,9 @@ PROGRAMS: dict[str, Callable[[Derived], Quantity]] = {
     "signals": _signals,
 }
 
+# Programs of motions and masses of bodies, which equations from given matrices do not have.
+OF_BODIES = ("energy", "momentum", "poses", "coriolis_matrix", "gravity_vector")
+
 
 def quantity(equations: Derived, name: str) -> Quantity:
     """Return the outputs of a named program; "jacobian NAME" is the Jacobian of a body or frame.
@@ -279,6 +290,8 @@ def require_program(equations: Derived, name: str) -> None:
         ModelError: there is no such program, body or frame.
     """
     require(name, str, 'a program has a name such as "forward"')
+    if name in OF_BODIES or name.startswith("jacobian "):
+        require_bodies(equations, f"the program {name!r}")
     if name.startswith("jacobian "):
         _frame(equations, name.removeprefix("jacobian "))
     else:

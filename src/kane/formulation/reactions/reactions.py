@@ -30,6 +30,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.elimination import ZERO_COEFFICIENT_TOLERANCE, Elimination, LinearRow, eliminate
 from kane.formulation.constraints.rows import Equation, every_equation, row_equation
 from kane.formulation.equations import Equations
+from kane.formulation.matrix_route import require_bodies
 from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.inverse import along_u, inverse_dynamics
@@ -208,6 +209,7 @@ def reveal_reactions(equations: Equations, *places: ReactionPlace) -> Reactions:
     Source: Tanner & Kyriakopoulos 2001, Sec. 3; Kane & Levinson 1985, Sec. 4.9.
     """
     require(equations, Equations, "reveal_reactions takes Equations, which kane.formulate(model) returns")
+    require_bodies(equations, "a reaction")
     if not places:
         raise ModelError("reveal_reactions needs a joint, a constraint, or a point of a body whose reactions to reveal")
     with collector_paused():

@@ -15,6 +15,7 @@ from kane.expression.derivative import total_time_derivative
 from kane.expression.functions import absolute
 from kane.expression.number_arguments import require
 from kane.formulation.equations import Equations
+from kane.formulation.matrix_route import require_bodies
 from kane.formulation.quantities.energy import energy
 from kane.formulation.quantities.momentum import momentum, momentum_sizes
 from kane.geometry.quaternion import normalise_quaternions
@@ -110,6 +111,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     Source: Kane & Levinson 1983, Eqs. 134-138.
     """
     require(dyn, Dynamics, "audit takes Dynamics, as kane.build(equations) returns")
+    require_bodies(dyn.equations, "the audit of a run")
     function = dyn.compile(_constants(dyn.equations))
     parameters = run.to_xarray()["parameters"].to_numpy()
     stage = function.stage(parameters)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kane.errors import FileError, ModelError, shown
 from kane.expression.number_arguments import list_argument, words
+from kane.formulation.matrix_route import require_bodies
 from kane.simulation.results.run_model import dynamics_of, names_of, parameters_of
 
 if TYPE_CHECKING:
@@ -114,8 +115,9 @@ class Replayed(ABC):
         if self._dyn is None:
             return self._form
         try:
+            require_bodies(self._dyn.equations, "the model")
             return json.dumps(model_form(self._dyn.equations.model))
-        except FileError:  # the model has joints or loads of the user's own classes
+        except (FileError, ModelError):  # the model has joints or loads of the user's own classes, or no bodies
             return ""
 
     @abstractmethod

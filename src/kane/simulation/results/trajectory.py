@@ -11,6 +11,7 @@ import numpy as np
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
+from kane.formulation.matrix_route import require_bodies
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
 from kane.simulation.results.contact_log import ContactLog, ForcesByName, places_named, table
@@ -80,8 +81,18 @@ class Trajectory(Replayed):
 
     @property
     def energy(self) -> Vector:
-        """Kinetic plus potential energy [J], (times,)."""
+        """Kinetic plus potential energy [J], (times,).
+
+        Raises:
+            ModelError: the equations of the run have no bodies.
+        """
+        self._require_energy("energy")
         return self._values("kinetic_energy") + self._values("potential_energy")
+
+    def _require_energy(self, *names: Any) -> None:
+        """Raise ModelError if a name is that of an energy, and the equations of the run have no bodies."""
+        if self._dyn is not None and {*ENERGIES, "energy"}.intersection(x for x in names if isinstance(x, str)):
+            require_bodies(self._dyn.equations, "the energy")
 
     @property
     def final(self) -> State:
@@ -190,8 +201,9 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the name is unknown.
         """
+        self._require_energy(name)
         courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
-        courses["energy"] = self.energy
+        courses["energy"] = courses[ENERGIES[0]] + courses[ENERGIES[1]]
         for variable, dimension in DIMENSIONS.items():
             courses |= zip(map(str, self._values(dimension)), self._values(variable).T, strict=True)
         names = list(courses)
@@ -220,6 +232,7 @@ class Trajectory(Replayed):
         """
         from kane.simulation.results.trajectory_plot import picture  # imported late: needs matplotlib
 
+        self._require_energy(*([names] if isinstance(names, str) else names))
         return picture(self, names, inputs=inputs, events=events)
 
     def audit(self, dyn: Dynamics | None = None) -> Audit:

@@ -221,6 +221,8 @@ def quantities(dataset: Any, variable: str) -> list[PlottedQuantity]:
 
 def _energies(dataset: Any) -> list[PlottedQuantity]:
     kinetic, potential = (dataset[name].to_numpy() for name in ("kinetic_energy", "potential_energy"))
+    if np.isnan(kinetic).all():  # equations without bodies
+        return []
     found = {"kinetic_energy": kinetic, "potential_energy": potential, "energy": kinetic + potential}
     titles = ("kinetic", "potential", "total")
     return [
