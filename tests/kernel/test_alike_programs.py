@@ -11,6 +11,7 @@ from kane.codegen.jit import compiler
 from kane.codegen.programs.alike import Unscheduled, find_alike
 from kane.codegen.programs.named import ProgramFamily
 from kane.codegen.programs.program import Program
+from kane.dynamics.contacts.contact_functions import _own_programs
 from kane.expression.arena import Arena
 from kane.expression.functions import (
     absolute,
@@ -28,6 +29,7 @@ from kane.expression.functions import (
 )
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, SPEED
+from kane.formulation.quantities.responses import Responses
 
 
 class Bodies:
@@ -278,6 +280,34 @@ def test_a_parameter_may_be_called_like_a_number():
     run = kane.simulate(kane.build(kane.formulate(m)), until=1.0, q={"f_z": 0.1}, u={"f_vx": 1.0})
     # it slips until it rolls: m v + I w / r is kept
     assert run["f_vx"][-1] ** 2 + run["f_vz"][-1] ** 2 == pytest.approx((1.0 / 11.0) ** 2, rel=1e-6)
+
+
+def test_features_of_two_boxes_have_the_values_of_their_own_expressions():
+    """44 features in three states, with random factors of the mass matrix; their programs differ in signs."""
+    m, shapes = kane.Model("two boxes", gravity=(0, 0, -9.81)), []
+    for k in range(2):
+        body = m.body(f"b{k}", mass=1.0 + k, inertia=(0.1, 0.17, 0.23))
+        m.connect(m.ground, body, kane.Free(f"f{k}"))
+        shapes.append(body.shape(kane.Box(0.2 + 0.11 * k, 0.31, 0.43)))
+    m.contact(shapes[1], shapes[0], friction=kane.Coulomb(0.37), name="pair")
+    eqs = kane.formulate(m).with_intermittent_rows
+    responses = Responses(eqs)
+    given = [make() for _, make in _own_programs(eqs, responses).values()]
+    family = ProgramFamily("family", None, eqs.t.arena, [(x.name, lambda x=x: x) for x in given])
+    codes, source = compiler.compile_family(family, cached=False), np.random.default_rng(4)
+    assert len(codes) == 132
+    state, rest, shared = [eqs.t, *eqs.q, *eqs.u], given[0].rest, len(responses.shared)
+    for _ in range(3):
+        x, records = source.uniform(-1.0, 1.0, len(state)), source.uniform(0.5, 2.0, len(rest))
+        for first in (1, 8):
+            x[first : first + 4] /= np.linalg.norm(x[first : first + 4])
+        records[-3 - shared : -3] = interpret(responses.shared, dict(zip(state, x, strict=True)))
+        known = dict(zip([*state, *rest], [*x, *records], strict=True))
+        for one, code in zip(given, codes, strict=True):
+            got = code(x, records[: len(one.rest)], code.stage(np.zeros(0)))
+            wanted = [float(v) for v in interpret(one.outputs, known)]
+            # outputs reach 300, so that rounding of their terms is 1e-12
+            np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-11, err_msg=one.name)
 
 
 class Separately:
