@@ -67,7 +67,7 @@ def test_programs_of_any_mode_take_as_many_operations_as_before():
 
 @pytest.mark.parametrize("count", [2, 5])
 def test_boxes_of_any_number_and_size_have_the_programs_of_one(count):
-    """Rows, velocities and friction of eight corners; the order of sums divides each into two kinds."""
+    """Rows, velocities and friction of eight corners; some that differ in few signs are shared."""
     m = kane.Model("boxes", gravity=(0, 0, -9.81))
     floor = kane.Plane(m.ground.point(), m.ground.z)
     for k in range(count):
@@ -78,7 +78,7 @@ def test_boxes_of_any_number_and_size_have_the_programs_of_one(count):
     eqs = kane.formulate(m).with_intermittent_rows
     programs = find_alike([make() for _, make in _own_programs(eqs, Responses(eqs)).values()])
     assert len(programs) == 24 * count
-    assert len({one.group for one in programs}) == 6
+    assert len({one.group for one in programs}) == 22
 
 
 def test_features_of_two_boxes_have_one_program_for_each_pair_of_axes():

@@ -8,6 +8,7 @@ import pytest
 import kane
 from kane.codegen.emit.llvm_alike import emit_alike
 from kane.codegen.jit import compiler
+from kane.codegen.programs import alike
 from kane.codegen.programs.alike import Unscheduled, find_alike
 from kane.codegen.programs.named import ProgramFamily
 from kane.codegen.programs.program import Program
@@ -133,7 +134,8 @@ def signed_program(bodies, b, sign, swapped):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_programs_that_differ_in_signs_and_order_share_operations_and_have_their_own_values(seed):
+def test_programs_that_differ_in_signs_and_order_share_operations_and_have_their_own_values(seed, monkeypatch):
+    monkeypatch.setattr(alike, "MOST_CHANGES", 1.0)
     bodies, source = Bodies(), random.Random(seed)
     given = []
     for b in range(5):
@@ -147,8 +149,9 @@ def test_programs_that_differ_in_signs_and_order_share_operations_and_have_their
 
 
 @pytest.mark.parametrize("k", range(44))
-def test_each_sign_alone_is_that_of_the_program(k):
+def test_each_sign_alone_is_that_of_the_program(k, monkeypatch):
     """Two programs of one body that differ in one sign."""
+    monkeypatch.setattr(alike, "MOST_CHANGES", 1.0)
     bodies = Bodies(1)
     given = [signed_program(bodies, 0, lambda j, s=s: s if j == k else 1.0, lambda j: False) for s in (1.0, -1.0)]
     assert len({one.group for one in find_alike(given)}) == 1
@@ -159,8 +162,9 @@ def test_each_sign_alone_is_that_of_the_program(k):
         np.testing.assert_allclose([run(code, *arrays) for arrays in states], own, rtol=1e-12)
 
 
-def test_signs_of_numbers_cost_no_operation():
-    """A sign of 0.3 h x multiplies 0.3 h, which depends on parameters alone."""
+def test_signs_of_numbers_cost_no_operation(monkeypatch):
+    """A sign of 0.3 x multiplies 0.3, and a sign of m x multiplies m."""
+    monkeypatch.setattr(alike, "MOST_CHANGES", 1.0)
     bodies = Bodies(2)
     given = [
         bodies.unscheduled([q[0] + s * (0.3 * q[1]) + t * (m * q[2])])
@@ -169,6 +173,19 @@ def test_signs_of_numbers_cost_no_operation():
     (first, second) = find_alike(given)
     assert first.shared is second.shared
     assert len(first.shared.instructions) == len(given[0].program.instructions) == 4
+
+
+def test_programs_that_differ_in_many_signs_share_operations_with_equal_signs_only():
+    """Five changes among 20 operations are too many."""
+    bodies, given = Bodies(4), []
+    for b, sign in enumerate((1.0, -1.0, 1.0, -1.0)):
+        (x, y, z), (v, w) = bodies.q[b], bodies.u[b]
+        terms = [x * y, y * z, z * v, v * w, w * x, x * z, y * v, z * w, v * x, w * y]
+        given.append(bodies.unscheduled([sum((sign * t if k % 2 else t for k, t in enumerate(terms)), 1.0)]))
+    assert [one.group for one in find_alike(given)] == [0, 1, 0, 1]
+    arrays = values(bodies)
+    for one, code in zip(given, compiled(given, bodies), strict=True):
+        np.testing.assert_allclose(run(code, *arrays), expected(one, bodies, arrays), rtol=1e-13)
 
 
 def test_long_programs_pass_values_from_function_to_function():

@@ -150,15 +150,17 @@ class Forms:
 
 # Signs, one for each program.
 Signs = tuple[int, ...]
+# Signs of arguments, by node and index, and signs of outputs.
+SignChanges = tuple[dict[tuple[Expr, int], Signs], list[Signs]]
 
 
-def sign_changes(forms: Sequence[Form]) -> tuple[dict[tuple[Expr, int], Signs], list[Signs]]:
+def sign_changes(forms: Sequence[Form]) -> SignChanges:
     """Return the signs that turn the first of alike programs into each of them.
 
     Signs are passed through products and odd functions, and one sign of each sum to its users.
 
     Returns:
-        Signs of arguments, by node and index, and signs of outputs. Arguments without a change are left out.
+        The changes; arguments without a change are left out.
     """
     first = forms[0]
     passed: dict[Expr, np.ndarray] = {}
