@@ -8,13 +8,29 @@ import pytest
 import kane
 from kane.codegen.emit.llvm_alike import emit_alike
 from kane.codegen.jit import compiler
+from kane.codegen.programs import alike
 from kane.codegen.programs.alike import Unscheduled, find_alike
 from kane.codegen.programs.named import ProgramFamily
 from kane.codegen.programs.program import Program
+from kane.dynamics.contacts.contact_functions import _own_programs
 from kane.expression.arena import Arena
-from kane.expression.functions import maximum, sqrt
+from kane.expression.functions import (
+    absolute,
+    asin,
+    atan2,
+    cos,
+    exp,
+    maximum,
+    minimum,
+    select,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, SPEED
+from kane.formulation.quantities.responses import Responses
 
 
 class Bodies:
@@ -88,7 +104,7 @@ def test_batches_of_states_and_of_parameters_have_the_values_of_single_calls():
 def test_programs_that_differ_in_operations_or_exponents_or_wiring_share_nothing():
     bodies = Bodies()
     (x, y, z), (v, _) = bodies.q[0], bodies.u[0]
-    outputs = [x + y * 3.0, x - y * 3.0, x + z * y, (x + y) * 3.0, x + v * 3.0, x**1.5 + y * 3.0, x**2.5 + y * 3.0,
+    outputs = [x + y * 3.0, x + z * y, (x + y) * 3.0, x + v * 3.0, x**1.5 + y * 3.0, x**2.5 + y * 3.0,
                x + x * 3.0, x + sqrt(y) * 3.0, x + y * 2.0]  # fmt: skip
     s = x + y
     given = [bodies.unscheduled([output]) for output in outputs]
@@ -97,6 +113,79 @@ def test_programs_that_differ_in_operations_or_exponents_or_wiring_share_nothing
     arrays = values(bodies)
     for one, code in zip(given, compiled(given, bodies), strict=True):
         np.testing.assert_allclose(run(code, *arrays), expected(one, bodies, arrays), rtol=1e-14)
+
+
+def signed_program(bodies, b, sign, swapped):
+    """All operations; sign(k) is the sign of a term, and swapped(k) exchanges the operands of a sum."""
+    (x, y, z), (v, w), m = bodies.q[b], bodies.u[b], bodies.parameters[b]
+
+    def plus(k, first, second):
+        terms = [sign(k) * first, sign(k + 1) * second]
+        return terms[1] + terms[0] if swapped(k) else terms[0] + terms[1]
+
+    length = sqrt(plus(0, 9.0 + 0.7 * x, y * z))
+    angle = plus(2, sin(plus(4, x * v, z)), cos(plus(6, y, w)))
+    odd = tan(0.3 * plus(8, x, w)) * tanh(plus(10, y, length)) / asin(0.2 * plus(12, z, v))
+    bound = minimum(sign(14) * x, plus(15, odd, w)) + maximum(sign(17) * odd, plus(18, m, z))
+    chosen = select(plus(20, x, y) < sign(22) * z, sign(23) * angle, sign(24) * 0.4)
+    even = absolute(plus(25, odd, chosen)) + exp(0.1 * plus(27, z, w)) + atan2(sign(29) * y, sign(30) * v)
+    more = plus(31, kane.sign(plus(33, w, x * y)), select(sign(35) * x <= y, sign(36), sign(37) * 2.0)) * length**1.7
+    return bodies.unscheduled([plus(38, angle, odd), sign(40) * bound * chosen, plus(41, even, more), sign(43) * x])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_programs_that_differ_in_signs_and_order_share_operations_and_have_their_own_values(seed, monkeypatch):
+    monkeypatch.setattr(alike, "MOST_CHANGES", 1.0)
+    bodies, source = Bodies(), random.Random(seed)
+    given = []
+    for b in range(5):
+        signs = [source.choice((1.0, -1.0)) for _ in range(44)]
+        turns = [source.random() < 0.5 for _ in range(44)]
+        given.append(signed_program(bodies, b, signs.__getitem__, turns.__getitem__))
+    assert len({one.group for one in find_alike(given)}) == 1
+    arrays = values(bodies, seed)
+    for one, code in zip(given, compiled(given, bodies), strict=True):
+        np.testing.assert_allclose(run(code, *arrays), expected(one, bodies, arrays), rtol=1e-13)
+
+
+@pytest.mark.parametrize("k", range(44))
+def test_each_sign_alone_is_that_of_the_program(k, monkeypatch):
+    """Two programs of one body that differ in one sign."""
+    monkeypatch.setattr(alike, "MOST_CHANGES", 1.0)
+    bodies = Bodies(1)
+    given = [signed_program(bodies, 0, lambda j, s=s: s if j == k else 1.0, lambda j: False) for s in (1.0, -1.0)]
+    assert len({one.group for one in find_alike(given)}) == 1
+    states = [values(bodies, seed) for seed in range(12)]
+    wanted = [[expected(one, bodies, arrays) for arrays in states] for one in given]
+    assert wanted[0] != wanted[1]
+    for own, code in zip(wanted, compiled(given, bodies), strict=True):
+        np.testing.assert_allclose([run(code, *arrays) for arrays in states], own, rtol=1e-12)
+
+
+def test_signs_of_numbers_cost_no_operation(monkeypatch):
+    """A sign of 0.3 x multiplies 0.3, and a sign of m x multiplies m."""
+    monkeypatch.setattr(alike, "MOST_CHANGES", 1.0)
+    bodies = Bodies(2)
+    given = [
+        bodies.unscheduled([q[0] + s * (0.3 * q[1]) + t * (m * q[2])])
+        for q, m, s, t in zip(bodies.q, bodies.parameters, (1.0, -1.0), (-1.0, 1.0), strict=True)
+    ]
+    (first, second) = find_alike(given)
+    assert first.shared is second.shared
+    assert len(first.shared.instructions) == len(given[0].program.instructions) == 4
+
+
+def test_programs_that_differ_in_many_signs_share_operations_with_equal_signs_only():
+    """Five changes among 20 operations are too many."""
+    bodies, given = Bodies(4), []
+    for b, sign in enumerate((1.0, -1.0, 1.0, -1.0)):
+        (x, y, z), (v, w) = bodies.q[b], bodies.u[b]
+        terms = [x * y, y * z, z * v, v * w, w * x, x * z, y * v, z * w, v * x, w * y]
+        given.append(bodies.unscheduled([sum((sign * t if k % 2 else t for k, t in enumerate(terms)), 1.0)]))
+    assert [one.group for one in find_alike(given)] == [0, 1, 0, 1]
+    arrays = values(bodies)
+    for one, code in zip(given, compiled(given, bodies), strict=True):
+        np.testing.assert_allclose(run(code, *arrays), expected(one, bodies, arrays), rtol=1e-13)
 
 
 def test_long_programs_pass_values_from_function_to_function():
@@ -208,6 +297,34 @@ def test_a_parameter_may_be_called_like_a_number():
     run = kane.simulate(kane.build(kane.formulate(m)), until=1.0, q={"f_z": 0.1}, u={"f_vx": 1.0})
     # it slips until it rolls: m v + I w / r is kept
     assert run["f_vx"][-1] ** 2 + run["f_vz"][-1] ** 2 == pytest.approx((1.0 / 11.0) ** 2, rel=1e-6)
+
+
+def test_features_of_two_boxes_have_the_values_of_their_own_expressions():
+    """44 features in three states, with random factors of the mass matrix; their programs differ in signs."""
+    m, shapes = kane.Model("two boxes", gravity=(0, 0, -9.81)), []
+    for k in range(2):
+        body = m.body(f"b{k}", mass=1.0 + k, inertia=(0.1, 0.17, 0.23))
+        m.connect(m.ground, body, kane.Free(f"f{k}"))
+        shapes.append(body.shape(kane.Box(0.2 + 0.11 * k, 0.31, 0.43)))
+    m.contact(shapes[1], shapes[0], friction=kane.Coulomb(0.37), name="pair")
+    eqs = kane.formulate(m).with_intermittent_rows
+    responses = Responses(eqs)
+    given = [make() for _, make in _own_programs(eqs, responses).values()]
+    family = ProgramFamily("family", None, eqs.t.arena, [(x.name, lambda x=x: x) for x in given])
+    codes, source = compiler.compile_family(family, cached=False), np.random.default_rng(4)
+    assert len(codes) == 132
+    state, rest, shared = [eqs.t, *eqs.q, *eqs.u], given[0].rest, len(responses.shared)
+    for _ in range(3):
+        x, records = source.uniform(-1.0, 1.0, len(state)), source.uniform(0.5, 2.0, len(rest))
+        for first in (1, 8):
+            x[first : first + 4] /= np.linalg.norm(x[first : first + 4])
+        records[-3 - shared : -3] = interpret(responses.shared, dict(zip(state, x, strict=True)))
+        known = dict(zip([*state, *rest], [*x, *records], strict=True))
+        for one, code in zip(given, codes, strict=True):
+            got = code(x, records[: len(one.rest)], code.stage(np.zeros(0)))
+            wanted = [float(v) for v in interpret(one.outputs, known)]
+            # outputs reach 300, so that rounding of their terms is 1e-12
+            np.testing.assert_allclose(got, wanted, rtol=1e-11, atol=1e-11, err_msg=one.name)
 
 
 class Separately:

@@ -102,6 +102,12 @@ def sub(a: Expr, b: Expr) -> Expr:
             return a.args[1]
         if a.args[1] is b:
             return a.args[0]
+    if a.op == SUB and a.args[0] is b:
+        return neg(a.args[1])
+    if b.op == SUB and b.args[0] is a:
+        return b.args[1]
+    if b.op == ADD and a in b.args:
+        return neg(b.args[1] if b.args[0] is a else b.args[0])
     if a.op == MUL and b.op == MUL and a.args[1] is b.args[1]:
         if a.args[0].op == CONSTANT and b.args[0].op == CONSTANT:
             return mul(a.arena.constant(a.args[0].data - b.args[0].data), a.args[1])

@@ -7,8 +7,9 @@ Differences have the older node first.
 The rules assume identities of real arithmetic. These hold up to round-off wherever the original expression is a finite
 real number. Elsewhere the simplified form may be defined although the original was not:
 
-    x - x = 0,  0 x = 0,  0 / x = 0,  x / x = 1,  (x / y) y = x,  (x y) / y = x,  (x - y) + y = x,  x**0 = 1,
-    sqrt(x) sqrt(x) = x,  sin(asin x) = x,  cos(acos x) = x,  x**0.5 = sqrt(x),
+    x - x = 0,  0 x = 0,  0 / x = 0,  x / x = 1,  (x / y) y = x,  (x y) / y = x,
+    (x + y) - y = x,  x - (x + y) = -y,  (x - y) + y = x,  (x - y) - x = -y,  x - (x - y) = y,
+    x**0 = 1,  sqrt(x) sqrt(x) = x,  sin(asin x) = x,  cos(acos x) = x,  x**0.5 = sqrt(x),
     k sin(x)**2 + k cos(x)**2 = k,  sqrt(1 - sin(x)**2) = cos(x) sign(cos(x)),  y / sign(x) = y sign(x),
     (x sign(x)) sign(x) = x,  select(c, a, a) = a,  (x < x) = 0,
     sin(x + n pi/2) and cos(x + n pi/2) are sines or cosines of x, where doubles near n pi/2 count as n pi/2.

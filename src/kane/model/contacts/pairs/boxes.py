@@ -179,7 +179,7 @@ def _edge(sides: _Sides, i: int, n: Triple, parity: float) -> Triple:
     steeper = absolute(along[k]) < absolute(along[m])
     signs: list[Scalar] = [0.0, 0.0, 0.0]
     signs[k] = select(steeper, parity * way[m], way[k])
-    signs[m] = select(steeper, way[m], parity * way[k])
+    signs[m] = parity * signs[k]
     return sides.point(signs)
 
 
