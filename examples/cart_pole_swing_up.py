@@ -1,7 +1,7 @@
 """A cart swings up a pole with the least effort, and in the least time.
 
-Both motions follow from direct collocation (``kane.collocate``), need the extra ``casadi``, and are simulated again with
-the inputs that were found. Draws out/cart_pole_swing_up.png, and an animated page: out/cart_pole_swing_up.html.
+Both motions follow from direct collocation (``kane.collocate``, extra ``casadi``). Draws out/cart_pole_swing_up.png,
+and an animated page: out/cart_pole_swing_up.html.
 """
 
 import math

@@ -287,9 +287,7 @@ def test_unknown_reactions_and_methods_without_forces_are_refused(catch, dyn):
         kane.simulate(dyn, until=1.0, integrator=kane.MoreauJean(), dt=0.01)
     with pytest.raises(ModelError, match=r"kane.MoreauJean has impulses .*'latch' depends on a reaction"):
         kane.Stepper(dyn, integrator=kane.MoreauJean())
-    with pytest.raises(
-        ModelError, match=r"reaction 'latch'; only on= and off= .*run.reactions"
-    ):
+    with pytest.raises(ModelError, match=r"reaction 'latch'; only on= and off= .*run.reactions"):
         kane.simulate(dyn, until=1.0, events=kane.Event(catch.reaction("latch") - 1.0))
     with pytest.raises(ModelError, match="'latch' depends on an input or a reaction"):
         kane.sensitivities(kane.simulate(dyn, until=1.0), wrt=["x"])

@@ -286,10 +286,14 @@ class InitialValueProblem:
             given = integration.slow.rows(states, given)
         if self.input_program is not None:
             given = self.input_program(states, given, self.input_program.stage(self.parameters))
-        energy = np.full((len(states), 2), np.nan)
+        return given, self.energies(states, given), self.kept(states, notes, drifts=integration.drifts)
+
+    def energies(self, states: Array, inputs: Array) -> Array:
+        """Return kinetic and potential energy of states [t, q, u], (states, 2) [J]; NaN without bodies."""
+        found = np.full((len(states), 2), np.nan)
         if self.energy is not None:
-            self.energy(states, given[:, : self.energy.n_rest], self.energy.stage(self.parameters), out=energy)
-        return given, energy, self.kept(states, notes, drifts=integration.drifts)
+            self.energy(states, inputs[:, : self.energy.n_rest], self.energy.stage(self.parameters), out=found)
+        return found
 
     def kept(self, states: Array, notes: Array, *, drifts: bool = False) -> Array:
         """Return constraint residuals and projection diagnostics at records, see ``Record.constraints``.

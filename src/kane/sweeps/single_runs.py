@@ -15,7 +15,7 @@ from kane.errors import ModelError, SimulationError, warn
 from kane.simulation.driver import CHUNK_SECONDS, FAILURES, advance_to_end, monitored_advance
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.monitors.failure import explain, passages
+from kane.simulation.monitors.failure import failure_of, passages
 from kane.simulation.schedule.course import Span, free_course
 from kane.simulation.schedule.step_ends import Stops
 
@@ -63,7 +63,7 @@ class SingleRuns:
         """
         n, doubts = len(self.conditions), {}
         stop, order = threading.Event(), [i for i in range(n) if i not in failures]
-        with ThreadPoolExecutor(self.problem.energy.threads) as pool:
+        with ThreadPoolExecutor(self.problem.threads) as pool:
             runs = {pool.submit(self._run, i, stop): i for i in order}
             try:
                 while left := wait(runs, timeout=CHUNK_SECONDS).not_done:
@@ -102,7 +102,7 @@ class SingleRuns:
         outcome = advance_to_end(integration, monitored_advance(own, self.method), go_on)
         go_on(1.0)
         if outcome in FAILURES.values():
-            raise explain(integration, outcome)
+            raise failure_of(integration, outcome)
         record = own.numbers(integration)
         self.ends[i], self.inputs[i] = record.states[-1], record.inputs[-1]
         for event, time in record.events[1][::-1, :2]:

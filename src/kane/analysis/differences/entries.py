@@ -31,7 +31,7 @@ SINGULAR = {"parameters": "parameter", "inputs": "input", "units": "unit of", "b
             "loads": "load", "coordinates": "coordinate", "shapes": "shape"}  # fmt: skip
 AXES = ("x", "y", "z")
 # Random samples of each leaf. Expressions whose values agree relative to the tolerance are the same.
-SAMPLED_STATES, SAME = 3, 1e-11
+SAMPLED_STATES, ROUNDING_DIFFERENCE = 3, 1e-11
 
 
 def declared_entries(model: Model) -> Entries:
@@ -125,7 +125,9 @@ def same_value(a: Value, b: Value) -> bool:
     if not all(isinstance(x, (Expr, float, int)) for x in (a, b)):
         return False
     x, y = _sampled(a), _sampled(b)
-    return bool(np.all((np.abs(x - y) <= SAME * np.maximum(np.abs(x), np.abs(y))) | (np.isnan(x) & np.isnan(y))))
+    return bool(
+        np.all((np.abs(x - y) <= ROUNDING_DIFFERENCE * np.maximum(np.abs(x), np.abs(y))) | (np.isnan(x) & np.isnan(y)))
+    )
 
 
 def _sampled(x: Any) -> np.ndarray:

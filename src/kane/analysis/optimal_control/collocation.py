@@ -208,7 +208,7 @@ class Collocation:
         dyn, parameters = self.problem.dyn, self.parameter_values
         posed = InitialValueProblem.of(dyn, None, parameters, ())
         given = np.column_stack([times, states])
-        energy = posed.energy(given, inputs[:, : posed.energy.n_rest], posed.energy.stage(parameters))
+        energy = posed.energies(given, inputs)
         kept = posed.kept(given, np.zeros((len(states), 4)), drifts=True)
         record = Record(posed.layout, given, inputs, energy, parameters, constraints=kept)
         settings = {"integrator": self.mesh.method.name, "message": self.message, "interrupted": int(not self.solved)}

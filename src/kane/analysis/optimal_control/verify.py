@@ -15,6 +15,7 @@ from kane.codegen.programs.program import Program
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
 from kane.expression.traverse import leaves
+from kane.formulation.matrix_route import has_bodies
 from kane.formulation.quantities.energy import energy
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
@@ -135,7 +136,11 @@ def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
 def _imbalance(collocation: Collocation, between: BetweenNodes) -> float:
     """Return the change of energy minus the work of loads, relative to both and the kinetic energy; NaN if unknown."""
     dyn, e = collocation.problem.dyn, collocation.problem.dyn.equations
-    if prescribes_motion(e) or any(leaf is e.t for leaf in leaves([row.motion for row in e.constraints])):
+    if (
+        not has_bodies(e)
+        or prescribes_motion(e)
+        or any(leaf is e.t for leaf in leaves([row.motion for row in e.constraints]))
+    ):
         return math.nan
     kinetic, potential = e.unconstrained.baked_in(energy(e.system, e.t.arena.zero))
     powers = [load_power(e.unconstrained, load) for load in e.model.loads]

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from kane.codegen.programs.canonical import Form, Forms, SignChanges, multiplied, sign_changes, with_factors
+from kane.codegen.programs.canonical import Form, Forms, SignChanges, sign_changes, times_factor, with_factors
 from kane.codegen.programs.program import Program
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
@@ -118,7 +118,7 @@ def _shared(first: Unscheduled, forms: Sequence[Form], given: SignChanges) -> tu
     distinct = [signs for signs in dict.fromkeys((*changes.values(), *ends)) if -1 in signs]
     factors = {signs: form.nodes[0].arena.leaf(PARAMETER, f" sign {k + 1}") for k, signs in enumerate(distinct)}
     outputs = with_factors(form.outputs, numbers, {key: factors[signs] for key, signs in changes.items()})
-    outputs = [multiplied(factors.get(signs), x) for x, signs in zip(outputs, ends, strict=True)]
+    outputs = [times_factor(factors.get(signs), x) for x, signs in zip(outputs, ends, strict=True)]
     reads = [dict(zip([numbers.get(x, x) for x in form.read], own.read, strict=True)) for own in forms]
     for signs, leaf in factors.items():
         for own, sign in zip(reads, signs, strict=True):

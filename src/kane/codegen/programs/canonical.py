@@ -195,13 +195,13 @@ def with_factors(
         args = [image[a] for a in node.args]
         if _has_exponent(node):
             args[1] = node.args[1]
-        args = [multiplied(factors.get((node, k)), a) for k, a in enumerate(args)]
+        args = [times_factor(factors.get((node, k)), a) for k, a in enumerate(args)]
         same = all(new is old for new, old in zip(args, node.args, strict=True))
         image[node] = leaves.get(node, node) if same else rebuild(node, args)
     return [image[x] for x in outputs]
 
 
-def multiplied(factor: Expr | None, x: Expr) -> Expr:
+def times_factor(factor: Expr | None, x: Expr) -> Expr:
     """Return a factor times x; a parameter in x is multiplied first. Without a factor return x."""
     if factor is None:
         return x
