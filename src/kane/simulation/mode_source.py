@@ -112,6 +112,10 @@ class ModeSource:
         """Return the current contact mode of a run, (constraints,), a view of its memory."""
         return np.zeros(0, np.int8)
 
+    def remembered(self, integration: IntegratorState) -> Array:
+        """Return a view of the part of scratch memory that a run reads again in its next step; zero at its start."""
+        return np.zeros(0)
+
     def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
         """Return the transitions of contacts since the first record; None if there are none.
 

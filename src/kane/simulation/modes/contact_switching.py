@@ -20,6 +20,7 @@ from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
 from kane.engine.memory.run_codes import GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
+from kane.engine.rows.row_problem import row_problem_of
 from kane.errors import ModelError, list_names
 from kane.formulation.constraints.intermittent_rows import commanding_inputs
 from kane.simulation.events.event import Event
@@ -161,6 +162,9 @@ class ContactSwitching(ModeSource):
 
     def mode(self, integration: IntegratorState) -> NDArray[Any]:
         return self._state(integration).status
+
+    def remembered(self, integration: IntegratorState) -> Array:
+        return row_problem_of(self._stage(integration), integration.system.work).mode
 
     @property
     def intermittents(self) -> Sequence[str]:
