@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.engine.call import PreparedCall
@@ -21,7 +22,7 @@ class RowMemory:
 
     Attributes:
         rows: memory of each run, (n, doubles).
-        fresh: number of these doubles, from the first on, that a run at its start has; the others are its records and its scratch.
+        fresh: number of these doubles, from the first on, that a run at its start has; then follow records and scratch.
         words: words of the arguments of each run, (n, words).
     """
 
@@ -37,9 +38,7 @@ class RowMemory:
         store = call.arguments[STORE]
         work = call.arguments[EQUATIONS].work
         written = {_address(array) for array in (store.rows, store.found, store.transitions, work)}
-        own = [
-            array for array in arrays_of(call.arguments) if array.nbytes and (own_scratch or array is not work)
-        ]
+        own = [array for array in arrays_of(call.arguments) if array.nbytes and (own_scratch or array is not work)]
         self._places: dict[tuple[int, int], int] = {}
         self.fresh = size = 0
         for kept in (True, False):
@@ -55,11 +54,11 @@ class RowMemory:
             if place is not None:
                 self.words[:, k] = address + 8 * place + stride * np.arange(n)
 
-    def place(self, array: Array) -> int:
-        """Return the place of an array of the call in each row, in doubles."""
-        found = self._place(_address(array))
-        assert found is not None
-        return found
+    def columns(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers of all runs in a vector of the call, (n, length)."""
+        place = self._place(_address(array)) if array.size else 0
+        assert place is not None
+        return self.rows[:, place : place + array.size].view(array.dtype)
 
     def _place(self, address: int) -> int | None:
         return next(

@@ -116,6 +116,17 @@ class ModeSource:
         """Return a view of the part of scratch memory that a run reads again in its next step; zero at its start."""
         return np.zeros(0)
 
+    def forces(self, states: Array, inputs: Array, parameters: Array, constants: Array) -> Array:
+        """Return the forces of all constraint rows at states [t, q, u] of runs, (states, rows).
+
+        Args:
+            states: (states, 1 + nx).
+            inputs: (states, inputs).
+            parameters: one row per state, or one row for all.
+            constants: constants of PROJECT in the memory of each run.
+        """
+        return np.zeros((len(states), 0))
+
     def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
         """Return the transitions of contacts since the first record; None if there are none.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.engine.call import PreparedCall
-from kane.engine.memory.loop_arguments import Course, IndexRows, RowSteps, StateEquation, StepWords, Store
+from kane.engine.memory.loop_arguments import Course, IndexRows, Projection, RowSteps, StateEquation, StepWords, Store
 from kane.engine.memory.run_codes import COMPLETE, NOT_BEGUN
 from kane.engine.step.row_steps import step_rows
 from kane.simulation.driver import FIRST_CHUNK
@@ -31,12 +31,12 @@ class QuickSteps:
     def __init__(self, integration: IntegratorState, method: Integrator, stops: Stops) -> None:
         """Prepare the call."""
         self._integration, self._store, self._system = integration, integration.store, integration.system
-        found = None if needs_python(integration, method, stops) else prepared_steps(integration, method)
-        self._call, self._steps = None, found
-        if found is not None:
-            self._rows = row_steps(integration, method, found, np.array(found.integers)[None, :])
-            self._call = step_rows.prepared(self._rows, 0.0, 0, 0, 1)
-            self._length = self._call.place(1)
+        found, self._call = native_steps(integration, method, stops), None
+        if isinstance(found, str):
+            return
+        self._rows = row_steps(integration, method, found, np.array(found.integers)[None, :])
+        self._call = step_rows.prepared(self._rows, 0.0, 0, 0, 1)
+        self._length, self._arguments = self._call.place(1), found.arguments  # which must live as long as the call
 
     def fit(self, integration: IntegratorState) -> bool:
         """Check whether the call is for an integrator state with these arrays."""
@@ -61,7 +61,7 @@ class QuickSteps:
         result = self._call()
         if result == COMPLETE:
             return True
-        self._integration.course = course_in(self._rows, 0, self._steps.arguments[COURSE])
+        self._integration.course = course_in(self._rows, 0, self._arguments[COURSE])
         return None if result == NOT_BEGUN else False
 
     def follow(self, course: Course) -> None:
@@ -70,8 +70,8 @@ class QuickSteps:
             write_course(self._rows, 0, course)
 
 
-def needs_python(integration: IntegratorState, method: Integrator, stops: Stops) -> str:
-    """Name the property of a run whose steps are more than native calls; an empty text if there is none."""
+def native_steps(integration: IntegratorState, method: Integrator, stops: Stops) -> PreparedCall | str:
+    """Return the native call of a step, with a course of its own, or the name of a property that needs Python."""
     problem = integration.problem
     reasons = {
         "inputs that are functions of Python": integration.slow,
@@ -79,9 +79,9 @@ def needs_python(integration: IntegratorState, method: Integrator, stops: Stops)
         "samples of inputs, or expressions of time that are not smooth": not stops.is_empty,
         "modes that a thread compiles during runs (kane.compile_modes)": problem.dyn.compiled_modes.met,
         "fixed steps of joints with singular angles": method.fixed and SingularityMonitor.of(problem) is not None,
-        f"the integrator {method.name}": prepared_steps(integration, method) is None,
     }
-    return next((reason for reason, found in reasons.items() if found), "")
+    found = next((reason for reason, needed in reasons.items() if needed), "")
+    return found or prepared_steps(integration, method) or f"steps of {method.name}"
 
 
 def prepared_steps(integration: IntegratorState, method: Integrator) -> PreparedCall | None:
@@ -93,20 +93,18 @@ def prepared_steps(integration: IntegratorState, method: Integrator) -> Prepared
 def row_steps(integration: IntegratorState, method: Integrator, call: PreparedCall, words: IndexRows) -> RowSteps:
     """Return runs that take the steps of a call; row by row, ``words`` are its words with the arrays of each run."""
     notes, mode = integration.system.projection.notes, integration.problem.mode_source.mode(integration)
-    equations, store = StateEquation._fields.index, Store._fields.index
-    course = (call.place(COURSE, Course._fields.index(name)) for name in ("start", "until", "step", "steps", "stops"))
-    places = StepWords(
-        *course,
-        call.place(EQUATIONS, equations("stages")),
-        call.place(EQUATIONS, equations("work")),
-        call.place(EQUATIONS, equations("projection"), 3),
+    course, equations, store = Course._fields.index, StateEquation._fields.index, Store._fields.index
+    places = [
+        *(call.place(COURSE, course(name)) for name in ("start", "until", "step", "steps", "stops")),
+        *(call.place(EQUATIONS, equations(name)) for name in ("stages", "work")),
+        call.place(EQUATIONS, equations("projection"), Projection._fields.index("notes")),
         *(call.place(STORE, store(name)) for name in ("x", "clock", "counts", "rows")),
-    )
+    ]
     return RowSteps(
         loop=call.addresses[0],
         words=words,
         reals=words.view(np.float64),
-        places=places,
+        places=StepWords._make(places),
         fixed=int(method.fixed),
         nx=len(integration.x),
         nq=len(integration.problem.layout.coordinates),

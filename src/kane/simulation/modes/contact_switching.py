@@ -29,7 +29,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status, StoredTransitions
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_records import ContactRecords, require_kept
+from kane.simulation.modes.contact_records import ContactRecords, forces_at, require_kept
 from kane.simulation.modes.growing_problem import GrowingProblem, continue_with
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.modes.step_over import step_over, without_end
@@ -165,6 +165,10 @@ class ContactSwitching(ModeSource):
 
     def remembered(self, integration: IntegratorState) -> Array:
         return row_problem_of(self._stage(integration), integration.system.work).mode
+
+    def forces(self, states: Array, inputs: Array, parameters: Array, constants: Array) -> Array:
+        state = contact_constants_of(constants).state
+        return forces_at(self._at(0).functions, states, inputs, parameters, (state.status, state.along))
 
     @property
     def intermittents(self) -> Sequence[str]:
