@@ -16,7 +16,6 @@ from kane.simulation.driver import FIRST_CHUNK
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.monitors.long_steps import SMALL_MOVE
-from kane.simulation.monitors.singularity_monitor import SingularityMonitor
 from kane.simulation.projection import UNPROJECTED
 from kane.simulation.schedule.step_ends import Stops
 
@@ -78,7 +77,6 @@ def native_steps(integration: IntegratorState, method: Integrator, stops: Stops)
         "sampled inputs": integration.sampler,
         "samples of inputs, or expressions of time that are not smooth": not stops.is_empty,
         "modes that a thread compiles during runs (kane.compile_modes)": problem.dyn.compiled_modes.met,
-        "fixed steps of joints with singular angles": method.fixed and SingularityMonitor.of(problem) is not None,
     }
     found = next((reason for reason, needed in reasons.items() if needed), "")
     return found or prepared_steps(integration, method) or f"steps of {method.name}"

@@ -224,7 +224,7 @@ def forces_at(
     """
     statuses, began = mode
     work = np.zeros(max(f.project.n_work, f.reactions.n_work))
-    stages = np.array(np.broadcast_to(f.project.stage(parameters), (len(states), f.project.n_stage)))
+    stages = np.array(np.broadcast_to(f.project.stage(parameters), (len(states), f.project.n_stage)), order="C")
     state = contact_constants_of(stages).state
     state.status[:], state.along[:] = statuses, 0.0
     given = np.ascontiguousarray(states), np.ascontiguousarray(inputs[:, : f.project.n_rest]), stages
