@@ -43,7 +43,7 @@ class Conditions:
     parameters: Array
 
     @classmethod
-    def of(cls, layout: Layout, q: Any, u: Any, inputs: Any, parameters: Any, n: int | None = None) -> Conditions:
+    def of(cls, layout: Layout, q: Any, u: Any, inputs: Any, parameters: Any, *, n: int | None = None) -> Conditions:
         """Build the rows from the user's arguments; ``inputs`` has no expressions, and ``n`` is their number if known.
 
         Raises:

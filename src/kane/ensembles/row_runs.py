@@ -14,6 +14,7 @@ from kane.array_types import Array
 from kane.engine.call import PreparedCall
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import COMPLETE, PROJECT
+from kane.engine.rows.row_problem import row_problem_of
 from kane.engine.step.row_steps import step_rows
 from kane.ensembles.row_memory import RowMemory
 from kane.simulation.events.event import Occurrence
@@ -43,17 +44,17 @@ class RowRuns:
     def __init__(self, first: IntegratorState, call: PreparedCall, method: Integrator, n: int) -> None:
         """Allocate the memory of n runs like the first, whose steps are native calls."""
         problem, system, store = first.problem, first.system, first.store
-        remembered = problem.mode_source.remembered(first)
-        own_scratch = len(remembered) > 0 and first.memory is None  # time steps read nothing of earlier ones
+        own_scratch = problem.contacts is not None and first.memory is None  # time steps remember nothing
+        constants = stage_in_force(system, PROJECT, problem.project) if problem.project else np.zeros(0)
+        remembered = row_problem_of(constants, system.work).mode if own_scratch else np.zeros(0)
         self._memory, self._first, self._method = RowMemory(call, n, own_scratch=own_scratch), first, method
         columns, self._runs = self._memory.columns, dict[int, SteppedRun]()
         self.steps = row_steps(first, method, call, self._memory.words)
         self.time, self.x = columns(store.clock[:1])[:, 0], columns(store.x)
         self.inputs, self.slope_known = columns(system.inputs), columns(first.counts.slope_known)
         self.statuses: NDArray[np.int64] = columns(problem.mode_source.mode(first))
-        self.constants = columns(stage_in_force(system, PROJECT, problem.project) if problem.project else np.zeros(0))
+        self.constants, self._remembered = columns(constants), columns(remembered)
         self.mean_forces = None if first.memory is None else columns(first.memory[1].forces[1])
-        self._remembered = columns(remembered[: own_scratch * len(remembered)])
         threads = max(1, min(n, problem.energy.threads))
         edges = [n * k // threads for k in range(threads + 1)]
         self._scratch = np.zeros((threads, len(system.work)))

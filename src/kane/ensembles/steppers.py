@@ -12,6 +12,7 @@ from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.call import PreparedCall
+from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import BEGUN, CHANGED, COMPLETE
 from kane.ensembles.conditions import Conditions, split_inputs
@@ -26,6 +27,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.integrator import Integrator, require_integrator
 from kane.simulation.integrators.rk8 import RK8
+from kane.simulation.modes.contact_records import forces_at
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.quick_steps import native_steps
@@ -81,7 +83,7 @@ class Steppers:
         self._method = RK8() if integrator is None else require_integrator(integrator)
         self._alone = OneAtATime("Steppers", "make kane.Steppers for each thread; they use several threads themselves")
         constants, expressions = split_inputs(inputs)
-        self._given = Conditions.of(Layout.of(dyn.equations), q, u, constants, parameters, n)
+        self._given = Conditions.of(Layout.of(dyn.equations), q, u, constants, parameters, n=n)
         self._problem = set_up(dyn, expressions, self._given.row("parameters", 0), watched)
         self._stops, self._told = Stops(self._problem, inputs_vary=True), dict[int, tuple[Occurrence, ...]]()
         rows = np.arange(n)
@@ -154,13 +156,12 @@ class Steppers:
         With kane.MoreauJean() they are means over the last step of the row, zero before it.
         """
         runs, given, eqs = self._runs, self._given, self.equations
-        if runs.mean_forces is not None:
-            forces = runs.mean_forces.copy()
-        else:
-            states = np.column_stack([runs.time, runs.x])
-            forces = self._problem.mode_source.forces(states, runs.inputs, given.parameters, runs.constants)
+        forces, contacts = runs.mean_forces, self._problem.contacts
+        if forces is None and contacts is not None:
+            states, state = np.column_stack([runs.time, runs.x]), contact_constants_of(runs.constants).state
+            forces = forces_at(contacts, states, runs.inputs, given.parameters, (state.status, state.along))
         parts = zip(eqs.intermittents, eqs.intermittent_places, strict=True)
-        return ForcesByName({c.name: forces[:, place] for c, place in parts})
+        return ForcesByName({c.name: forces[:, place].copy() for c, place in parts} if forces is not None else {})
 
     def events(self, row: int) -> tuple[Occurrence, ...]:
         """Return the located events and transitions of a row in its last step, in order, as ``Stepper.step`` does.
@@ -227,7 +228,7 @@ class Steppers:
         chosen = self._rows_of(rows)
         if not len(chosen):
             return
-        given = Conditions.of(self._problem.layout, q, u, None, None, len(chosen))
+        given = Conditions.of(self._problem.layout, q, u, None, None, n=len(chosen))
         given = Conditions(given.q, given.u, *(getattr(self._given, w) for w in ("inputs", "parameters")))
         with self._alone:
             self._begin(chosen, self._starts(chosen, given, u))
@@ -266,7 +267,7 @@ class Steppers:
                     f"the input {name!r} is given by an expression; leave it out here, by a dict of others"
                 )
         if isinstance(inputs, dict):
-            given = Conditions.of(self._problem.layout, None, None, inputs, None, n).inputs
+            given = Conditions.of(self._problem.layout, None, None, inputs, None, n=n).inputs
             wanted = self._runs.inputs.copy()
             places = [plan.names.index(name) for name in inputs]
             wanted[:, places] = given[:, places]

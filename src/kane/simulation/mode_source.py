@@ -112,21 +112,6 @@ class ModeSource:
         """Return the current contact mode of a run, (constraints,), a view of its memory."""
         return np.zeros(0, np.int8)
 
-    def remembered(self, integration: IntegratorState) -> Array:
-        """Return a view of the part of scratch memory that a run reads again in its next step; zero at its start."""
-        return np.zeros(0)
-
-    def forces(self, states: Array, inputs: Array, parameters: Array, constants: Array) -> Array:
-        """Return the forces of all constraint rows at states [t, q, u] of runs, (states, rows).
-
-        Args:
-            states: (states, 1 + nx).
-            inputs: (states, inputs).
-            parameters: one row per state, or one row for all.
-            constants: constants of PROJECT in the memory of each run.
-        """
-        return np.zeros((len(states), 0))
-
     def contact_log(self, integration: IntegratorState, mode: NDArray[np.int8]) -> ContactLog | None:
         """Return the transitions of contacts since the first record; None if there are none.
 

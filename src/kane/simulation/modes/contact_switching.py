@@ -20,7 +20,6 @@ from kane.engine.memory.loop_arguments import Course, StateEquation, Vector
 from kane.engine.memory.run_codes import GUARDS, PROJECT, RHS, TRANSITION
 from kane.engine.memory.views import ContactState, GapTerms
 from kane.engine.rows.impulses import TOUCHING as CLOSED
-from kane.engine.rows.row_problem import row_problem_of
 from kane.errors import ModelError, list_names
 from kane.formulation.constraints.intermittent_rows import commanding_inputs
 from kane.simulation.events.event import Event
@@ -29,7 +28,7 @@ from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status, StoredTransitions
 from kane.simulation.mode_source import ModeSource
 from kane.simulation.mode_table import stage_in_force
-from kane.simulation.modes.contact_records import ContactRecords, forces_at, require_kept
+from kane.simulation.modes.contact_records import ContactRecords, require_kept
 from kane.simulation.modes.growing_problem import GrowingProblem, continue_with
 from kane.simulation.modes.rows_at import RowsAt
 from kane.simulation.modes.step_over import step_over, without_end
@@ -162,13 +161,6 @@ class ContactSwitching(ModeSource):
 
     def mode(self, integration: IntegratorState) -> NDArray[Any]:
         return self._state(integration).status
-
-    def remembered(self, integration: IntegratorState) -> Array:
-        return row_problem_of(self._stage(integration), integration.system.work).mode
-
-    def forces(self, states: Array, inputs: Array, parameters: Array, constants: Array) -> Array:
-        state = contact_constants_of(constants).state
-        return forces_at(self._at(0).functions, states, inputs, parameters, (state.status, state.along))
 
     @property
     def intermittents(self) -> Sequence[str]:
