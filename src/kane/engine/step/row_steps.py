@@ -55,11 +55,11 @@ def _step_row(rows: RowSteps, dt: float, i: int) -> int:
     if not 0.0 < dt < math.inf or not abs(t) + dt / 2 > abs(t):
         return NOT_BEGUN
     until = _begin_course(rows, clock, counts, dt, i)
-    x, record = vector_at(memory_at(words[places.x]), 0, rows.nx), memory_at(words[places.rows])
-    time, state = vector_at(record, 0, 1), vector_at(record, 1, rows.nx)
-    time[0] = t
+    x = vector_at(memory_at(words[places.x]), 0, rows.nx)
+    record = vector_at(memory_at(words[places.rows]), 0, 1 + rows.nx)
+    record[0] = t
     for k in range(rows.nx):
-        state[k] = x[k]
+        record[1 + k] = x[k]
     statuses = integers_at(memory_at(words[places.stages]), rows.statuses, rows.before.shape[1])
     for k in range(statuses.size):
         rows.before[i, k] = statuses[k]
@@ -106,7 +106,7 @@ def _needs_check(rows: RowSteps, i: int) -> bool:
     moved = 0.0
     if rows.small < math.inf:
         x = vector_at(memory_at(words[places.x]), 0, rows.nq)
-        before = vector_at(memory_at(words[places.rows]), 1, rows.nq)
+        record = vector_at(memory_at(words[places.rows]), 0, 1 + rows.nq)
         for k in range(rows.nq):
-            moved = max(moved, abs(x[k] - before[k]))
+            moved = max(moved, abs(x[k] - record[1 + k]))
     return not moved <= rows.small
