@@ -133,6 +133,41 @@ def _rows(given, rows):
     return np.asarray(given)[rows]
 
 
+@pytest.mark.parametrize("method", [kane.RK4(), kane.RK8(), kane.MoreauJean()], ids=lambda m: m.name)
+@pytest.mark.parametrize("scene", [arm, linkage, balls, bouncing], ids=lambda s: s.__name__)
+def test_rows_continue_the_run_of_a_stepper_with_its_contacts(scene, method):
+    """The stepper itself vouches. Its times are multiples of the step, and those of the rows sums, up to rounding."""
+    dyn, start = built(scene)
+    if method.name == "MoreauJean" and scene not in (balls, bouncing):
+        pytest.skip("time steps are for contacts")
+    plant, dt = singles(dyn, start, integrator=method)[1], DT / 8 if scene is linkage else DT
+    many = kane.Steppers(dyn, 5, integrator=method, **start)
+    for k in range(40):
+        plant.step(dt)
+        many.step(dt)
+        many.reset([0, 3] if k % 2 else np.ones(5, bool), like=plant)
+        assert (many.q[[0, 3]] == plant.q).all()
+        assert (many.u[3] == plant.u).all()
+        assert many.modes[3] == plant.mode
+    told = [event for _ in range(20) for event in plant.step(dt)]
+    found = [event for _ in range(20) if many.step(dt)[3] for event in many.events(3)]
+    assert [(e.name, e.cause) for e in found] == [(e.name, e.cause) for e in told]
+    assert many.q[3] == pytest.approx(plant.q, rel=1e-9, abs=1e-9)
+    assert many.u[3] == pytest.approx(plant.u, rel=1e-8, abs=1e-8)
+
+
+def test_a_stepper_that_differs_is_refused_by_name():
+    dyn, start = built(balls)
+    many, other = kane.Steppers(dyn, 5, integrator=kane.RK4(), **start), kane.build(dyn.equations)
+    high = {"fa_z": 1.0, "fb_z": 1.0}
+    for wrong in (kane.Stepper(dyn, q=high), kane.Stepper(other, q=high, integrator=kane.RK4())):
+        bad(many, lambda s, wrong=wrong: s.reset([1], like=wrong), "is not like these")
+    heavy = kane.Stepper(dyn, q=high, parameters={"mb": 2.0}, integrator=kane.RK4())
+    bad(many, lambda s: s.reset([1], like=heavy), "row 1 and .* different parameters")
+    bad(many, lambda s: s.reset([1], like=dyn), "like= needs a kane.Stepper")
+    bad(many, lambda s: s.reset([1], like=heavy, q=high), "either q and u")
+
+
 def test_rows_have_their_own_parameters():
     dyn, start = built(bouncing)
     masses = np.linspace(0.5, 2.0, 5)

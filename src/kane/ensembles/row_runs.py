@@ -23,7 +23,7 @@ from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.quick_steps import row_steps
-from kane.simulation.stepped_run import SteppedRun
+from kane.simulation.stepped_run import SteppedRun, resume
 
 # A step of all rows that takes less time than this is not divided among threads [s].
 SHORT_STEP = 5e-4
@@ -109,4 +109,4 @@ class RowRuns:
             run.drifts = self._first.drifts
             run.memory = None if self._first.memory is None else (problem.contacts, rest)
             self._runs[i] = SteppedRun(run, self._method)
-        return self._runs[i].resume(self.steps, i)
+        return resume(self._runs[i], self.steps, i)

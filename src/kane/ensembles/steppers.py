@@ -35,6 +35,8 @@ from kane.simulation.results.contact_log import ForcesByName, places_named
 from kane.simulation.schedule.course import course_between, step_length
 from kane.simulation.schedule.step_ends import Stops
 from kane.simulation.state_layout import Layout
+from kane.simulation.stepped_run import problem_of, steps_of
+from kane.simulation.stepper import Stepper
 
 
 class Steppers:
@@ -214,26 +216,50 @@ class Steppers:
                 )
             return np.asarray(changed)
 
-    def reset(self, rows: Any, *, q: Any = None, u: Any = None) -> None:
+    def reset(self, rows: Any, *, q: Any = None, u: Any = None, like: Stepper | None = None) -> None:
         """Begin rows again at ``start``, with the inputs of the constructor; each equals a new ``Stepper``.
 
         Args:
             rows: indices of rows, or a mask of all rows, (n,).
             q, u: as for the constructor, one for each of these rows or one for all; by default the neutral
                 configuration at rest.
+            like: stepper of the same Dynamics, integrator and kinds of inputs. The rows continue its run, from its
+                time, state, inputs and contact mode, instead of beginning again.
 
         Raises:
-            ModelError: there is no such row, or the runs cannot start there; then no row has changed.
+            ModelError: there is no such row, the runs cannot start there, or ``like`` differs; then no row has changed.
         """
         chosen = self._rows_of(rows)
-        if not len(chosen):
-            return
-        given = Conditions.of(self._problem.layout, q, u, None, None, n=len(chosen))
-        given = Conditions(given.q, given.u, *(getattr(self._given, w) for w in ("inputs", "parameters")))
         with self._alone:
-            self._begin(chosen, self._starts(chosen, given, u))
-            for row in chosen.tolist():
-                self._told[row] = ()
+            if like is not None:
+                if q is not None or u is not None:
+                    raise ModelError("give either q and u of the rows, or like=stepper")
+                self._runs.begin(chosen, self._runs.fresh(self._steps_of(like, chosen)))
+            elif len(chosen):
+                given = Conditions.of(self._problem.layout, q, u, None, None, n=len(chosen))
+                given = Conditions(given.q, given.u, self._given.inputs, self._given.parameters)
+                self._begin(chosen, self._starts(chosen, given, u))
+            self._told.update(dict.fromkeys(chosen.tolist(), ()))
+
+    def _steps_of(self, like: Stepper, rows: NDArray[np.int64]) -> PreparedCall:
+        """Return the native call of a stepper, in whose memory rows find their state.
+
+        Raises:
+            ModelError: the stepper has other equations, another integrator, other events, or other parameters.
+        """
+        require(like, Stepper, "like= needs a kane.Stepper of the same Dynamics")
+        own, other = self._problem, problem_of(like)
+        alike = own.dyn is other.dyn and (own.plan.driven, own.events) == (other.plan.driven, other.events)
+        call = steps_of(like, self._method) if alike else None
+        if call is None or other.plan.needs_python or other.laws or other.key != own.key:
+            raise ModelError(
+                f"{like!r} is not like these {self!r}: give a stepper of the same Dynamics, integrator, events and "
+                "expressions of inputs"
+            )
+        for i in rows.tolist():
+            if not np.array_equal(self._given.row("parameters", i), other.parameters):
+                raise ModelError(f"row {i} and {like!r} have different parameters")
+        return call
 
     def _rows_of(self, rows: Any) -> NDArray[np.int64]:
         """Return the indices of rows that the user names.

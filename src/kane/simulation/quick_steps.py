@@ -15,7 +15,7 @@ from kane.engine.step.row_steps import step_rows
 from kane.simulation.driver import FIRST_CHUNK
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.monitors.long_steps import SMALL_MOVE
+from kane.simulation.monitors.long_steps import short_moves
 from kane.simulation.projection import UNPROJECTED
 from kane.simulation.schedule.step_ends import Stops
 
@@ -105,11 +105,10 @@ def row_steps(integration: IntegratorState, method: Integrator, call: PreparedCa
         places=StepWords._make(places),
         fixed=int(method.fixed),
         nx=len(integration.x),
-        nq=len(integration.problem.layout.coordinates),
         statuses=(mode.ctypes.data - integration.system.stages.ctypes.data) // 8 if len(mode) else 0,
         before=np.zeros((len(words), len(mode)), np.int64),
         unprojected=UNPROJECTED if len(notes) and not integration.drifts else math.inf,
-        small=SMALL_MOVE if integration.drifts else math.inf,
+        moves=short_moves(integration.problem.layout) if integration.drifts else np.zeros(0),
         results=np.zeros(len(words), np.int64),
     )
 

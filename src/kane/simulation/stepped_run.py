@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.engine.call import PreparedCall
 from kane.engine.memory.loop_arguments import Course, RowSteps
 from kane.errors import warn
 from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
 from kane.simulation.events.event import Occurrence, event_names
+from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.monitors.failure import explain
@@ -27,21 +29,6 @@ class SteppedRun:
         self._names = event_names(self._problem.events)
         self._stops, self._warned = Stops(self._problem, inputs_vary=True), False
         self._x, self._found = integration.x, np.zeros((0, 2 + len(integration.x)))
-
-    def resume(self, rows: RowSteps, i: int) -> tuple[Occurrence, ...]:
-        """Complete and check the step that row i of ``rows`` has begun in the memory of this run; return its events.
-
-        Raises:
-            SimulationError: as ``simulate``.
-        """
-        integration, store = self._integration, self._integration.store
-        integration.course = course_in(rows, i, integration.course)
-        try:
-            return self._finish(rows.before[i].astype(np.int8))
-        finally:
-            if integration.store is not store:  # some of its arrays have grown
-                prepared = prepared_steps(integration, self._method)
-                rows.words[i] = prepared.integers if prepared else rows.words[i]
 
     def _step(self, dt: float) -> tuple[Occurrence, ...]:
         integration = self._integration
@@ -117,3 +104,29 @@ class SteppedRun:
             integration.counts.steps[0] = 0
             return grid_course(t, dt, 1, bends)
         return grid_course(integration.course.start, dt, int(integration.counts.steps[0]) + 1, bends)
+
+
+def problem_of(run: SteppedRun) -> InitialValueProblem:
+    """Return the initial value problem of the current mode of a run."""
+    return run._integration.problem
+
+
+def steps_of(run: SteppedRun, method: Integrator) -> PreparedCall | None:
+    """Return the native call of a step of a run from its current state; None if it has another method."""
+    return prepared_steps(run._integration, method) if method == run._method else None
+
+
+def resume(run: SteppedRun, rows: RowSteps, i: int) -> tuple[Occurrence, ...]:
+    """Complete and check the step that row i of ``rows`` has begun in the memory of a run; return its events.
+
+    Raises:
+        SimulationError: as ``simulate``.
+    """
+    integration, store = run._integration, run._integration.store
+    integration.course = course_in(rows, i, integration.course)
+    try:
+        return run._finish(rows.before[i].astype(np.int8))
+    finally:
+        if integration.store is not store:  # some of its arrays have grown
+            prepared = prepared_steps(integration, run._method)
+            rows.words[i] = prepared.integers if prepared else rows.words[i]

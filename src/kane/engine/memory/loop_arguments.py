@@ -307,11 +307,11 @@ class RowSteps(NamedTuple):
         words, reals: words of its arguments, one row for each run, as int64 and as doubles of the same memory.
         places: of some of these words.
         fixed: 1 if the steps have the length that the user gives, 0 with step-size control.
-        nx, nq: lengths of x and q.
+        nx: length of x.
         statuses: place of the statuses of intermittent constraints in ``stages``.
         before: statuses before the last step, (runs, constraints).
         unprojected: largest residuals before projection that need no check in Python; infinite if none is made.
-        small: largest move of a coordinate in a step that needs no check in Python; infinite if none is made.
+        moves: largest moves of the coordinates in a step that need no check in Python, (nq,); empty if none is made.
         results: see ``step_rows``, (runs,).
     """
 
@@ -321,11 +321,10 @@ class RowSteps(NamedTuple):
     places: StepWords
     fixed: int
     nx: int
-    nq: int
     statuses: int
     before: IndexRows
     unprojected: float
-    small: float
+    moves: Vector
     results: Indices
 
 

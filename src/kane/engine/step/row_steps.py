@@ -103,10 +103,9 @@ def _needs_check(rows: RowSteps, i: int) -> bool:
         notes = projection_notes_at(vector_at(memory_at(words[places.notes]), 0, projection_notes_size()), 0)
         if not (notes.configuration[0] <= rows.unprojected and notes.motion[0] <= rows.unprojected):
             return True
-    moved = 0.0
-    if rows.small < math.inf:
-        x = vector_at(memory_at(words[places.x]), 0, rows.nq)
-        record = vector_at(memory_at(words[places.rows]), 0, 1 + rows.nq)
-        for k in range(rows.nq):
-            moved = max(moved, abs(x[k] - record[1 + k]))
-    return not moved <= rows.small
+    x = vector_at(memory_at(words[places.x]), 0, rows.moves.size)
+    record = vector_at(memory_at(words[places.rows]), 0, 1 + rows.moves.size)
+    far = False
+    for k in range(rows.moves.size):
+        far = far or not abs(x[k] - record[1 + k]) <= rows.moves[k]
+    return far
