@@ -53,6 +53,8 @@ FIGURES = {
     "bag_of_spheres": {"bag_of_spheres.png"},
     "poured_balls": {"poured_balls.png"},
     "part_on_chute": {"part_on_chute.png"},
+    "many_runs": {"many_runs.png"},
+    "gymnasium_adapter": set(),
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -100,6 +102,8 @@ PRINTED = {
     "bag_of_spheres": "the walls carry 29.430000 N of 29.430000 N",
     "poured_balls": "floor and walls carry 58.860000 N of 58.860000 N",
     "part_on_chute": "down the chute at 3.110179949 m/s^2, closed form 3.110179949",
+    "many_runs": "after 4 s the pole leans by",
+    "gymnasium_adapter": "gymnasium",
 }
 
 
