@@ -17,13 +17,13 @@ from benchmarks.timing import Figure, interleaved
 TITLE = "Many robots that step together, with contacts"
 COLUMNS = ("robot", "contacts and stops", "method", "us a step of a row", "rows with events, %", "rollout, us", "x")
 NOTE = (
-    "CPU time of a step of one row, of 64 rows in one thread: 250 calls of `Steppers.step(dt, inputs)` from Python, and "
-    "a reset of all rows; one call of `mujoco.rollout` for the same steps. Gymnasium's files, steps (Hopper 2 ms, Ant "
-    "10 ms) and starts; the same random inputs of full range. Motions differ: MuJoCo's contacts are soft, with RK4 that "
-    "solves them four times in a step, and links of its Hopper may also touch each other. kane's contacts with the floor "
-    "are rigid, with friction 0.9, and limits are stops. MoreauJean solves them once, with errors of order dt; RK4 "
-    "locates each event. No event is lost: `Steppers.events` has all transitions of each row and step. MuJoCo reports "
-    "none. x is the time of the rollout over kane's."
+    "CPU time of a step of one row, of 64 rows in one thread: 250 calls of `Steppers.step(dt, inputs)` from Python, "
+    "and a reset of all rows; one call of `mujoco.rollout` for the same steps. Gymnasium's files, steps (Hopper 2 ms, "
+    "Ant 10 ms) and starts; the same random inputs of full range. Motions differ: MuJoCo's contacts are soft, with "
+    "RK4 that solves them four times in a step, and links of its Hopper may also touch each other. kane's contacts "
+    "with the floor are rigid, with friction 0.9, and limits are stops. MoreauJean solves them once, with errors of "
+    "order dt; RK4 locates each event. No event is lost: `Steppers.events` has all transitions of each row and step. "
+    "MuJoCo reports none. x is the time of the rollout over kane's."
 )
 ROWS, STEPS = 64, 250
 
