@@ -74,6 +74,6 @@ if __name__ == "__main__":
         envs.reset(seed=0)
         began, ended = time.perf_counter(), 0
         for _ in range(1000):
-            _, _, terminated, truncated, _ = envs.step(envs.action_space.sample())
-            ended += np.count_nonzero(terminated | truncated)
+            found = envs.step(envs.action_space.sample())
+            ended += int((found[2] | found[3]).sum())
         print(f"gymnasium: {ended} episodes ended; {256_000 / (time.perf_counter() - began):,.0f} steps a second")
