@@ -15,7 +15,17 @@ from benchmarks.report import Table
 from benchmarks.timing import Figure, interleaved
 
 TITLE = "Many robots that step together, with contacts"
-COLUMNS = ("robot", "contacts and stops", "method", "us a step of a row", "rows with events, %", "rollout, us", "x")
+COLUMNS = (
+    "robot",
+    "contacts and stops",
+    "method",
+    "us a step of a row",
+    "rows with events, %",
+    "rollout, us",
+    "x",
+    "rollout by Euler, us",
+    "x",
+)
 NOTE = (
     "CPU time of a step of one row, of 64 rows in one thread: 250 calls of `Steppers.step(dt, inputs)` from Python, "
     "and a reset of all rows; one call of `mujoco.rollout` for the same steps. Gymnasium's files, steps (Hopper 2 ms, "
@@ -23,7 +33,8 @@ NOTE = (
     "RK4 that solves them four times in a step, and links of its Hopper may also touch each other. kane's contacts "
     "with the floor are rigid, with friction 0.9, and limits are stops. MoreauJean solves them once, with errors of "
     "order dt; RK4 locates each event. No event is lost: `Steppers.events` has all transitions of each row and step. "
-    "MuJoCo reports none. x is the time of the rollout over kane's."
+    "MuJoCo reports none. x is the time of the rollout over kane's. Rollouts by Euler solve contacts once, with "
+    "errors of order dt too."
 )
 ROWS, STEPS = 64, 250
 
@@ -82,12 +93,16 @@ def _rows(robot: Robot, folder: Path, mode: Mode, result: Table) -> None:
         method.name: _Ours(kane.Steppers(dynamics, ROWS, q=robot.q, integrator=method), robot, inputs)
         for method in (kane.MoreauJean(), *((kane.RK4(),) if robot is ROBOTS[0] else ()))
     }
-    contestants: dict[str, Callable[[int], object]] = {**ours, "rollout": _rollout(robot, folder, inputs)}
+    peers = {name: _rollout(robot, folder, inputs, euler="Euler" in name) for name in ("rollout", "rollout by Euler")}
+    contestants: dict[str, Callable[[int], object]] = {**ours, **peers}
     figures = interleaved(contestants, batches=mode.batches)
     for name, runs in ours.items():
-        ratio = result.ratio(f"{robot.title}, {name}", "mujoco.rollout", figures[name], figures["rollout"])
-        count, cells = len(dynamics.equations.intermittents), [_microseconds(figures[x]) for x in (name, "rollout")]
-        result.rows.append([robot.title, str(count), name, cells[0], f"{100 * runs.changed:.0f}", cells[1], ratio])
+        row = [robot.title, str(len(dynamics.equations.intermittents)), name, _microseconds(figures[name])]
+        row.append(f"{100 * runs.changed:.0f}")
+        for peer in peers:
+            ratio = result.ratio(f"{robot.title}, {name}", f"mujoco.{peer}", figures[name], figures[peer])
+            row += [_microseconds(figures[peer]), ratio]
+        result.rows.append(row)
 
 
 class _Ours:
@@ -103,11 +118,13 @@ class _Ours:
             self.changed = float(np.sum(found)) / (ROWS * STEPS)
 
 
-def _rollout(robot: Robot, folder: Path, inputs: Any) -> Callable[[int], object]:
+def _rollout(robot: Robot, folder: Path, inputs: Any, *, euler: bool) -> Callable[[int], object]:
     import mujoco
     import mujoco.rollout
 
     model = mujoco.MjModel.from_xml_path(str(folder / robot.file))
+    if euler:
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     data, kind = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
     data.qpos[:] = robot.qpos
     start = np.zeros(mujoco.mj_stateSize(model, kind))
