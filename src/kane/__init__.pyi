@@ -68,6 +68,7 @@ from kane.dynamics.reactions.revealed import OrthogonalComplement as OrthogonalC
 from kane.dynamics.reactions.revealed import RevealedReactions as RevealedReactions
 from kane.ensembles.ensemble import Ensemble as Ensemble
 from kane.ensembles.simulate_many import simulate_many as simulate_many
+from kane.ensembles.steppers import Steppers as Steppers
 from kane.errors import CallError as CallError
 from kane.errors import CompileError as CompileError
 from kane.errors import ExpressionError as ExpressionError

@@ -147,6 +147,7 @@ ROOMS = {
         ("follow", "initial_value_problem"),
         ("driver", "modes"),
         ("quick_steps",),
+        ("stepped_run",),
         ("simulate", "stepper"),
     ),
     "haptics": (

@@ -55,6 +55,8 @@ FIGURES = {
     "poured_balls": {"poured_balls.png"},
     "part_on_chute": {"part_on_chute.png"},
     "spacecraft_landing": {"spacecraft_landing.png"},
+    "many_runs": {"many_runs.png"},
+    "gymnasium_adapter": set(),
 }
 PRINTED = {
     "kane_levinson": "sigma:    0.0000",
@@ -104,6 +106,8 @@ PRINTED = {
     "poured_balls": "floor and walls carry 58.860000 N of 58.860000 N",
     "spacecraft_landing": "tips over with probability 0.092",
     "part_on_chute": "down the chute at 3.110179949 m/s^2, closed form 3.110179949",
+    "many_runs": "after 4 s the pole leans by",
+    "gymnasium_adapter": "gymnasium",
 }
 
 

@@ -94,12 +94,13 @@ class PreparedCall:
     """Call of a native loop whose arguments keep their places: for many calls, or for calls by other native loops.
 
     Attributes:
+        arguments: the arguments, whose arrays must live as long as the call.
         integers, reals: the words of the arguments, as int64 and as doubles. Numbers among them may be changed between
             calls; the words of arrays are addresses and lengths.
     """
 
     def __init__(self, loop: NativeLoop, native: Any, arguments: tuple[Any, ...], words: bytes) -> None:
-        self._loop, self._native, self._arguments, memory = loop, native, arguments, bytearray(words)
+        self._loop, self._native, self.arguments, memory = loop, native, arguments, bytearray(words)
         self.integers, self.reals = memoryview(memory).cast("q"), memoryview(memory).cast("d")
         self._words = (ctypes.c_char * len(memory)).from_buffer(memory)
 
@@ -203,6 +204,23 @@ def vector_at(memory: Any, offset: Any, n: Any) -> Any:
     In native code ``memory`` is a pointer or a vector. In Python it is an array, whose last axis is viewed.
     """
     return memory[..., offset : offset + n]
+
+
+@native_instruction
+def call_loop(address: Any, words: Any) -> Any:
+    """Call a native loop that returns an integer, and return its result.
+
+    Args:
+        address: address of the code, int64, as in ``PreparedCall.addresses``.
+        words: words of its arguments, a contiguous int64 vector.
+    """
+    return only_native(address, words)
+
+
+@native_instruction
+def memory_at(address: Any) -> Any:
+    """Return the pointer to an address, int64, as memory for ``vector_at`` and ``integers_at``."""
+    return only_native(address)
 
 
 @native_inline

@@ -43,8 +43,8 @@ class Conditions:
     parameters: Array
 
     @classmethod
-    def of(cls, layout: Layout, q: Any, u: Any, inputs: Any, parameters: Any) -> Conditions:
-        """Build the rows from the user's arguments; ``inputs`` has no expressions.
+    def of(cls, layout: Layout, q: Any, u: Any, inputs: Any, parameters: Any, *, n: int | None = None) -> Conditions:
+        """Build the rows from the user's arguments; ``inputs`` has no expressions, and ``n`` is their number if known.
 
         Raises:
             ModelError: an unknown name, a wrong shape, values that are not numbers, or numbers of trajectories that
@@ -56,7 +56,7 @@ class Conditions:
             "inputs": _rows(inputs, layout.inputs, layout.input_defaults, "input"),
             "parameters": _rows(parameters, layout.parameters, layout.parameter_defaults, "parameter"),
         }
-        lengths = {word: len(rows) for word, (rows, many) in tables.items() if many}
+        lengths = {word: len(rows) for word, (rows, many) in tables.items() if many} | ({"n": n} if n else {})
         if not lengths:
             raise ModelError(
                 "the number of trajectories is unknown: give q, u, inputs or parameters one row (or, by name, "
@@ -65,10 +65,10 @@ class Conditions:
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{length} of {word}" for word, length in lengths.items())
             raise ModelError(f"the numbers of trajectories differ: {found}")
-        n = next(iter(lengths.values()))
+        many = next(iter(lengths.values()))
         values = {word: rows for word, (rows, _) in tables.items()}
         for word in ("q", "u"):
-            values[word] = np.array(np.broadcast_to(values[word], (n, values[word].shape[1])))
+            values[word] = np.array(np.broadcast_to(values[word], (many, values[word].shape[1])))
         return cls(**values)
 
     def __len__(self) -> int:

@@ -61,7 +61,7 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
             pace = StallDetector(integration.course, integration.time)
         if method.fixed and integration.problem.key not in nearness:
             nearness[integration.problem.key] = SingularityMonitor.of(integration.problem)
-        _tolerate(integration, method)
+        tolerate_slow_slip(integration, method)
         near = nearness.get(integration.problem.key)
         if near is not None:
             status = near.advance(method, integration, steps)
@@ -82,7 +82,7 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
     return advance
 
 
-def _tolerate(integration: IntegratorState, method: Integrator) -> None:
+def tolerate_slow_slip(integration: IntegratorState, method: Integrator) -> None:
     """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
     project = integration.problem.project
     if project is not None:

@@ -5,37 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
-from kane.engine.memory.loop_arguments import Course, Vector
-from kane.errors import ModelError, SimulationError, warn
+from kane.engine.memory.loop_arguments import Vector
+from kane.errors import ModelError, SimulationError
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, require
 from kane.formulation.equations import Equations
 from kane.model.constraints import Constraint
 from kane.model.named_vector import named_vector
-from kane.simulation.driver import FAILURES, advance_to_end, monitored_advance
-from kane.simulation.events.event import Event, Occurrence, event_names
+from kane.simulation.events.event import Event, Occurrence
 from kane.simulation.exclusive_calls import OneAtATime
-from kane.simulation.integrator_state import Outcome
 from kane.simulation.integrators.integrator import Integrator, require_integrator
 from kane.simulation.integrators.rk8 import RK8
 from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.revisions import Revision, Revisions
 from kane.simulation.modes.set_up import set_up
-from kane.simulation.monitors.failure import failure_of
-from kane.simulation.monitors.long_steps import describe_long_steps
 from kane.simulation.monitors.penetration import refuse_start
 from kane.simulation.quick_steps import QuickSteps
 from kane.simulation.results.contact_log import places_named
-from kane.simulation.schedule.course import course_between, grid_course, step_length
-from kane.simulation.schedule.step_ends import Stops
+from kane.simulation.schedule.course import course_between
+from kane.simulation.stepped_run import SteppedRun
 
 
-class Stepper:
+class Stepper(SteppedRun):
     """dq/dt = qdot(t, q, u), du/dt = udot(t, q, u, inputs), integrated from call to call of ``step``.
 
     For loops that decide during the motion: a controller in Python, a display, a device. Inputs may be set between two
@@ -75,20 +68,13 @@ class Stepper:
         self._alone = OneAtATime(
             "Stepper", "make a kane.Stepper for each thread, or hold one threading.Lock around each call"
         )
-        self._method = RK8() if integrator is None else require_integrator(integrator)
+        method = RK8() if integrator is None else require_integrator(integrator)
         refuse_start(dyn, t, q, u, parameters)
         posed = set_up(dyn, inputs, parameters, watched, charts)
         self._revisions = Revisions(posed, lambda revised: set_up(revised, inputs, parameters, watched, charts))
-        self._problem, x = posed.mode_source.start(posed, t, q, u)
-        self._names = event_names(watched)
-        self._integration, self._stops = (
-            self._problem.integration(course_between(t, t), x),
-            Stops(self._problem, inputs_vary=True),
-        )
-        self._method.require(self._integration)
-        self._warned = False
+        problem, x = posed.mode_source.start(posed, t, q, u)
+        super().__init__(problem.integration(course_between(t, t), x), method)
         self._quick: QuickSteps | None = None
-        self._x, self._found = x, np.zeros((0, 2 + len(x)))
         self._tell()
 
     def __reduce__(self) -> NoReturn:
@@ -241,13 +227,22 @@ class Stepper:
         with self._alone:
             if self._revisions.waiting and (due := self._revisions.due()):
                 return self._step_revised(dt, due)
-            quick, integration = self._quick, self._integration
-            if quick is None or not quick.fit(integration):
-                return self._step(dt)
+            quick = self._quick
+            if quick is None or not quick.fit(self._integration):
+                return self._step_in_python(dt)
             complete = quick.take(dt)
             if complete is None:
-                return self._step(dt)
+                return self._step_in_python(dt)
             return () if complete else self._finish(quick.mode)
+
+    def _step_in_python(self, dt: float) -> tuple[Occurrence, ...]:
+        """Take a step that needs Python, and prepare quick steps after it."""
+        found = self._step(dt)
+        if self._charts is None and (self._quick is None or not self._quick.fit(self._integration)):
+            self._quick = QuickSteps(self._integration, self._method, self._stops)
+        if self._quick is not None:
+            self._quick.follow(self._integration.course)
+        return found
 
     def _step_revised(self, dt: float, due: Sequence[Revision]) -> tuple[Occurrence, ...]:
         """Take a step with revised constraints; restore the old ones if it fails before time advances."""
@@ -260,7 +255,7 @@ class Stepper:
         for then, now in self._problem.mode_source.shared_memory(self._integration, integration):
             now[:] = then
         try:
-            found = self._step(dt)
+            found = self._step_in_python(dt)
         except BaseException as error:
             if self.time == t:
                 self._problem, self._integration = problem, integration
@@ -272,81 +267,3 @@ class Stepper:
             raise
         self._revisions.adopted(due)
         return *(event for revision in due for event in revision.deletions(t, q, u)), *found
-
-    def _step(self, dt: float) -> tuple[Occurrence, ...]:
-        integration = self._integration
-        course, mode = self._course(dt), self._problem.mode_source.mode(integration).astype(np.int8)
-        self._problem.plan.require_cover(integration.time, course.until)
-        integration.go(course)
-        counts = integration.counts
-        if counts.ended[0]:
-            counts.ended[0] = counts.started[0] = counts.slope_known[0] = 0
-        counts.events[0] = counts.transitions[0] = counts.stop[0] = counts.rejected[0] = counts.evaluations[0] = 0
-        counts.rows[0], integration.store.rows[0, : 1 + len(integration.x)] = 1, [integration.time, *integration.x]
-        found = self._finish(mode)
-        if self._charts is None and (self._quick is None or not self._quick.fit(integration)):
-            self._quick = QuickSteps(integration, self._method, self._stops)
-        return found
-
-    def _finish(self, mode: NDArray[np.int8]) -> tuple[Occurrence, ...]:
-        """Advance to the end of the course and return the events; ``mode`` is the contact mode at the first record."""
-        integration, counts = self._integration, self._integration.counts
-        try:
-            self._advance()
-            self._warn_once(describe_long_steps(integration))
-            integration.problem.kept(integration.states()[1:], integration.notes()[1:], drifts=integration.drifts)
-        except BaseException:
-            counts.started[0] = counts.slope_known[0] = (
-                0  # evaluate slopes again: a failed input function leaves NaN in them
-            )
-            raise
-        finally:
-            self._tell()
-        nq = len(self.q)
-        found = [
-            Occurrence(self._names[int(number)], float(t), x[:nq], x[nq:])
-            for number, t, x in ((row[0], row[1], row[2:].copy()) for row in self._found)
-        ]
-        log = self._problem.mode_source.contact_log(integration, mode)
-        return tuple(found if log is None else sorted([*found, *log.occurrences()], key=lambda event: event.time))
-
-    def _warn_once(self, message: str) -> None:
-        """Warn, unless this stepper has warned before."""
-        if message and not self._warned:
-            self._warned = True
-            warn(message)
-
-    def _tell(self) -> None:
-        """Store the current state and the located events, in declared coordinates."""
-        integration, found = self._integration, self._integration.located_events()
-        _, found[:, 1:], self._x = self._problem.mode_source.declared(integration, integration.states(), found[:, 1:])
-        self._found = found
-
-    def _advance(self) -> None:
-        """Advance to the end of the course; raise if it is not reached."""
-        integration, advance = self._integration, monitored_advance(self._problem, self._method)
-        if self._method.fixed:
-            outcome = Outcome.FINISHED
-            while outcome is Outcome.FINISHED and not integration.finished:  # transitions divide the step
-                outcome = FAILURES.get(advance(integration, 1), Outcome.FINISHED)
-        else:
-            integration.counts.steps[0] = 0
-            outcome = advance_to_end(integration, advance, lambda _: None)
-        integration.problem.mode_source.renew(integration)
-        if outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
-        if outcome is not Outcome.FINISHED:
-            raise failure_of(integration, outcome)
-
-    def _course(self, dt: float) -> Course:
-        integration, t = self._integration, self._integration.time
-        dt = step_length(dt, t)
-        if self._stops.problem is not self._problem:
-            self._stops = Stops(self._problem, inputs_vary=True)
-        if not self._method.fixed:
-            return course_between(t, t + dt, self._stops.between(t, t + dt))
-        bends = self._stops.within_steps(t, t + dt, dt)
-        if integration.course.step != dt or integration.counts.ended[0]:
-            integration.counts.steps[0] = 0
-            return grid_course(t, dt, 1, bends)
-        return grid_course(integration.course.start, dt, int(integration.counts.steps[0]) + 1, bends)

@@ -51,6 +51,27 @@ def _call_program(typingctx: Any, address: Any, state: Any, inputs: Any, constan
     return types.void(types.int64, *vectors), emit
 
 
+@instruction(call.call_loop)
+def _call_loop(typingctx: Any, address: Any, words: Any) -> Any:
+    if not (isinstance(words, types.Array) and words.dtype == types.int64 and words.ndim == 1 and words.layout == "C"):
+        raise TypingError(f"call_loop takes a contiguous int64 vector, not {words}")
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(words)(context, builder, arguments[1]).data
+        prototype = ir.FunctionType(ir.IntType(64), [data.type])
+        return builder.call(builder.inttoptr(arguments[0], prototype.as_pointer()), [data])
+
+    return types.int64(types.int64, words), emit
+
+
+@instruction(call.memory_at)
+def _memory_at(typingctx: Any, address: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], DOUBLE_POINTER)
+
+    return POINTER(types.int64), emit
+
+
 def array_over(context: Any, builder: Any, kind: Any, data: Any, lengths: Any) -> Any:
     """Emit a contiguous numba array over given memory, with 8 bytes per element."""
     array = make_array(kind)(context, builder)

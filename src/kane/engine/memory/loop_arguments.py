@@ -276,6 +276,58 @@ class TimeStep(NamedTuple):
     forces: Matrix
 
 
+class StepWords(NamedTuple):
+    """Places of words in the prepared arguments of a native loop of steps; an array has its address there.
+
+    Attributes:
+        start, until, step, steps, stops: of the Course.
+        stages, work, notes: arrays of the StateEquation; ``notes`` are those of its projection.
+        x, clock, counts, rows: arrays of the Store.
+    """
+
+    start: int
+    until: int
+    step: int
+    steps: int
+    stops: int
+    stages: int
+    work: int
+    notes: int
+    x: int
+    clock: int
+    counts: int
+    rows: int
+
+
+class RowSteps(NamedTuple):
+    """Runs of one problem that take steps together, each with its own memory.
+
+    Attributes:
+        loop: address of the native loop of steps.
+        words, reals: words of its arguments, one row for each run, as int64 and as doubles of the same memory.
+        places: of some of these words.
+        fixed: 1 if the steps have the length that the user gives, 0 with step-size control.
+        nx: length of x.
+        statuses: place of the statuses of intermittent constraints in ``stages``.
+        before: statuses before the last step, (runs, constraints).
+        unprojected: largest residuals before projection that need no check in Python; infinite if none is made.
+        moves: largest moves of the coordinates in a step that need no check in Python, (nq,); empty if none is made.
+        results: see ``step_rows``, (runs,).
+    """
+
+    loop: int
+    words: IndexRows
+    reals: Matrix
+    places: StepWords
+    fixed: int
+    nx: int
+    statuses: int
+    before: IndexRows
+    unprojected: float
+    moves: Vector
+    results: Indices
+
+
 class Block(NamedTuple):
     """Trajectories in lanes. Arrays have the first component of all lanes, then the second component, ...
 

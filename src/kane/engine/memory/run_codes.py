@@ -20,6 +20,12 @@ REFUSED = 5  # TRANSITION finds no next mode
 NO_GUARD = 6  # a guard is NaN
 ENDLESS = 7  # transitions at one state do not end
 
+# Results of a step of one of many runs, see ``step_rows``.
+COMPLETE = 0
+CHANGED = 1
+BEGUN = 2
+NOT_BEGUN = 3
+
 # Further results of a trajectory of an ensemble.
 WAITING = -1  # not computed yet
 FINISHED = GOING  # computed up to the end

@@ -62,6 +62,7 @@ class Explicit(Integrator):
         return Status(integrate_explicit(*integration.step_arguments, arrays, steps))
 
     def prepared(self, integration: IntegratorState, steps: int) -> PreparedCall | None:
+        integration.make_room(steps, len(scheme(self).nodes))
         return integrate_explicit.prepared(*integration.step_arguments, scheme(self), steps)
 
 

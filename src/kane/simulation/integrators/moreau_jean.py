@@ -61,6 +61,7 @@ class MoreauJean(Integrator):
         return Status(integrate_time_steps(*integration.step_arguments, _program(integration), steps))
 
     def prepared(self, integration: IntegratorState, steps: int) -> PreparedCall | None:
+        integration.make_room(steps, 1)
         return integrate_time_steps.prepared(*integration.step_arguments, _program(integration), steps)
 
 

@@ -167,7 +167,9 @@ class ContactRecords:
         for stretch in self._integration.stretches():
             active = stretch.rows.start + np.flatnonzero(statuses[stretch.rows].any(axis=1))
             for rows in np.array_split(active, -(-len(active) // RECORDS_AT_ONCE)) if len(active) else []:
-                forces[rows] = _forces(self._functions(stretch.key), record, rows, (statuses[rows], began[rows]))
+                mode = statuses[rows], began[rows]
+                given = record.states[rows], record.inputs[rows], record.parameters
+                forces[rows] = forces_at(self._functions(stretch.key), *given, mode)
         return forces
 
     def kept(self, record: Record, statuses: NDArray[np.int8]) -> tuple[Array, Array]:
@@ -213,21 +215,24 @@ class ContactRecords:
         return np.where(which >= 0, values[which, np.arange(len(of))], np.nan)
 
 
-def _forces(
-    f: ContactFunctions, record: Record, rows: NDArray[np.int64], mode: tuple[NDArray[np.int8], Array]
+def forces_at(
+    f: ContactFunctions, states: Array, inputs: Array, parameters: Array, mode: tuple[NDArray[Any], Array]
 ) -> Array:
-    """Return the forces of all rows at some records; ``mode`` has statuses and the directions in which slip began."""
+    """Return the forces of all rows at states [t, q, u]; ``mode`` has statuses and the directions in which slip began.
+
+    ``parameters`` has one row for all states, or one for each.
+    """
     statuses, began = mode
     work = np.zeros(max(f.project.n_work, f.reactions.n_work))
-    stages = np.tile(f.project.stage(record.parameters), (len(rows), 1))
+    stages = np.array(np.broadcast_to(f.project.stage(parameters), (len(states), f.project.n_stage)), order="C")
     state = contact_constants_of(stages).state
     state.status[:], state.along[:] = statuses, 0.0
-    given = record.states[rows], np.ascontiguousarray(record.inputs[rows, : f.project.n_rest]), stages
+    given = np.ascontiguousarray(states), np.ascontiguousarray(inputs[:, : f.project.n_rest]), stages
     # Computes slip directions and independent speeds, which reactions then read from the same constants.
-    each_state(f.project.address, *given, np.zeros((len(rows), f.project.n_out)), work)
+    each_state(f.project.address, *given, np.zeros((len(states), f.project.n_out)), work)
     known = state.along.any(axis=2, keepdims=True)
     state.along[:] = np.where(known, state.along, began)
-    found = np.zeros((len(rows), f.reactions.n_out))
+    found = np.zeros((len(states), f.reactions.n_out))
     each_state(f.reactions.address, *given, found, work)
     return found
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from kane.engine.memory.loop_arguments import Vector
 from kane.simulation.integrator_state import IntegratorState
+from kane.simulation.state_layout import Layout
 
 # Largest turn of a time step without a warning [rad], and the turn that the advice aims at.
 LARGEST_TURN, ADVISED_TURN = 0.5, 0.1
-# If no coordinate moves further than this [rad, m or 1], no joint and no body turns by LARGEST_TURN. A quaternion turns
-# by 0.4 rad if each of its entries moves by 0.1.
-SMALL_MOVE = 0.1
+# A quaternion turns by 0.4 rad at most if each of its entries moves by this.
+SHORT_QUATERNION_MOVE = 0.1
+
+
+def short_moves(layout: Layout) -> Vector:
+    """Return the moves of the coordinates in a step, (nq,), up to which nothing turns by LARGEST_TURN [rad, m or 1]."""
+    moves = np.where(np.array(layout.coordinate_units) == "rad", LARGEST_TURN, np.inf)
+    for start in layout.quaternions:
+        moves[start : start + 4] = SHORT_QUATERNION_MOVE
+    return moves
 
 
 def describe_long_steps(integration: IntegratorState) -> str:
