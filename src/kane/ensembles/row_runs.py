@@ -55,7 +55,7 @@ class RowRuns:
         self.statuses: NDArray[np.int64] = columns(problem.mode_source.mode(first))
         self.constants, self._remembered = columns(constants), columns(remembered)
         self.mean_forces = None if first.memory is None else columns(first.memory[1].forces[1])
-        threads = max(1, min(n, problem.energy.threads))
+        threads = max(1, min(n, problem.threads))
         edges = [n * k // threads for k in range(threads + 1)]
         self._scratch = np.zeros((threads, len(system.work)))
         work = [0 if own_scratch else int(own.ctypes.data) for own in self._scratch]
