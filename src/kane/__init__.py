@@ -4,6 +4,7 @@ The exported names are listed in ``__init__.pyi``. Each name is imported at its 
 takes a third of a second.
 """
 
+import gc
 import os
 import re
 import time
@@ -32,6 +33,17 @@ _HOMES = _homes()
 __all__ = sorted([*_HOMES, "__version__"])
 
 
+def _imported(module: str) -> Any:
+    """Import a module; without the cycle collector, which would visit all objects again and again and free none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -39,10 +51,10 @@ def __getattr__(name: str) -> Any:
 
     home = _HOMES.get(name, __name__)
     if home != __name__:
-        found = guided(getattr(import_module(home), name))
+        found = guided(getattr(_imported(home), name))
     else:
         try:
-            found = import_module(f"{__name__}.{name}")
+            found = _imported(f"{__name__}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kane.deferred import compiled
 from kane.errors import CallError, UnknownNameError, list_names, shown
 
 # Keywords of other libraries and the corresponding keywords of kane; messages offer the first accepted keyword.
@@ -129,7 +130,7 @@ def _prepare(known: type, quick: bool) -> None:
         public = not name.startswith("_") and not quick
         if inspect.isfunction(method) and (name == "__init__" or public):
             title = f"{known.__name__}.{name}"
-            setattr(known, name, _answering(method, title, bound=True))
+            setattr(known, name, _answering(compiled(method), title, bound=True))
     if not hasattr(known, "__getattr__") and not quick:  # it adds 30 ns to each attribute access
         known.__getattr__ = _missing  # type: ignore[attr-defined]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.number_arguments import numbers, require

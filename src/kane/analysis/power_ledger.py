@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from kane.codegen.emit.listing import emit_listing
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import compile_program
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.run_interface import recorded_parameters
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr

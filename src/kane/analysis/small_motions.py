@@ -9,13 +9,13 @@ For a ball joint this is the rule d theta/dt = d omega - omega x theta of the ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
+from kane.deferred import NamedTuple, dataclass
 from kane.display.piece import Array
 
 # Relative size below which a value counts as rounding; percentile of the forces that sets the scale, without spikes.

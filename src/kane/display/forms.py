@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.model.shapes.part import BALL_FORM, BOX_FORM, CYLINDER_FORM, RING_FORM, SQUARE_FORM, TUBE_FORM
 
 ROUND = 40  # corners of a circle

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.display.page import Page, scene_form
 from kane.display.scene import Numbers, Scene, poses_at, scene_of
 from kane.errors import ModelError, shown

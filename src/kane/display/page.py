@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from html import escape
 from importlib.resources import files
@@ -19,6 +19,7 @@ import numpy as np
 
 from kane.codegen.emit.javascript import emit_javascript, javascript_name, literal
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.display.forms import Triangles
 from kane.display.scene import Scene
 from kane.display.simplified import lighter

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.model.shapes.part import Solid
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.display.forms import UNIT_FORM_NAMES, Triangles, unit_form
 from kane.display.guess import guessed, nodes_of, ties_of
 from kane.display.piece import Array, DrawnPiece, Tie

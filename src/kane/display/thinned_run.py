@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.display.arrows import Arrow, scales_of, without_rounding
 from kane.display.live_motion import page, posed_form
 from kane.display.page import Page, encoded

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,6 +11,7 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import compile_family, compile_program
 from kane.codegen.programs.named import NamedProgram, ProgramFamily, derived
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown, warn
 from kane.expression.number_arguments import require, words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.formulation.equations import Equations
 from kane.formulation.projection_step import ProjectedSelection
 from kane.model.speed_choice import Near

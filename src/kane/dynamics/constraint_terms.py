@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.deferred import dataclass
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics, Residuals
 from kane.dynamics.embedded.embedded_quantity import symmetric

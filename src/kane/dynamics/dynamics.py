@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.named import NamedProgram, ProgramFamily
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
 from kane.dynamics.displayed import Displayed
 from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.deferred import dataclass
 
 # Programs of a mode: right-hand side; guards, slopes and forces; projection step; consequences of the projection.
 SLOPE_PROGRAM, GUARD_PROGRAM, PROJECTION_PROGRAM, CONSEQUENCE_PROGRAM = range(4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Vector
 from kane.model.named_vector import index_of_name
 from kane.simulation.state_layout import Layout

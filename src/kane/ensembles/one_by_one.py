@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Course, Trajectories
 from kane.engine.memory.run_codes import FINISHED, STUCK, WAITING
 from kane.ensembles.conditions import Conditions, course_of

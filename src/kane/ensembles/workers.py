@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Block, Course, Trajectories
 from kane.engine.memory.run_codes import NO_TRAJECTORY, STALLED, WAITING
 from kane.engine.memory.run_memory import lane_clock, lane_counts

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from kane.codegen.emit.c import c_function, emit_c, emit_c_header
 from kane.codegen.emit.source_names import remark
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.exporters.example_state import example_state
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations

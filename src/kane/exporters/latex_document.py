@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kane.codegen.emit.latex import emit_latex, latex_formula, latex_name, latex_text
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.exporters.exporter import Exporter, file_stem, without
 from kane.expression.arena import Arena

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from kane.deferred import dataclass
 from kane.exporters.exporter import Exporter, file_stem
 from kane.formulation.equations import Equations
 

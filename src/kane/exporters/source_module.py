@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kane.codegen.emit.array_source import ArrayLanguage
 from kane.codegen.emit.javascript import emit_javascript, javascript_name
 from kane.codegen.emit.jax import JAX
 from kane.codegen.emit.numpy import NUMPY
+from kane.deferred import dataclass
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.spline import PiecewiseCubic
 
 

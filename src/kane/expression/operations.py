@@ -5,8 +5,9 @@ This table is the reference, and a test compares the others with it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from kane.deferred import dataclass
 
 # Leaves: scalars without arguments.
 CONSTANT, PARAMETER, INPUT, TIME, COORDINATE, RATE, SPEED, ACCELERATION, MEASURE = range(9)

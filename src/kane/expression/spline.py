@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ExpressionError, ModelError
 from kane.expression.number_arguments import numbers
 

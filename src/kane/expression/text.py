@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from kane.deferred import NamedTuple
 from kane.expression import operations as ops
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.errors import FileError, ImportFileError, shown
 from kane.files.source_file import MAXIMUM_BYTES, read_source
 from kane.files.write_file import write_whole

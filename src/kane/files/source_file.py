@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError, shown
 from kane.files.given_path import given_path
 

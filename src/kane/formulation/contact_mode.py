@@ -14,10 +14,10 @@ Source: Gillespie 2003, section 4; Eqs. 43-46.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple, dataclass
 from kane.engine.memory.contact_codes import OPEN, SLIDING, STICKING
 from kane.engine.project.projection import CANCELLATION
 from kane.errors import ModelError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from html import escape
 from itertools import accumulate, pairwise
@@ -11,6 +11,7 @@ from typing import Any
 
 from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embedding import (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.construct import build_absolute, build_maximum, build_sqrt
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes

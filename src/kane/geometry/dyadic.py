@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
+from kane.deferred import dataclass
 from kane.errors import FrameError, shown
 from kane.geometry.frame import Frame
 from kane.geometry.inertia import inertia_matrix, shift_from_mass_centre, six

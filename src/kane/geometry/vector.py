@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from kane.deferred import dataclass
 from kane.errors import FrameError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr

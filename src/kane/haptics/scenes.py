@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane import library
+from kane.deferred import NamedTuple
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError

@@ -6,11 +6,12 @@ import ctypes
 import functools
 import re
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import Indices
 from kane.errors import ModelError
 from kane.machine.linker import link

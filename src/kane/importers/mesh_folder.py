@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError
 from kane.files.source_file import TEXT, Source
 from kane.importers.xml_reader import quote

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from kane.deferred import dataclass
 from kane.geometry.inertia import combine, of_six, rotated_inertia, six
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import quarter_turns

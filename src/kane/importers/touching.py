@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.number_arguments import number, require, whole
 from kane.importers.missing import Missing

@@ -6,10 +6,11 @@ open another file or expand beyond its own size. Depth and counts are limited.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError
 from kane.files.source_file import Source
 

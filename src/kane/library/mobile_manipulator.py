@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.functions import atan2, cos, sin
 from kane.expression.node import Expr, Scalar

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar

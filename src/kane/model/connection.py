@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.derivative import total_time_derivative

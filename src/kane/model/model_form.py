@@ -10,11 +10,12 @@ from __future__ import annotations
 import copyreg
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from inspect import isabstract
 from os import PathLike
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError
 from kane.expression.arena import Arena
 from kane.expression.arena_form import add_nodes, node_rows

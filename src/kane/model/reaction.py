@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT

@@ -7,12 +7,12 @@ call that takes values of parameters checks all requirements (``kane.formulation
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves

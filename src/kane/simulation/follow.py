@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.unit_quaternions import UNIT_LENGTH_TOLERANCE
 from kane.errors import ModelError, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.contacts.contact_functions import ContactFunctions, ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia

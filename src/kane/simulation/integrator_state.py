@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.engine.memory import run_codes as codes
 from kane.engine.memory.loop_arguments import (
     AT_ONCE,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.deferred import dataclass
 from kane.dynamics.compiled_modes import in_words
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown

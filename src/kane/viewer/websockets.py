@@ -13,9 +13,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.display.page import served
 from kane.errors import ModelError, pip_install
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from kane.analysis.assembly.closing import CLOSED_LOOP_TOLERANCE, close_loops, null_space, require_closed
 from kane.analysis.assembly.integrability import integrable_rows
 from kane.analysis.assembly.non_penetration import terms_with_gaps
+from kane.deferred import dataclass
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
 from kane.analysis.inverse_kinematics import FIRST_DAMPING_FACTOR, LARGEST_DAMPING_FACTOR, LEAST_DAMPING_FACTOR
+from kane.deferred import dataclass
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.errors import ModelError, shown
 

@@ -15,11 +15,11 @@ Source: Frobenius 1877; Chow 1939; Bloch, Nonholonomic Mechanics and Control, ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, linear_coefficients

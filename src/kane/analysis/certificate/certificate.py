@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from kane.analysis.certificate.embedding_claims import OF_A_STATE, OF_CONSTRAINT
 from kane.analysis.certificate.reaction_claims import OF_JOINTS, OF_REACTIONS
 from kane.analysis.certificate.sensitivity_claim import OF_SENSITIVITIES, Directions
 from kane.analysis.random_states import RandomStates
+from kane.deferred import NamedTuple
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.number_arguments import require, whole, words

@@ -7,7 +7,6 @@ with the energy balance over time, and with the contact laws at the recorded tim
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ from kane.analysis.laws import applied_power, prescribes_motion
 from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, joints_of
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from kane.analysis.certificate.claims import Found, digits
 from kane.analysis.certificate.contact_claims import METHOD, RUN_DURATION, ContactRuns
 from kane.analysis.certificate.embedding_claims import Declared
 from kane.analysis.sensitivities.sensitivities import sensitivities
+from kane.deferred import dataclass
 from kane.errors import KaneError, ModelError, SimulationError
 from kane.model.named_vector import index_of_name
 from kane.simulation.results.trajectory import Trajectory

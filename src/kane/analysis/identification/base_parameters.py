@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 
 # A column is dependent if its part orthogonal to earlier columns is relatively below this; round-off is 1e-13.
 DEPENDENT_COLUMN_TOLERANCE = 1e-8

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kane.analysis.identification.measurements import Measurements
 from kane.analysis.small_motions import displacement_names
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.formulation.derivatives.variables import displacements
 

@@ -10,9 +10,9 @@ Source: Saccon, van de Wouw & Nijmeijer 2014, for motions that are extended beyo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from kane.analysis.sensitivities.variations import (
 )
 from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.contact_codes import STICKING
 from kane.errors import ModelError, SimulationError

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from kane.analysis.identification.base_parameters import (
 )
 from kane.analysis.identification.regression import Regression
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError
 
 # Iterations of weights and residuals, which depend on each other; more would change less than the standard errors.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from kane.analysis.identification.base_parameters import combination_text
 from kane.analysis.identification.physical_consistency import Consistent, nearest_physical
 from kane.array_types import Array
+from kane.deferred import dataclass
 
 # Largest number of characters of a base parameter in tables.
 WIDEST = 70

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError

@@ -17,11 +17,11 @@ Source: Wensing, Kim & Slotine 2018 for P; Lee, Wensing & Park 2020, Sec. IV, fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.errors import ModelError
 
 # If a start is not physically consistent, eigenvalues of its pseudo-inertia are raised to this fraction of the largest.

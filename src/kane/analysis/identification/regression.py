@@ -8,10 +8,9 @@ regressor.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError

@@ -13,9 +13,7 @@ Source: Bock 1983; Bierman 1977 (square-root information filter); Absil, Mahony 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +33,7 @@ from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting_nodes import guessed_speeds, shooting_nodes
 from kane.analysis.identification.variational import Variational
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError, SimulationError
 from kane.simulation.integrators import RK8
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names
 from kane.expression.node import Expr

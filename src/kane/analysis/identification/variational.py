@@ -9,14 +9,14 @@ Source: Griewank & Walther 2008, Chap. 3; Absil, Mahony & Sepulchre 2008, Sec. 4
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane.analysis.sensitivities.variations import ForwardResults, Leg, ModeSlopes, spanned
 from kane.analysis.sensitivities.zero_order_hold import HeldAnswers
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.step.variations import vary_forwards
 from kane.errors import ModelError, SimulationError

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError
 from kane.expression.number_arguments import words
 from kane.model.named_vector import index_of_name

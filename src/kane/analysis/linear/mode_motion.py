@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from kane.analysis.assembly.assemble import assemble
 from kane.analysis.linear.linearization import Linearization, Mode
 from kane.analysis.small_motions import SmallMotions, displacement_names
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.display.thinned_run import ShownRun, replay_page
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from kane.analysis.linear.linearization import Linearization
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Matrix
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, takes, text, whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from kane.analysis.assembly.non_penetration import not_active_hint, require_apart
 from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.views import constraint_rows_at
 from kane.errors import ModelError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kane.analysis.margins.ground_wrench import along, ground_wrench, motion, moved_moment
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative

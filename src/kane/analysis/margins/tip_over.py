@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from kane.analysis.margins.ground_wrench import along, ground_wrench, moved_moment
 from kane.analysis.margins.slip import Stand, checked_wheels, require_level, stand_of
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.functions import atan2, minimum, sqrt

@@ -8,13 +8,13 @@ and runs use the family that is nearest to the angles before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from kane.analysis.sensitivities.step_check import require_same_steps
 from kane.analysis.sensitivities.variations import Affine, Array, Leg, ModeSlopes, steps_between
+from kane.deferred import dataclass
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.integrators.explicit import Explicit
 from kane.simulation.modes.atlas import Atlas

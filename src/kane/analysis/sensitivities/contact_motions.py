@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from kane.analysis.sensitivities.row_equations import (
     RowEquationsAt,
 )
 from kane.analysis.sensitivities.variations import Array, ModeSlopes
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.contact_codes import SLIDING, STICKING
 from kane.expression.node import Expr

@@ -7,7 +7,6 @@ switch, for example for a spring that begins to push, nothing jumps and the deri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from kane.analysis.sensitivities.variations import Array, Leg
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr

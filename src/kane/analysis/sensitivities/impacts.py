@@ -15,7 +15,7 @@ with C the rows of constraints and contacts that stay closed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -26,6 +26,7 @@ from kane.analysis.sensitivities.contact_motions import ContactMotions
 from kane.analysis.sensitivities.row_equations import Friction
 from kane.analysis.sensitivities.saltation import Saltation
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
+from kane.deferred import dataclass
 from kane.dynamics.least_solution import least_of_motion
 from kane.engine.memory.contact_codes import STICKING
 from kane.errors import ModelError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from kane.analysis.sensitivities.saltation import BeginOfSlip, Saltation
 from kane.analysis.sensitivities.slow_slip import graded
 from kane.analysis.sensitivities.step_check import require_same_steps
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes, steps_between
+from kane.deferred import NamedTuple
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations

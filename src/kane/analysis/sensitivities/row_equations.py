@@ -21,9 +21,8 @@ Source: Kane & Levinson 1985, Dynamics: Theory and Applications, section 4.9, fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import least_of_motion, outside_column_space, solve_minimum_norm
 from kane.expression.collector import collector_paused

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from kane.analysis.sensitivities.force_jumps import require_smooth
 from kane.analysis.sensitivities.mode_changes import Jump, pieces_of
 from kane.analysis.sensitivities.variations import Array, Leg, ModeSlopes
 from kane.analysis.sensitivities.zero_order_hold import HeldAnswers, answers_of, require_derivatives, with_answers
+from kane.deferred import dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.run_interface import STEPPED_OVER, recorded_parameters
 from kane.errors import ModelError, SimulationError, shown

@@ -14,15 +14,15 @@ Source: Aizerman & Gantmakher 1958; Kong, Payne, Zhu & Johnson 2024 for the name
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from kane.analysis.sensitivities.contact_motions import StaticBound, sliding
 from kane.analysis.sensitivities.row_equations import Friction, RowEquations, RowEquationsAt
 from kane.analysis.sensitivities.variations import Affine, Array, ModeSlopes
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.constraints.rows import Equation

@@ -9,9 +9,8 @@ Source: Griewank & Walther 2008, Chap. 3 and 4, for both directions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from kane.analysis.sensitivities.variations import (
     through_pieces,
 )
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require, words

@@ -7,14 +7,14 @@ Direct variables are the inputs and parameters that enter the slopes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Scheme
 from kane.engine.step.variations import SpannedColumns, StepOutputs, StepSlopes, vary_backwards, vary_forwards

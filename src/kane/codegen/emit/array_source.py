@@ -5,12 +5,13 @@ from __future__ import annotations
 import keyword
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
 from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, infix_row, name_of

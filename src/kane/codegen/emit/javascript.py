@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kane.codegen.emit.c_family import family_rows
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
 from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic

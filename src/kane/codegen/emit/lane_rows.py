@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from kane.codegen.emit.lanes import CACHE_LINE_BYTES, ONE, Lanes, align_lines
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from kane.deferred import dataclass
 
 CACHE_LINE_BYTES = 64  # size of a cache line and of the widest register [bytes]
 

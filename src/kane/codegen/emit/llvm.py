@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kane.codegen.emit.lane_rows import rows_text
 from kane.codegen.emit.lanes import ONE, Lanes, loop_lines
 from kane.codegen.emit.llvm_function import Shared
@@ -12,6 +10,7 @@ from kane.codegen.emit.llvm_parts import LONG_PROGRAM, Unit
 from kane.codegen.emit.llvm_routines import FIRST, RoutineCalls
 from kane.codegen.programs.parts import ProgramInParts
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 
 MAIN, ROWS_LOOP, STAGE, STAGES = "kane_main", "kane_rows", "kane_stage", "kane_stages"
 # Operations per function. The time of LLVM's register allocator grows faster than the function length. But its

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from kane.codegen.emit.lanes import ONE, Lanes, intrinsics, lane_by_lane
 from kane.codegen.emit.llvm_operations import EMITTERS, LIBRARY, fused_line, library_name, spline_function
 from kane.codegen.emit.steps import EmittedStep
 from kane.codegen.emit.trig import LIKELY, sincos_functions, sincos_name, sincos_of_small
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, SPLINE, SUB
 from kane.expression.spline import PiecewiseCubic

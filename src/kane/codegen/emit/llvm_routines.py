@@ -8,13 +8,13 @@ memory. Sums over other items then omit the items whose mask is zero.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kane.codegen.emit.fused import contracted, contracted_everywhere
 from kane.codegen.emit.lanes import CACHE_LINE_BYTES, ONE, Lanes, align_lines, constant_array, hexadecimal, loop_lines
 from kane.codegen.emit.llvm_function import ArrayPlace, Function, Shared
 from kane.codegen.emit.steps import EmittedStep, group_steps
 from kane.codegen.programs.parts import CONSTANTS, MASKS, MEMORY, RESULT, Call, ProgramInParts, Routine
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 
 FIRST = "kane_first"

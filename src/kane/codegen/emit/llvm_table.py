@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from kane.codegen.emit.lanes import constant_array, hexadecimal, loop_lines
 from kane.codegen.emit.llvm_function import ArrayPlace, TableColumn
 from kane.codegen.emit.repeats import ProgramPart
 from kane.codegen.emit.steps import EmittedStep, crossing
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.emit.steps import EmittedStep
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT
 

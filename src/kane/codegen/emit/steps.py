@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 from kane.expression.operations import COS, SIN
 

@@ -10,9 +10,9 @@ The polynomials have a short critical path from x to the results, because progra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kane.codegen.emit.lanes import Lanes, loop_lines
+from kane.deferred import NamedTuple
 
 # Largest |x| [rad] for which the products of n and the parts of pi/2 are exact enough.
 MAX_REDUCED_ANGLE = 1.0e6

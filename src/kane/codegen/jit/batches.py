@@ -9,11 +9,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane.codegen.emit.lanes import ONE, Lanes
+from kane.deferred import NamedTuple
 
 C_POINTER = ctypes.c_void_p
 # Operations times states in a chunk: about 0.2 ms of work in eight lanes, 100 times the overhead of a call.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.codegen.emit.llvm import Module
 from kane.codegen.programs.alike import AlikeProgram
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.expression.operations import CONSTANT
 from kane.expression.traverse import leaves
 

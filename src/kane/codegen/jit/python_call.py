@@ -11,13 +11,13 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import CompileError
 from kane.machine.linker import Linked, link
 from kane.machine.object_cache import environment_cache

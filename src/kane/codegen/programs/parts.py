@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT

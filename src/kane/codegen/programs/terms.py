@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.expression.construct import add, mul, neg
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, MUL, NEG

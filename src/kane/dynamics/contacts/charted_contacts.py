@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.deferred import dataclass
 from kane.engine.hybrid import compiled_mode_programs, mode_programs
 from kane.engine.hybrid.transition import transition
 from kane.engine.memory.constants import CHART_BLOCK

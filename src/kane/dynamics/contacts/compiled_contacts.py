@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.compiled_modes import CompiledModes
 from kane.dynamics.lane_modes import LaneModes
 from kane.engine.hybrid import mode_programs as programs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.alike import Unscheduled
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes, statuses_in_words
 from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.compiled_contacts import CompiledMode, ContactModes

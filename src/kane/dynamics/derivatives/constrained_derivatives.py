@@ -11,11 +11,12 @@ satisfies the constraints.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple
 from kane.dynamics.embedded.embedded_quantity import Embedded, symmetric
 from kane.dynamics.least_solution import solve_minimum_norm
 from kane.engine.memory.views import constraint_rows_at, unconstrained_terms_at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.dynamics.compiled_modes import in_words
 from kane.dynamics.embedded.constrained_function import ConstrainedFunction, selection_places
 from kane.dynamics.lane_modes import LaneModes

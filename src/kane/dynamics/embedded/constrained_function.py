@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
+from kane.deferred import dataclass
 from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.engine.memory.constants import CONSTRAINT_HEADER
 from kane.engine.memory.constraint_codes import OWN, UNCHOSEN

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.jit.python_call import Single
+from kane.deferred import NamedTuple
 from kane.engine.memory.views import embedding_terms_at
 from kane.expression.node import Expr
 from kane.formulation.quantities.programs import lower_triangle

@@ -8,8 +8,8 @@ units for n speeds. The cheaper one is used. The numbers were measured on chains
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 from kane.formulation.constraints.fronts import Front, fronts
 from kane.formulation.equations import Equations

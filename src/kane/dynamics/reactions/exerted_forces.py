@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.reactions.revealed import RevealedReactions
 from kane.errors import ModelError

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -15,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 import kane.engine
+from kane.deferred import NamedTuple
 from kane.engine.call import NativeLoop, NativeProgram
 from kane.engine.code import Entry
 from kane.engine.compile import instructions

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 
+from kane.deferred import NamedTuple
 from kane.engine.code import C_FUNCTIONS, ENTRY_PREFIX, OPTIMIZATION_LEVEL, PORTABLE, with_symbols
 from kane.errors import CompileError
 from kane.machine.processor import platform_targets, target_machine

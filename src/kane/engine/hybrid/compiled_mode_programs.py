@@ -15,8 +15,9 @@ Memory: CompiledModeBlock and one CompiledModeRow for each mode follow HeldResid
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import call_at, native_inline, native_program, vector_at
 from kane.engine.laws.slip import slip_direction
 from kane.engine.linear.vectors import normalise

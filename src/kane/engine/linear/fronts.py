@@ -13,8 +13,9 @@ Source: the multifrontal method with delayed pivots, Duff & Reid 1983.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.linear.factorizations import RANK_TOLERANCE, ROUNDING
 from kane.engine.memory.views import front_scratch_at

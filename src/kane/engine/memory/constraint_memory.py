@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import native_inline
 from kane.engine.memory.views import (
     ConstraintHeader,

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from kane.deferred import dataclass
 
 # Kinds of arrays: doubles, 64-bit integers, and single integers that do not change during a call.
 DOUBLES, INTEGERS, CONSTANT = "doubles", "integers", "constant"

@@ -6,10 +6,12 @@ views name each quantity.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kane.deferred import NamedTuple
 
 # Types of arrays with their number of dimensions, which native loops need.
 Vector = Annotated[NDArray[np.float64], 1]

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import integer_at, integers_at, matrix_at, native_inline, vector_at
 from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 

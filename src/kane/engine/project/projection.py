@@ -9,8 +9,9 @@ Source: Hairer & Wanner 1996, VII.2.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import (
     call_program,
     native_inline,

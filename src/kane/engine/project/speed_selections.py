@@ -11,8 +11,9 @@ the programs of all selections.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import call_program, native_inline, native_program, vector_at
 from kane.engine.linear.vectors import normalise
 from kane.engine.memory.contact_codes import NONE

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import IndexRows, Matrix, StateEquation, Store, TimeStep, Vector
 from kane.engine.memory.views import (
     CouplerInputs,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import Indices, Matrix, Vector
 from kane.engine.memory.views import MidpointTerms, PassiveLedger, StepEndTerms
 

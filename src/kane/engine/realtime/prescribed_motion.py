@@ -15,8 +15,8 @@ Source: Gillespie 2003, section 1, on inverse dynamics. Newton's method solves p
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.engine.call import call_program, native_inline, native_loop
 from kane.engine.linear.elimination import solve_square
 from kane.engine.linear.vectors import is_finite, normalise

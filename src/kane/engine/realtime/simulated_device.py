@@ -18,8 +18,9 @@ force k (xi - x) + c (xi' - x') - m x'' of hand and handle on the servo.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import matrix_at, native_inline, native_kernel, native_program, vector_at
 from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.engine.memory.views import (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import native_inline, vector_at
 from kane.engine.memory.constraint_memory import contact_constants_of, contact_scratch_of
 from kane.engine.memory.loop_arguments import Indices, Matrix, Vector

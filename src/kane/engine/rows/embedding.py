@@ -13,8 +13,9 @@ Source: Gillespie 2003, Eqs. 4-5, 43-45.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import (
     call_program,
     integers_at,

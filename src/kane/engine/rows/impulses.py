@@ -9,8 +9,9 @@ Source: Gillespie 2003, section 4; Djerassi, Collision with friction, Multibody 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import native_inline, native_kernel
 from kane.engine.laws.impact import DONE, IMMOVABLE, strike
 from kane.engine.laws.slip import SLOW

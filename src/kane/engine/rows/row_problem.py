@@ -30,8 +30,9 @@ Source: Gillespie 2003, section 4; Featherstone 2008, Rigid Body Dynamics Algori
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.engine.call import native_inline
 from kane.engine.memory.constraint_memory import ContactConstants, contact_constants_of
 from kane.engine.memory.contact_codes import MOST, NONE, OPEN, SLIDING

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kane.deferred import NamedTuple
 from kane.engine.call import call_program, native_inline
 from kane.engine.memory.contact_codes import NONE
 from kane.engine.memory.loop_arguments import (

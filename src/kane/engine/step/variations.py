@@ -12,8 +12,7 @@ Source: Hager 2000; Sanz-Serna 2016, Sec. 3.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kane.deferred import NamedTuple
 from kane.engine.call import native_inline, native_loop
 from kane.engine.memory.loop_arguments import IndexRows, Indices, Matrices, Matrix, Vector
 

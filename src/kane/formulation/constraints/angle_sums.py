@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, COS, MUL, NEG, SIN, SUB

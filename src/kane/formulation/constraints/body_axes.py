@@ -13,10 +13,11 @@ constant, and the recursion gives the velocities directly.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from kane.deferred import NamedTuple
 from kane.errors import ExpressionError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.expression.operations import PARAMETER
 from kane.expression.traverse import has_leaf

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from kane.codegen.programs.common_factors import factor
+from kane.deferred import NamedTuple, dataclass
 from kane.engine.memory.constraint_codes import AFRESH, FIXED, KEPT, UNCHOSEN
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative

@@ -11,7 +11,9 @@ Source: multifrontal method, Duff & Reid 1983; columns in order of least degree,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kane.deferred import dataclass
 
 # Two fronts are merged if the merged front has at most this many entries more than the larger front. One front costs
 # about 100 ns.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError
 from kane.expression.construct import build_maximum
 from kane.expression.node import Expr, Scalar

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.engine.linear.factorizations import factor
 from kane.engine.memory.constraint_codes import UNCHOSEN
 from kane.engine.memory.views import FactorScratch

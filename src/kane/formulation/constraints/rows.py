@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ExpressionError, ModelError
 from kane.expression.derivative import LinearForms, Tangents, gradient, linear_coefficients, total_time_derivative
 from kane.expression.node import Expr

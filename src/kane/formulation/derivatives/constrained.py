@@ -11,9 +11,9 @@ are expressions. Their derivatives determine the derivatives of the motion, beca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.codegen.programs.parts import MASKS, MEMORY, RESULT, Routine
+from kane.deferred import NamedTuple
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes

@@ -12,9 +12,10 @@ Source: Featherstone 2005 for L and its zeros. Products with its inverse need fe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.codegen.programs.parts import RESULT, PartsBuilder, Places, Routine
+from kane.deferred import NamedTuple
 from kane.formulation.tree.sparse import TriangularFactor
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.parts import MASKS, MEMORY, RESULT, PartsBuilder, Places, ProgramInParts, Routine, ValuePlace
+from kane.deferred import dataclass
 from kane.expression.derivative import jacobian
 from kane.expression.node import Expr
 from kane.formulation.derivatives.link_blocks import BlockArrays, LinkBlock, blocks_of, reference_of

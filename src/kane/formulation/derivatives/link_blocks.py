@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.codegen.programs.parts import ValuePlace
+from kane.deferred import NamedTuple
 from kane.formulation.constraints.embedding import NoConstraints
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.coriolis import moves_evenly

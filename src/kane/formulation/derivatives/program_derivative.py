@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import jacobian

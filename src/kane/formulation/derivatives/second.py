@@ -14,11 +14,11 @@ gradients.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient, jacobian
 from kane.expression.node import Expr

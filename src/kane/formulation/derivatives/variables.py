@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr

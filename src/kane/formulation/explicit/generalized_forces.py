@@ -8,9 +8,9 @@ Eqs. 78, 79, 90).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.generalized_forces import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from kane.codegen.emit.listing import emit_listing
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.geometry.scalars import is_zero
 from kane.geometry.vector import Vector

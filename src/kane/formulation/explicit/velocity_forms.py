@@ -7,10 +7,10 @@ u) gives the partial velocities. Each vector is measured along the axes of one b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.tree.body_tree import BodyTree

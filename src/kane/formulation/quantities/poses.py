@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple
 from kane.expression.node import Expr
 from kane.formulation.recursive.kinematics import orientations, origins
 from kane.formulation.recursive.measures import position_in_K

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.parameter_sums import shortened
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import linear_coefficients, total_time_derivative

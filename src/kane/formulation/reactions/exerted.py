@@ -7,11 +7,12 @@ angular velocities of bodies B. The row exerts its multiplier times f_P and t_B,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import gradient

@@ -11,7 +11,7 @@ Source: Kane & Levinson 1985, Sec. 4.9; Tanner & Kyriakopoulos 2001, Sec. 3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative

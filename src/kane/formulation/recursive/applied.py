@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.inverse import LinkWrench

@@ -24,9 +24,9 @@ Coriolis matrix. Mass moments replace the 6 x 6 matrices of these papers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from kane.deferred import NamedTuple, dataclass
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import TIME

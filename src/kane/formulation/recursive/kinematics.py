@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.spatial import minus, plus, times
 from kane.formulation.tree.system import System

@@ -13,9 +13,10 @@ The frame is K of the first link if all others descend from it: then a body far 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kane.codegen.programs.parts import MASKS, Routine
+from kane.deferred import NamedTuple
 from kane.formulation.recursive.composite import unit_wrench
 from kane.formulation.recursive.coriolis import Twist
 from kane.formulation.recursive.inverse import LinkWrench

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.formulation.speeds.declared_velocities import ALIGNED_COSINE_TOLERANCE
 from kane.formulation.tree.system import System

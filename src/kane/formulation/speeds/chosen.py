@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from kane.deferred import dataclass
 from kane.errors import ExpressionError
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr

@@ -6,8 +6,9 @@ Bodies are not lumped, and their frames are not replaced: welded bodies remain s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.formulation.tree.loads import TitledLoads, replaced, titled
 from kane.formulation.tree.speeds import Speeds

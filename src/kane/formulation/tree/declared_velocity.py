@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.geometry.scalars import ZERO_VECTOR, Triple, dot
 
 

@@ -11,11 +11,11 @@ Source: Hartenberg and Denavit; Angeles et al. 1988, Sec. 3.1.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves

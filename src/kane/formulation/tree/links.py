@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.formulation.tree.spatial import ZERO_SIX, minus, plus, shifted_moment, square_of, times
 from kane.geometry.inertia import second_moment, six

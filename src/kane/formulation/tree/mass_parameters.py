@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.formulation.tree.frames import Step
 from kane.formulation.tree.links import Link
 from kane.formulation.tree.spatial import ZERO_SIX, plus, shifted_moment, square_of, symmetric_product, times

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
+from kane.deferred import dataclass
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.formulation.tree.declared_velocity import DeclaredVelocity

@@ -13,12 +13,12 @@ unit sphere. Values of T and V off the sphere therefore have no effect.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import forward, gradient, linear_coefficients, total_time_derivative

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.tree.body_tree import BodyTree

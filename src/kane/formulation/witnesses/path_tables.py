@@ -13,12 +13,13 @@ Source: Stoneking 2008.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.interpret import interpret

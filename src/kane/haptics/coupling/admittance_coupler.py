@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import final
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.number_arguments import positive, require
 from kane.haptics.devices.device import require_axes

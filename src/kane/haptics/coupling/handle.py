@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.views import CouplerInputs, HandleMotion, coupler_inputs_at, handle_motion_at
 from kane.errors import ModelError

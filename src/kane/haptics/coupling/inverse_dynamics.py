@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple, dataclass
 from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.engine.memory.views import (
     follower_at,

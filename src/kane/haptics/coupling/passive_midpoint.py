@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.contacts.contact_functions import contact_functions
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.views import (

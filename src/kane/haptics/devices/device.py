@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.devices import DEVICE_SAMPLE
 from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.loop_arguments import Vector

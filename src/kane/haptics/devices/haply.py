@@ -10,12 +10,12 @@ import socket
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, final
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.views import device_slot_size
 from kane.errors import ModelError, pip_install

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.devices import POINTER_SETTINGS
 from kane.engine.memory.fill import filled
 from kane.engine.memory.loop_arguments import Vector

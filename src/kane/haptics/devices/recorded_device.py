@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Matrix
 from kane.engine.memory.views import device_sample_size
 from kane.engine.realtime.recorded_device import read_recorded, write_recorded

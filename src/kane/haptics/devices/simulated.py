@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.devices import SIMULATED_SETTINGS
 from kane.engine.memory.fill import filled
 from kane.engine.memory.loop_arguments import Vector

@@ -7,12 +7,13 @@ import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kane.deferred import dataclass
 from kane.engine.call import NativeLoop
 from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.loop_arguments import AT_ONCE, Course, Matrix, Vector

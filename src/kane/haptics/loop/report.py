@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.dynamics.run_interface import STEPPED_OVER
 from kane.engine.memory.loop_arguments import Matrix, Vector
 from kane.engine.memory.views import LoopRules

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.fill import record_dtype
 from kane.engine.memory.loop_arguments import Vector

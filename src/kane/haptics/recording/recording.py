@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import Matrix
 from kane.engine.memory.views import device_sample_at, log_row_at, log_row_size
 from kane.errors import ImportFileError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, positive
 from kane.haptics.devices.device import Device, Traits, require_pushed

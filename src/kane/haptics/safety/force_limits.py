@@ -6,9 +6,9 @@ position.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.number_arguments import number, positive
 

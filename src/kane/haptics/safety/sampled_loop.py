@@ -8,12 +8,12 @@ position x_k + lead (x_k - x_(k-1))/T, which increases its damping to B + K lead
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebder, chebroots, chebtrim, chebval
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 
 # Grid of w T for Llewellyn's criterion; its first point represents the limit at 0.
 FREQUENCIES = np.concatenate([np.geomspace(1e-4, 1e-2, 100), np.linspace(1e-2, 1.0, 4000)]) * math.pi

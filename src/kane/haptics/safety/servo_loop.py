@@ -11,11 +11,11 @@ The reference r is at p_k at the time k T, and moves along a straight line to th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.haptics.safety.sampled_loop import BISECTION_TOLERANCE, SampledLoop
 
 # Factor between tested dampings, and smallest damping relative to the stiffness times the delay that is tested.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument, number, text
 from kane.geometry.rotation import Rotation

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.geometry.rotation import Rotation
 from kane.importers.mesh_folder import MeshFolder
 from kane.importers.pose import XYZ, MassProperties
@@ -155,4 +154,4 @@ class MjcfDescription:
     fluid: bool
     geoms: tuple[GeomEntry, ...] = ()
     exclusions: frozenset[tuple[int, int]] = frozenset()
-    folder: MeshFolder = MeshFolder(None, None)  # noqa: RUF009  # frozen
+    folder: MeshFolder = MeshFolder(None, None)  # frozen

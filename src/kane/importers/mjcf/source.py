@@ -11,9 +11,10 @@ import html
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePosixPath
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError
 from kane.files.source_file import Source, read_source
 from kane.importers.left_out import LeftOut

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError, ModelError, shown
 from kane.importers.urdf.joints import JOINT_KINDS
 from kane.importers.urdf.urdf_description import Description, UrdfJoint, about

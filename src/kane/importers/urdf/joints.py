@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.importers.pose import POSE_ORIGIN, XYZ, FramePose, no_pose

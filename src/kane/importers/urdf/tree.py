@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kane.deferred import dataclass
 from kane.errors import ImportFileError, ModelError, shown
 from kane.geometry.inertia import checked_inertia, nearest_valid_inertia
 from kane.importers.pose import NO_MASS, FramePose, MassProperties, lump, no_pose

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.functions import sqrt
 from kane.expression.node import Expr, Scalar

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple, dataclass
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import leaves

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import require
 from kane.model.body import Body, Point

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.model.constraints import Row
 from kane.model.contacts.friction import Coulomb, Thresholds
@@ -45,7 +46,7 @@ class IntermittentConstraint:
     normal: Row | None = None
     tangents: tuple[Row, ...] = ()
     friction: Coulomb | Thresholds | None = None
-    restitution: Restitution = Poisson(0.0)  # noqa: RUF009  # frozen
+    restitution: Restitution = Poisson(0.0)  # frozen
     on: Expr | None = None
     off: Expr | None = None
     bilateral: bool = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from kane.deferred import dataclass
 from kane.expression.node import Scalar
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Row

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
+from kane.deferred import dataclass
 from kane.expression.functions import absolute, select, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple, add_vectors, cross, dot, is_zero

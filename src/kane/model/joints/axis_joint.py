@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.model.joints.joint import Joint, axis_components, default_speed_name
 

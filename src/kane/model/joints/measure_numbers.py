@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR, Triple

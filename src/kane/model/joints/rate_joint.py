@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.model.joints.joint import Joint, default_speed_name
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr, Scalar
 from kane.expression.traverse import substitute_nodes
 from kane.geometry.rotation import Rotation

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from kane.deferred import dataclass
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
 from kane.geometry.scalars import Triple

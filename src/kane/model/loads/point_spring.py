@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.expression.node import Scalar
 from kane.model.body import Point
 from kane.model.loads.load import Effect, Load

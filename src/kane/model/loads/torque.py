@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.node import Scalar
 from kane.model.body import Body, triple_of_model

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kane.deferred import dataclass
 from kane.model.picture.kinematic_graph import children, joint_words, loose
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from kane.deferred import dataclass
 from kane.model.picture.graph_layout import BodyBox, PictureLayout
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
+from kane.deferred import dataclass
 from kane.expression.node import Scalar
 from kane.geometry.scalars import add_vectors
 from kane.model.body import Point

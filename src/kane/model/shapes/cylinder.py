@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.expression.node import Scalar
 from kane.model.shapes.disk import Disk
 from kane.model.shapes.part import CYLINDER_FORM, ENDLESS_SIZE, TUBE_FORM, Part

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.expression.node import Scalar
 from kane.model.shapes.part import BALL_FORM, Part
 from kane.model.shapes.placed import Lengths

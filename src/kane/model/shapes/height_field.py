@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from kane.deferred import NamedTuple, dataclass
 from kane.errors import ModelError, shown
 from kane.expression.construct import build_spline
 from kane.expression.node import Expr, Scalar

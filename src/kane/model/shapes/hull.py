@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.errors import ModelError
 
 # Adjacent triangles are one face if their corners are within this fraction of the size (largest extent along an axis)

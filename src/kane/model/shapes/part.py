@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kane.deferred import NamedTuple
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.model.body import Body, Direction, Point
 from kane.model.shapes.part import ENDLESS_SIZE, SQUARE_FORM, Part

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers
 from kane.geometry.scalars import add_vectors

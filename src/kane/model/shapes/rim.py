@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.node import Scalar
 from kane.model.body import Direction, Point

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector, Watch
 from kane.engine.memory.run_codes import EVENTS

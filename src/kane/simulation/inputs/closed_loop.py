@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.node import Expr

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Tables, Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr

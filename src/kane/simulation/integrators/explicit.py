@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.engine.call import PreparedCall
 from kane.engine.memory.loop_arguments import Scheme
 from kane.engine.step.explicit import integrate_explicit

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.dynamics.contacts.time_step_program import NO_TIME_STEP, time_step_program
 from kane.engine.call import PreparedCall

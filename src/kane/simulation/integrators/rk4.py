@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from kane.deferred import dataclass
 from kane.simulation.integrators.explicit import Explicit, Tableau
 
 TABLEAU = Tableau(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
+from kane.deferred import dataclass
 from kane.simulation.integrators.explicit import Adaptive, Tableau
 
 TABLEAU = Tableau(

@@ -6,13 +6,13 @@ import ctypes
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.codegen.jit.compiled import CompiledFunction
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import RHS
 from kane.engine.memory.run_memory import counts_of, notes_of

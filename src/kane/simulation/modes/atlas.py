@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.build import build
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector

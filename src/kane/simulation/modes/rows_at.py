@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.dynamics.contacts.contact_functions import ContactFunctions
 from kane.engine.memory.contact_codes import OPEN, STICKING
 from kane.engine.memory.loop_arguments import Vector

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT, RHS
 from kane.engine.memory.run_memory import mode_of, notes_of

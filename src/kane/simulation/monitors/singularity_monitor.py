@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Vector
 from kane.expression.node import Expr
 from kane.formulation.search.best_speeds import where_zero

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Course
 from kane.engine.memory.views import RunClock, RunCounts
 

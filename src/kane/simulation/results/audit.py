@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kane.codegen.programs.program import Program
+from kane.deferred import NamedTuple
 from kane.dynamics.dynamics import Dynamics
 from kane.expression.collector import collector_paused
 from kane.expression.derivative import total_time_derivative

@@ -20,14 +20,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.dynamics.compiled_modes import CONSTRAINT_STATUSES
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
+from kane.deferred import NamedTuple, dataclass
 from kane.engine.memory.contact_codes import SLIDING
 from kane.engine.memory.loop_arguments import Vector
 from kane.simulation.integrators.slip_threshold import DIRECTED, begun

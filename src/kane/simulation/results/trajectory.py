@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kane.deferred import NamedTuple
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError

@@ -8,7 +8,7 @@ expression is convex or concave. Steps that end at each inflection, kink and jum
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, warn
 from kane.expression.derivative import CHOICES, forward

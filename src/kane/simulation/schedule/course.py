@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kane.deferred import NamedTuple
 from kane.engine.memory.loop_arguments import Course, Vector
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, numbers, whole

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kane.array_types import Array
+from kane.deferred import dataclass
 from kane.engine.memory.loop_arguments import Vector
 from kane.expression.node import Expr
 from kane.simulation.schedule.bends import bends, of_time_alone

@@ -14,10 +14,10 @@ Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 
+from kane.deferred import dataclass
 from kane.expression.functions import absolute, maximum, select, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import UNIT_VECTORS, Triple, cross, dot, is_zero, scaled, sum_vectors

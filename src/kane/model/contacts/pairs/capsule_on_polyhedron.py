@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
+from kane.deferred import NamedTuple
 from kane.expression.functions import maximum, sqrt
 from kane.expression.node import Scalar
 from kane.geometry.scalars import Triple, cross, dot, scaled, subtract_vectors

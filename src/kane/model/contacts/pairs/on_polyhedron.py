@@ -14,12 +14,12 @@ Source: Gottschalk, Lin & Manocha, OBBTree, Proc. SIGGRAPH 1996, section 5, for 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.errors import ModelError
 from kane.expression.functions import absolute, maximum, minimum, select, sqrt
 from kane.expression.node import Scalar

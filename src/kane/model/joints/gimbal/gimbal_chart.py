@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.functions import cos, sin
 from kane.expression.node import Expr
 from kane.model.joints.chart import Chart

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kane.deferred import dataclass
 from kane.expression.functions import atan2, sqrt
 from kane.expression.node import Expr, Scalar
 from kane.geometry.rotation import Rotation
