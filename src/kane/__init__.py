@@ -24,7 +24,7 @@ def _homes() -> dict[str, str]:
         names = [name]
         if name == "*":
             with open(os.path.join(here, *module.split(".")[1:], "__init__.py"), encoding="utf-8") as family:
-                names = re.findall(r"^from \S+ import (\w+) as \w+$", family.read(), re.MULTILINE)
+                names = re.findall(r"^ +from \S+ import (\w+) as \w+$", family.read(), re.MULTILINE)
         homes.update(dict.fromkeys(names, module))
     return homes
 

@@ -1,17 +1,23 @@
-"""Data classes and named tuples that are quick to import.
+"""Data classes, named tuples and packages that are quick to import.
 
 ``dataclasses.dataclass`` compiles six functions of each class, which takes 0.5 to 0.8 ms. A process imports two hundred
 data classes and makes objects of a few. ``dataclass`` of this file has the same meaning; it compiles only ``__init__``,
-at its first use. ``typing.NamedTuple`` checks each annotation, which takes three quarters of its time.
+at its first use. ``typing.NamedTuple`` checks each annotation, which takes three quarters of its time. A package with
+``exporting`` imports the modules of its names at their first use.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 import reprlib
+import sys
 from collections import namedtuple
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
 from operator import attrgetter
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,6 +57,37 @@ else:
             if name not in own or name == "__hash__":
                 setattr(kind, name, function)
         return kind
+
+
+def exporting(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package, which import each exported name at its first use.
+
+    The export lines, ``from module import name as name``, follow ``if TYPE_CHECKING`` in the ``__init__.py``.
+    """
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        home = _homes(package).get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return __getattr__, lambda: list(_homes(package))
+
+
+@cache
+def _homes(package: str) -> dict[str, str]:
+    """Return the module of each name that a package exports."""
+    with open(str(sys.modules[package].__file__), encoding="utf-8") as file:
+        lines = re.findall(r"^    from (\S+) import (\w+) as \w+$", file.read(), re.MULTILINE)
+    return {name: module for module, name in lines}
+
+
+def exports(package: ModuleType, *, loaded: bool = False) -> list[Any]:
+    """Return all that a package exports, or only members of modules that are loaded."""
+    homes = _homes(package.__name__)
+    return [getattr(package, name) for name, home in homes.items() if not loaded or home in sys.modules]
 
 
 def compiled(function: Any) -> Any:

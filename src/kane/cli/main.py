@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.text import Text
 
 import kane
-from kane.cli.start import DESCRIPTION, OPTIONS, SUMMARIES
+from kane.cli.help_page import DESCRIPTION, OPTIONS, SUMMARIES
 from kane.errors import KaneError
 
 CLI_COMMANDS = tuple(SUMMARIES)

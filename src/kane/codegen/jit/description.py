@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kane.codegen.emit.llvm import Module
-from kane.codegen.programs.alike import AlikeProgram
-from kane.codegen.programs.program import Program
 from kane.deferred import NamedTuple
 from kane.expression.operations import CONSTANT
 from kane.expression.traverse import leaves
+
+if TYPE_CHECKING:
+    from kane.codegen.emit.llvm import Module
+    from kane.codegen.programs.alike import AlikeProgram
+    from kane.codegen.programs.program import Program
 
 
 class CodeDescription(NamedTuple):
