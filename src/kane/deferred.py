@@ -103,18 +103,14 @@ def _fields(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
         if dataclasses.is_dataclass(known):
             inherited |= {field.name: field for field in dataclasses.fields(known)}
     annotations = own.get("__annotations__", {})
-    twin = _twin(kind, inherited, {name: own[name] for name in annotations if name in own}, annotations)
+    # A class without base classes; a redefined field keeps its place.
+    types = {**{name: field.type for name, field in inherited.items()}, **annotations}
+    names = {"__module__": kind.__module__, "__doc__": "Fields.", "__annotations__": types}
+    twin = type(kind.__name__, (), {**inherited, **{n: own[n] for n in annotations if n in own}, **names})
     made = vars(dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=options.get("kw_only", False))(twin))
     made["__dataclass_params__"].frozen = options.get("frozen", False)
-    names = ["__dataclass_params__", "__dataclass_fields__", "__match_args__", *(n for n in annotations if n in made)]
-    return {name: made[name] for name in names}
-
-
-def _twin(kind: type, fields: Mapping[str, Any], space: Mapping[str, Any], annotations: Mapping[str, Any]) -> type:
-    """Return a class of the same name without base classes; a redefined field keeps its place."""
-    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": "Fields."}
-    types = {**{name: field.type for name, field in fields.items()}, **annotations}
-    return type(kind.__name__, (), {**fields, **space, **names, "__annotations__": types})
+    added = ["__dataclass_params__", "__dataclass_fields__", "__match_args__", *(n for n in annotations if n in made)]
+    return {name: made[name] for name in added}
 
 
 def _functions(
@@ -131,20 +127,57 @@ def _functions(
     return found | (_refusals(kind) if frozen else {})
 
 
+class _Factory:
+    """Default of an argument that a function makes; printed as by ``dataclasses``."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_FACTORY = _Factory()
+
+
 def _compiled_later(kind: Any, frozen: bool) -> Callable[..., None]:
     def compile_now() -> Any:
-        fields = {field.name: field for field in dataclasses.fields(kind)}
-        after = {"__post_init__": kind.__post_init__} if hasattr(kind, "__post_init__") else {}
-        twin: Any = dataclasses.dataclass(repr=False, eq=False, frozen=frozen)(_twin(kind, fields, after, {}))
+        made = _init(kind, frozen)
         if vars(kind).get("__init__") is first_call:
-            kind.__init__ = twin.__init__
-        return twin.__init__
+            kind.__init__ = made
+        return made
 
     def first_call(self: Any, /, *args: Any, **kwargs: Any) -> None:
         compile_now()(self, *args, **kwargs)
 
     first_call.compile = compile_now  # type: ignore[attr-defined]
     return first_call
+
+
+def _init(kind: Any, frozen: bool) -> Any:
+    """Compile ``__init__``; ``dataclasses`` would also compile functions of frozen classes, two thirds of its time."""
+    known: dict[str, Any] = {"_set": object.__setattr__, "_FACTORY": _FACTORY}
+    places: list[str] = []
+    named: list[str] = []
+    body: list[str] = []
+    for f in dataclasses.fields(kind):
+        value, default = f.name, ""
+        if f.default_factory is not dataclasses.MISSING:
+            known[f"_make_{f.name}"] = f.default_factory
+            value, default = f"_make_{f.name}()", "=_FACTORY"
+            if f.init:
+                value += f" if {f.name} is _FACTORY else {f.name}"
+        elif f.default is not dataclasses.MISSING:
+            known[f"_default_{f.name}"], default = f.default, f"=_default_{f.name}"
+        if f.init:
+            (named if f.kw_only else places).append(f.name + default)
+        if f.init or default == "=_FACTORY":
+            body.append(f"_set(self, {f.name!r}, {value})" if frozen else f"self.{f.name} = {value}")
+    if hasattr(kind, "__post_init__"):
+        body.append("self.__post_init__()")
+    arguments = ", ".join(["self", *places, *(["*", *named] if named else [])])
+    exec(f"def __init__({arguments}):\n " + "\n ".join(body or ["pass"]), known)  # noqa: S102
+    made = known["__init__"]
+    made.__qualname__, made.__module__ = f"{kind.__qualname__}.__init__", kind.__module__
+    made.__annotations__ = {f.name: f.type for f in dataclasses.fields(kind) if f.init} | {"return": None}
+    return made
 
 
 def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:

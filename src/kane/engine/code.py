@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from kane.files.write_file import write_whole
 from kane.machine.linker import link
 from kane.machine.object_cache import environment_cache
 from kane.machine.processor import own_target, target_machine
-from kane.machine.sources import kept_text
 from kane.progress import stage
 
 SOURCES = Path(__file__).parent
@@ -116,7 +115,7 @@ def with_symbols(symbols: Iterable[str], code: bytes) -> bytes:
 def _object_of(group: str, machine: Any) -> bytes:
     """Return the object file of a group for this processor, after its symbols."""
     target = own_target()
-    code = kept(FOLDER, group, target, _kept_digest) if target else None
+    code = kept(FOLDER, group, target) if target else None
     if code is not None:
         return code
     cache = environment_cache()
@@ -207,32 +206,22 @@ def keep(folder: Path, group: str, target: str, code: bytes) -> None:
     """Store the code of a group for a target: a line with its digests, then the code with its symbols."""
     file = folder / target / group
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, lambda draft: draft.write_bytes(_head(group, target, code, sources_digest(group)) + code))
+    write_whole(file, lambda draft: draft.write_bytes(_head(group, target, code) + code))
 
 
-def kept(folder: Path, group: str, target: str, digest: Callable[[str], str] | None = None) -> bytes | None:
-    """Return the stored code of a group for a target; None if it is missing, damaged or older than its sources.
-
-    Args:
-        folder, group, target: place of the code.
-        digest: function that returns the digest of the group's sources; ``sources_digest`` unless given.
-    """
+def kept(folder: Path, group: str, target: str) -> bytes | None:
+    """Return the stored code of a group for a target; None if it is missing, damaged or older than its sources."""
     try:
         head, newline, code = (folder / target / group).read_bytes().partition(b"\n")
     except OSError:
         return None
-    return code if head + newline == _head(group, target, code, (digest or sources_digest)(group)) else None
+    return code if head + newline == _head(group, target, code) else None
 
 
-def _head(group: str, target: str, code: bytes, sources: str) -> bytes:
+def _head(group: str, target: str, code: bytes) -> bytes:
     # The line is compared as bytes, so that no content of a damaged file is parsed.
-    made_of = {"group": group, "target": target, "sources": sources}
+    made_of = {"group": group, "target": target, "sources": sources_digest(group)}
     return json.dumps({**made_of, "sha256": hashlib.sha256(code).hexdigest()}).encode() + b"\n"
-
-
-def _kept_digest(group: str) -> str:
-    """Return ``sources_digest`` from the cache of object code, where the times of the sources stand for them."""
-    return kept_text(f"sources of {group.replace('.', '/')}", functools.partial(sources_digest, group))
 
 
 @functools.cache

@@ -10,13 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 
 import numpy
-
-from kane.machine.object_cache import environment_cache
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Packages whose sources decide object code; a test checks that they import no other package that could.
@@ -29,57 +27,23 @@ LAG = 2.0
 
 def sources_digest() -> str | None:
     """Return the hash of the sources; None if it does not stand for the code in memory."""
-    if not unchanged() or any(map(_is_patched, _loaded())):
-        return None
-    found = kept_text("digest", lambda: digest_of(PACKAGE_FOLDER, PACKAGES) or "")
-    return found if unchanged() else None
-
-
-def kept_text(title: str, make: Callable[[], str]) -> str:
-    """Return a text that depends on the sources alone, from the cache of object code or by ``make``.
-
-    Sizes, times and file numbers stand for the contents: a source that has not changed for ``LAG`` at the start of the
-    process gets a later time at its next change.
-    """
-    state, cache = _state(_latest(), len(sys.modules)), environment_cache()
-    if not state or cache is None:
-        return make()
-    origin = {"text": title, "root": PACKAGE_FOLDER, "sources": state, "versions": [sys.version, numpy.__version__]}
-    found = cache.find(origin)
-    if found is not None:
-        return found.decode()
-    text = make()
-    if _state.__wrapped__(_latest(), 0) == state:  # no change while ``make`` read the sources
-        cache.keep(origin, text.encode())
-    return text
+    found = digest_of(PACKAGE_FOLDER, PACKAGES)
+    # The times are read after the contents, so that no change goes unnoticed in between.
+    return None if not unchanged() or any(map(_is_patched, _loaded())) else found
 
 
 def unchanged() -> bool:
     """Check that no source has changed since this process began to import kane."""
-    return bool(_state(_latest(), len(sys.modules)))
-
-
-def _latest() -> float:
-    """Return the time before which the last change of each source must be."""
-    return float(getattr(sys.modules["kane"], "_STARTED", 0.0)) - LAG
+    return _unchanged(getattr(sys.modules["kane"], "_STARTED", 0.0) - LAG, len(sys.modules))
 
 
 @lru_cache(maxsize=1)
-def _state(latest: float, modules: int) -> str:
-    """Return a hash of sizes, times and file numbers of all sources; empty if a source changed since then.
-
-    The sources are examined again only if modules were imported, because other code does not change.
-    """
-    found = hashlib.sha256()
+def _unchanged(latest: float, modules: int) -> bool:
+    """Check the times of all sources; again only if modules were imported, because other code does not change."""
     try:
-        for name, path in sorted(_files(PACKAGE_FOLDER, PACKAGES)):
-            about = os.stat(path)
-            if about.st_ctime >= latest:
-                return ""
-            found.update(f"{name} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino}\n".encode())
+        return all(os.stat(path).st_ctime < latest for _, path in _files(PACKAGE_FOLDER, PACKAGES))
     except OSError:
-        return ""
-    return found.hexdigest()
+        return False
 
 
 @cache
