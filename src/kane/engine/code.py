@@ -248,14 +248,14 @@ def sources_digest(group: str) -> str:
 
 
 def _modules(room: str) -> list[str]:
-    """Return the modules in a folder of the sources; empty if there is no such folder."""
+    """Return the modules in a folder of the sources; empty if the folder is missing."""
     folder = os.path.join(SOURCES, room)
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return [f"{room}/{name}" for name in names if name.endswith(".py") and not name.startswith("_")]
 
 
 def _content(name: str) -> bytes:
-    """Return the content of a source; empty if there is no such file."""
+    """Return the content of a source; empty if the file is missing."""
     try:
         with open(os.path.join(SOURCES, name), "rb") as file:
             return file.read()

@@ -47,7 +47,7 @@ MODEL_PART_CLASSES = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientat
 
 
 def known_classes(*, loaded: bool = False) -> dict[str, type]:
-    """Return the classes whose instances files may contain, by name; or those of modules that are loaded."""
+    """Return the classes whose instances files may contain, by name; with ``loaded``, only from loaded modules."""
     members = [x for family in FAMILIES for x in exports(family, loaded=loaded)] + list(vars(speed_choice).values())
     exported = [x for x in members if isinstance(x, type) and is_dataclass(x)]
     concrete = [known for known in (*exported, *MODEL_PART_CLASSES) if not isabstract(known)]
