@@ -127,16 +127,6 @@ def _functions(
     return found | (_refusals(kind) if frozen else {})
 
 
-class _Factory:
-    """Default of an argument that a function makes; printed as by ``dataclasses``."""
-
-    def __repr__(self) -> str:
-        return "<factory>"
-
-
-_FACTORY = _Factory()
-
-
 def _compiled_later(kind: Any, frozen: bool) -> Callable[..., None]:
     def compile_now() -> Any:
         made = _init(kind, frozen)
@@ -152,32 +142,13 @@ def _compiled_later(kind: Any, frozen: bool) -> Callable[..., None]:
 
 
 def _init(kind: Any, frozen: bool) -> Any:
-    """Compile ``__init__``; ``dataclasses`` would also compile functions of frozen classes, two thirds of its time."""
-    known: dict[str, Any] = {"_set": object.__setattr__, "_FACTORY": _FACTORY}
-    places: list[str] = []
-    named: list[str] = []
-    body: list[str] = []
-    for f in dataclasses.fields(kind):
-        value, default = f.name, ""
-        if f.default_factory is not dataclasses.MISSING:
-            known[f"_make_{f.name}"] = f.default_factory
-            value, default = f"_make_{f.name}()", "=_FACTORY"
-            if f.init:
-                value += f" if {f.name} is _FACTORY else {f.name}"
-        elif f.default is not dataclasses.MISSING:
-            known[f"_default_{f.name}"], default = f.default, f"=_default_{f.name}"
-        if f.init:
-            (named if f.kw_only else places).append(f.name + default)
-        if f.init or default == "=_FACTORY":
-            body.append(f"_set(self, {f.name!r}, {value})" if frozen else f"self.{f.name} = {value}")
-    if hasattr(kind, "__post_init__"):
-        body.append("self.__post_init__()")
-    arguments = ", ".join(["self", *places, *(["*", *named] if named else [])])
-    exec(f"def __init__({arguments}):\n " + "\n ".join(body or ["pass"]), known)  # noqa: S102
-    made = known["__init__"]
-    made.__qualname__, made.__module__ = f"{kind.__qualname__}.__init__", kind.__module__
-    made.__annotations__ = {f.name: f.type for f in dataclasses.fields(kind) if f.init} | {"return": None}
-    return made
+    """Compile ``__init__``, as a function of a class without base classes that has the same fields."""
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": "Fields."}
+    names["__annotations__"] = {name: field.type for name, field in fields.items()}
+    after = {"__post_init__": kind.__post_init__} if hasattr(kind, "__post_init__") else {}
+    twin: Any = type(kind.__name__, (), {**fields, **after, **names})
+    return dataclasses.dataclass(repr=False, eq=False, frozen=frozen)(twin).__init__
 
 
 def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
