@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -115,12 +116,12 @@ class ResultPlaces:
 
     def read(self, found: Array) -> tuple[Array, Array]:
         """Unpack native output to values (..., outputs) and derivative columns (..., outputs, columns)."""
-        states = found.reshape(-1, found.shape[-1])
-        if len(self._places) >= LONG_ROW and len(states) >= BLOCK_STATES and self._runs:
-            columns = self._by_blocks(states)
+        count = math.prod(found.shape[:-1])
+        if len(self._places) >= LONG_ROW and count >= BLOCK_STATES and self._runs:
+            columns = self._by_blocks(found.reshape(count, -1))
         else:
             columns = np.take(found, self._places, axis=-1)
-            if len(states) < len(self._runs):
+            if count < len(self._runs):
                 columns[..., self._zeros] = 0.0
             else:  # write zeros in contiguous memory, which is twice as fast for many states
                 for run in self._runs:
