@@ -1,8 +1,8 @@
 """Data classes, named tuples and packages that are quick to import.
 
 ``dataclasses.dataclass`` compiles six functions of each class, which takes 0.5 to 0.8 ms. A process imports two hundred
-data classes and makes objects of a few. ``dataclass`` of this file has the same meaning; it compiles only ``__init__``,
-at its first use. ``typing.NamedTuple`` checks each annotation, which takes three quarters of its time. A package with
+data classes and makes objects of a few. ``dataclass`` of this file has the same meaning; it compiles ``__init__`` at
+the first object. ``typing.NamedTuple`` checks each annotation, which takes three quarters of its time. A package with
 ``exporting`` imports the modules of its names at their first use.
 """
 
@@ -144,7 +144,7 @@ def _compiled_later(kind: Any, frozen: bool) -> Callable[..., None]:
 def _init(kind: Any, frozen: bool) -> Any:
     """Compile ``__init__``, as a function of a class without base classes that has the same fields."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
-    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": "Fields."}
+    names: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": "Fields."}
     names["__annotations__"] = {name: field.type for name, field in fields.items()}
     after = {"__post_init__": kind.__post_init__} if hasattr(kind, "__post_init__") else {}
     twin: Any = type(kind.__name__, (), {**fields, **after, **names})
