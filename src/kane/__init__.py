@@ -4,6 +4,7 @@ The exported names are listed in ``__init__.pyi``. Each name is imported at its 
 takes a third of a second.
 """
 
+import gc
 import os
 import re
 import time
@@ -23,13 +24,24 @@ def _homes() -> dict[str, str]:
         names = [name]
         if name == "*":
             with open(os.path.join(here, *module.split(".")[1:], "__init__.py"), encoding="utf-8") as family:
-                names = re.findall(r"^from \S+ import (\w+) as \w+$", family.read(), re.MULTILINE)
+                names = re.findall(r"^ +from \S+ import (\w+) as \w+$", family.read(), re.MULTILINE)
         homes.update(dict.fromkeys(names, module))
     return homes
 
 
 _HOMES = _homes()
 __all__ = sorted([*_HOMES, "__version__"])
+
+
+def _imported(module: str) -> Any:
+    """Import a module; without the cycle collector, which would visit all objects again and again and free none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def __getattr__(name: str) -> Any:
@@ -39,10 +51,10 @@ def __getattr__(name: str) -> Any:
 
     home = _HOMES.get(name, __name__)
     if home != __name__:
-        found = guided(getattr(import_module(home), name))
+        found = guided(getattr(_imported(home), name))
     else:
         try:
-            found = import_module(f"{__name__}.{name}")
+            found = _imported(f"{__name__}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise

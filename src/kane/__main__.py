@@ -1,5 +1,5 @@
 """``python -m kane`` is the command line."""
 
-from kane.cli.main import app
+from kane.cli.start import start
 
-app(prog_name="kane")
+start()

@@ -6,6 +6,7 @@ that are called at every state are not wrapped.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import re
@@ -136,15 +137,18 @@ def _prepare(known: type, quick: bool) -> None:
 
 def _answering(function: Callable[..., Any], title: str, *, bound: bool = False) -> Callable[..., Any]:
     """Wrap a function so that wrong arguments raise ``CallError``, and prepare the classes that it returns."""
-    for word in re.findall(r"\w+", str(function.__annotations__.get("return", ""))):
+    named = re.findall(r"\w+", str(function.__annotations__.get("return", "")))
+    for word in named:
         returned = function.__globals__.get(word)
         if isinstance(returned, type):
             _prepare_family(returned)
+    unknown = any(word not in function.__globals__ and not hasattr(builtins, word) for word in named)
 
     @functools.wraps(function)
     def answering(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            found = function(*args, **kwargs)
+            return _prepared(found) if unknown else found
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise  # the error comes from inside the function
@@ -158,6 +162,14 @@ def _answering(function: Callable[..., Any], title: str, *, bound: bool = False)
             raise CallError(f"{wrong}{_described(name, function)}") from None
 
     return answering
+
+
+def _prepared(found: Any) -> Any:
+    """Return a result after its class was prepared, or the classes in a tuple; the function imports them."""
+    for kind in set(map(type, found if type(found) in (tuple, list) else (found,))):
+        if kind.__module__.startswith("kane.") and "_guided" not in vars(kind):
+            _prepare_family(kind)
+    return found
 
 
 def _misfit(

@@ -6,7 +6,7 @@ from benchmarks.structure import arrows, between_rooms, circles
 
 # Lowest first; names in one row do not import each other.
 LAYERS = (
-    ("array_types", "errors", "progress"),
+    ("array_types", "deferred", "errors", "progress"),
     ("calls",),
     ("files", "machine"),
     ("engine",),

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import kane
+from kane.deferred import exports
 from kane.simulation import integrators
 
 # Tolerances that accept everything make an adaptive method take steps of max_step: its order can be seen.
@@ -23,7 +24,7 @@ def with_steps(kind, h):
 # Every exported method that is a table of coefficients, with the order that it states.
 METHODS = {
     kind.__name__: (partial(with_steps, kind), kind.order)
-    for kind in vars(integrators).values()
+    for kind in exports(integrators)
     if isinstance(kind, type) and issubclass(kind, (kane.Explicit, kane.Implicit)) and not isabstract(kind)
 }
 # Below this the error is rounding and says nothing.

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from kane.expression import construct, functions
+from kane.expression import construct, functions, spline
 from kane.expression.arena import Arena
 from kane.expression.functions import (
     absolute,
@@ -158,7 +158,7 @@ def test_different_things_stay_different():
 
 def test_constants_are_folded_by_every_constructor():
     arguments = {1: (0.4,), 2: (0.4, 0.7), 3: (1.0, 0.4, 0.7)}
-    table = functions.PiecewiseCubic.through([0.0, 1.0, 2.0], [1.0, 0.0, 4.0])
+    table = spline.PiecewiseCubic.through([0.0, 1.0, 2.0], [1.0, 0.0, 4.0])
     for op, constructor in CONSTRUCTORS.items():
         values = arguments[OPERATIONS[op].arity]
         data = (table,) if OPERATIONS[op].name == "spline" else ()

@@ -10,9 +10,10 @@ from kane.errors import ExpressionError
 from kane.expression.arena import Arena
 from kane.expression.construct import build_spline as construct_spline
 from kane.expression.derivative import forward, gradient
-from kane.expression.functions import PiecewiseCubic, spline
+from kane.expression.functions import spline
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE
+from kane.expression.spline import PiecewiseCubic
 
 XS, YS = [-1.0, 0.0, 0.5, 2.0, 2.5], [1.0, -2.0, 0.25, 3.0, -1.0]
 # Horner in powers of (x - knot) of values of order 10: a few roundings of 1e-16 times 10.

@@ -18,6 +18,7 @@ import kane
 from kane.analysis.certificate.certificate import DIGITS
 from kane.analysis.certificate.claims import coordinates_advance, explicit_agrees, lagrange_agrees
 from kane.analysis.random_states import RandomStates
+from kane.deferred import exports
 from kane.expression.functions import cos, sin
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, SPEED
@@ -83,7 +84,7 @@ SUBJECTS = {
     "recorded_pose": lambda J, n: [],  # a custom joint from a file: tests/unit/test_model_file.py
 }
 # A file that nobody has listed is spoiled as its joint's own examples have it.
-for kind in vars(joints).values():
+for kind in exports(joints):
     if isinstance(kind, type) and issubclass(kind, joints.Joint) and not isabstract(kind):
         values = [{f.name: getattr(x, f.name) for f in fields(x) if f.init} for x in kind.examples("j", AXIS)]
         made = partial(lambda name, given, J, n: [getattr(J, name)(**x) for x in given], kind.__name__, values)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kane
+from kane.dynamics.derivatives.derivatives import LONG_ROW
 from kane.errors import ModelError
 
 
@@ -179,3 +180,14 @@ def test_derivatives_by_nothing_are_values_alone(pendulum, of):
     np.testing.assert_array_equal(found.value, whole.value)
     assert found.whole.shape == (*np.shape(whole.value), 0)
     assert d.hessian(q, u, rest, 0.0, weights=np.ones(len(d.outputs))) == {}
+
+
+def test_long_derivatives_of_many_states_are_those_of_single_states():
+    """Results of blocks of states are unpacked together; the last block is not full."""
+    dyn, rng = kane.build(kane.formulate(kane.library.chain(12))), np.random.default_rng(0)
+    d = dyn.derivatives("poses", wrt=("q",))
+    q, u = rng.normal(size=(2, 70, 12))
+    found = d(q, u).whole
+    assert found[0].size >= LONG_ROW
+    assert (found == 0.0).all(axis=0).any()
+    assert np.array_equal(found, [d(*state).whole for state in zip(q, u, strict=True)])

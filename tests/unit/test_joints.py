@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from kane.deferred import exports
 from kane.errors import ModelError
 from kane.expression.arena import Arena
 from kane.expression.functions import cos, sin
@@ -75,7 +76,7 @@ EXAMPLES = {
     ),
 }
 
-EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
+EXPORTED = [x for x in exports(joints) if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
 EXAMPLES |= {
     f"{kind.__name__}, example {k}": joint
     for kind in EXPORTED

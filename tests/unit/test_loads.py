@@ -24,6 +24,7 @@ from kane import (
     Torque,
     Weld,
 )
+from kane.deferred import exports
 from kane.expression.interpret import interpret
 from kane.formulation.quantities.energy import energy
 from kane.model import loads
@@ -201,7 +202,7 @@ every_load = pytest.mark.parametrize(("load", "expected"), EXAMPLES.values(), id
 
 
 def test_every_exported_load_is_in_this_suite():
-    exported = {x for x in vars(loads).values() if isinstance(x, type) and issubclass(x, Load) and not isabstract(x)}
+    exported = {x for x in exports(loads) if isinstance(x, type) and issubclass(x, Load) and not isabstract(x)}
     assert {type(load(machine())) for load, _ in EXAMPLES.values()} == exported
 
 

@@ -17,6 +17,7 @@ from oracles.robots import talos
 
 import kane
 from kane import library
+from kane.deferred import exports
 from kane.files.json_file import _checksum
 from kane.library.random_tree import JOINT_MAKERS, random_tree
 from kane.model import joints, loads
@@ -127,7 +128,7 @@ def test_everything_that_can_be_declared_comes_back(tmp_path):
 
 
 def test_every_joint_and_load_of_kane_is_known_to_files():
-    members = [x for family in (joints, loads) for x in vars(family).values() if isinstance(x, type)]
+    members = [x for family in (joints, loads) for x in exports(family) if isinstance(x, type)]
     members = [x for x in members if issubclass(x, Joint | Load) and not isabstract(x)]
     assert len(members) >= 18
     assert all(is_dataclass(x) and known_classes()[x.__name__] is x for x in members)

@@ -8,11 +8,12 @@ import pytest
 from oracles.order_conditions import density, trees, weights
 
 import kane
+from kane.deferred import exports
 from kane.simulation import integrators
 from kane.simulation.integrators import explicit
 from kane.simulation.integrators.integrator import Integrator
 
-EXPORTED = [x for x in vars(integrators).values() if isinstance(x, type)]
+EXPORTED = [x for x in exports(integrators) if isinstance(x, type)]
 # Time steps are for models with contacts: test_moreau_jean.py.
 KINDS = [x for x in EXPORTED if issubclass(x, Integrator) and not isabstract(x) and x is not kane.MoreauJean]
 FIXED = [kind() for kind in KINDS if kind.fixed]

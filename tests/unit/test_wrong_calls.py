@@ -190,3 +190,18 @@ def test_a_name_that_does_not_exist_cannot_be_imported():
     code = "from kane import RigidBody"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert "ImportError: cannot import name 'RigidBody'" in done.stderr
+
+
+def stopped():
+    """A joint with a stop, whose declaration returns several constraints."""
+    m = kane.Model("stopped")
+    return m.stop(m.connect(m.ground, m.body("b", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("q1")), lower=-1.0)
+
+
+@pytest.mark.parametrize("name", ["partial_velocities", "count", "stop"])
+def test_results_whose_class_the_call_imports_name_their_attributes(name):
+    result = stopped()[0] if name == "stop" else getattr(kane.formulate(kane.library.chain(2)), name)()
+    with pytest.raises(
+        kane.errors.UnknownNameError, match=f"a {type(result).__name__} has no attribute 'no_such_name'"
+    ):
+        _ = result.no_such_name

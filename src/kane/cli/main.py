@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.text import Text
 
 import kane
+from kane.cli.help_page import DESCRIPTION, OPTIONS, SUMMARIES
 from kane.errors import KaneError
 
-# Each command is a function in the module of the same name, which is imported when the command is used.
-CLI_COMMANDS = ("run", "count", "check", "diff", "export", "bench", "view", "haptic", "sweep")
+CLI_COMMANDS = tuple(SUMMARIES)
 
 
 class Commands(typer.core.TyperGroup):
@@ -60,20 +60,13 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=DESCRIPTION)
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=OPTIONS["--version"])
     ] = False,
 ) -> None:
-    """Multibody dynamics by Kane's method.
-
-    MODEL is the path of a URDF or MJCF file, or of a file written by kane.save_model (.json). It can be a Python file
-    that defines `model`, a kane.Model or a function that returns one (the file is executed). It can be a reference
-    model (stanford_arm, chain:6) or a robot of the package example-robot-data (ur5, panda).
-
-    Exit status: 0 done, 1 an error that the message explains or a certificate that fails, 2 wrong usage.
-    """
+    """Read the options of the program."""
 
 
 if __name__ == "__main__":

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.compiler import compile_family, compile_program
 from kane.codegen.programs.named import NamedProgram, ProgramFamily, derived
-from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown, warn
 from kane.expression.number_arguments import require, words
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import require_program
 from kane.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from kane.codegen.programs.program import Program
 
 
 class Target(Protocol):
@@ -78,6 +79,8 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
         raise ModelError(f"{shown(target)} compiles no programs; give a target such as kane.LLVM()")
     names = words(programs, "programs", "programs")
     for name in names:
+        from kane.formulation.quantities.programs import require_program
+
         require_program(equations, name)
     _warn_of_later_declarations(equations)
     return compiled_equations(equations, given, names)

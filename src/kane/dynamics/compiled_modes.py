@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kane.formulation.equations import Equations
-from kane.formulation.projection_step import ProjectedSelection
-from kane.model.speed_choice import Near
+
+if TYPE_CHECKING:
+    from kane.formulation.projection_step import ProjectedSelection
+    from kane.model.speed_choice import Near
 
 DEPENDENT_SUFFIX = " dependent"
 # Status of an intermittent constraint, by number, and the name of a mode without active constraints.
@@ -34,6 +36,8 @@ class CompiledModes(NamedTuple):
 
     def chosen(self, equations: Equations) -> list[ProjectedSelection]:
         """Return the speed selections of the modes of closed loops."""
+        from kane.formulation.projection_step import ProjectedSelection
+
         return [ProjectedSelection(equations, names, self.near) for names in self.dependent]
 
     @property

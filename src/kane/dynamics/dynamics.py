@@ -11,11 +11,8 @@ import numpy as np
 
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.named import NamedProgram, ProgramFamily
-from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes
 from kane.dynamics.displayed import Displayed
-from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
-from kane.dynamics.embedded.embedded_quantity import Embedded
 from kane.dynamics.inertia_left import require_inertia
 from kane.dynamics.named_programs import NamedPrograms
 from kane.dynamics.state_function import EMPTY_ARRAY, StateFunction, checked_array
@@ -28,8 +25,11 @@ from kane.model.body import Body
 from kane.model.named_vector import index_of_name
 
 if TYPE_CHECKING:
+    from kane.codegen.programs.program import Program
     from kane.dynamics.derivatives.derivatives import Derivatives
     from kane.dynamics.embedded.constrained_function import ConstrainedFunction
+    from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
+    from kane.dynamics.embedded.embedded_quantity import Embedded
     from kane.formulation.derivatives.program_derivative import Derivable
 
 DerivedValue = TypeVar("DerivedValue")
@@ -182,6 +182,8 @@ class Dynamics(Displayed):
         Returns:
             an ``ArrayFunction``; for a family, a list of them.
         """
+        from kane.codegen.programs.program import Program
+
         require(program, (Program, NamedProgram, ProgramFamily), "compile takes a Program")
         return self._compile(program)
 
@@ -212,6 +214,8 @@ class Dynamics(Displayed):
 
     @cached_property
     def _embedded_functions(self) -> EmbeddedFunctions:
+        from kane.dynamics.embedded.embedded_functions import EmbeddedFunctions
+
         return EmbeddedFunctions(self.named, self._compiled_modes)
 
     def forward(
@@ -278,6 +282,8 @@ class Dynamics(Displayed):
         return Residuals(configuration, constraint_rows_at(rows, 0, m, n).motion)
 
     def _embedded(self, q: Any, t: Any, parameters: Any = None) -> Embedded:
+        from kane.dynamics.embedded.embedded_quantity import Embedded
+
         n, inputs = len(self._equations.u), np.zeros(len(self._equations.inputs))
         return Embedded.of(self._call("embedding", (q, self._still), inputs, t, parameters), n)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.programs.alike import Unscheduled
 from kane.codegen.programs.named import NamedProgram, ProgramFamily
-from kane.codegen.programs.program import Program
 from kane.formulation.digest import equations_digest
 from kane.formulation.equations import Equations
-from kane.formulation.quantities.programs import program
+
+if TYPE_CHECKING:
+    from kane.codegen.programs.alike import Unscheduled
+    from kane.codegen.programs.program import Program
 
 ProgramLabel = TypeVar("ProgramLabel", bound=Hashable)
 
@@ -69,7 +70,7 @@ class NamedPrograms:
             notes: derives what callers need besides, as JSON expresses it. It may depend on nothing but the equations.
         """
         arena, what, key = self._given.system.arena, self._what(name), self.key(name)
-        make = make or (lambda: program(self.equations, name))
+        make = make or (lambda: _quantity(self.equations, name))
         named = NamedProgram(name, key, arena, make, notes or (lambda: None))
         code: CompiledFunction = self.compile(named)
         if what is not None and key is not None:
@@ -109,3 +110,9 @@ class NamedPrograms:
             return equations_digest(self._given), ()
         digest, path = self._base._digest
         return digest, (*path, self._part)
+
+
+def _quantity(equations: Equations, name: str) -> Program:
+    from kane.formulation.quantities.programs import program
+
+    return program(equations, name)

@@ -52,6 +52,7 @@ NUMBA_SETTINGS = {
     "NUMBA_DISABLE_JIT": "0",
 }
 _PACKAGE = __name__.rpartition(".")[0]
+_IMPORTS = re.compile(rf"^from {_PACKAGE}\.(\S+) import (\w*)".encode(), re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -227,24 +228,39 @@ def _head(group: str, target: str, code: bytes) -> bytes:
 @functools.cache
 def sources_digest(group: str) -> str:
     """Return a digest of a group's modules, of the native modules that they import, and of the files that compile."""
-    files = {path.relative_to(SOURCES).as_posix() for path in (SOURCES / "compile").glob("[!_]*.py")} | {"kinds.py"}
     room = group.replace(".", "/")
-    left = [path.relative_to(SOURCES).as_posix() for path in (SOURCES / room).glob("[!_]*.py")] or [f"{room}.py"]
+    contents = {name: _content(name) for name in (*_modules("compile"), "kinds.py")}
+    left = _modules(room) or [f"{room}.py"]
     while left:
         name = left.pop()
-        if name not in files and (SOURCES / name).is_file():
-            files.add(name)
+        if name not in contents:
+            content = contents[name] = _content(name)
             if name != "call.py":  # its imports define calls from Python, not the code
-                text = (SOURCES / name).read_text("utf-8")
-                for module, names in re.findall(rf"^from {_PACKAGE}\.(\S+) import (\w*)", text, re.M):
-                    path = module.replace(".", "/")
-                    left += [f"{path}.py", f"{path}/{names}.py"]
+                for module, names in re.findall(_IMPORTS, content):
+                    path = module.decode().replace(".", "/")
+                    left += [f"{path}.py", f"{path}/{names.decode()}.py"]
     digest = hashlib.sha256()
-    for name in sorted(files):
-        content = (SOURCES / name).read_bytes()
-        digest.update(f"{name} {len(content)}\n".encode())
-        digest.update(content)
+    for name in sorted(contents):
+        if contents[name]:
+            digest.update(f"{name} {len(contents[name])}\n".encode())
+            digest.update(contents[name])
     return digest.hexdigest()
+
+
+def _modules(room: str) -> list[str]:
+    """Return the modules in a folder of the sources; empty if the folder is missing."""
+    folder = os.path.join(SOURCES, room)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [f"{room}/{name}" for name in names if name.endswith(".py") and not name.startswith("_")]
+
+
+def _content(name: str) -> bytes:
+    """Return the content of a source; empty if the file is missing."""
+    try:
+        with open(os.path.join(SOURCES, name), "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _tell(message: str) -> None:

@@ -15,7 +15,6 @@ from kane.expression import operations as ops
 from kane.expression.interpret import _NumPy
 from kane.expression.node import Expr, Scalar
 from kane.expression.number_arguments import numbers
-from kane.expression.spline import PiecewiseCubic
 from kane.expression.ufuncs import elementwise
 
 
@@ -85,6 +84,8 @@ def spline(x: Scalar, abscissae: Sequence[float], ordinates: Sequence[float]) ->
         ExpressionError: the table does not consist of two or more finite points with strictly increasing abscissae.
         ModelError: x is neither an expression nor numbers.
     """
+    from kane.expression.spline import PiecewiseCubic
+
     table = PiecewiseCubic.through(abscissae, ordinates)
     if isinstance(x, Expr):
         return construct.build_spline(x, table)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kane.codegen.emit.latex import emit_latex
-from kane.codegen.emit.listing import emit_listing
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embedding import (
@@ -26,23 +24,22 @@ from kane.formulation.constraints.intermittent_rows import (
     intermittent_equations,
 )
 from kane.formulation.constraints.rows import Equation, constraint_equations
-from kane.formulation.explicit.partial_velocities import PartialVelocities, partial_velocities
 from kane.formulation.matrix_route import require_bodies
 from kane.formulation.parameter_bounds import ParameterBounds
-from kane.formulation.quantities.counts import OperationTable, count_programs
-from kane.formulation.quantities.poses import FixedFrame
-from kane.formulation.quantities.programs import written_quantity
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.applied import Applied, applied_loads
-from kane.formulation.recursive.coriolis import coriolis_matrix, weight_bias
 from kane.formulation.route import Route
 from kane.formulation.tree.body_tree import BodyTree
-from kane.formulation.tree.cuts import sharing_inertia
 from kane.formulation.tree.system import System
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR
 from kane.model.body import BodyFrame
 from kane.model.model import Model
+
+if TYPE_CHECKING:
+    from kane.formulation.explicit.partial_velocities import PartialVelocities
+    from kane.formulation.quantities.counts import OperationTable
+    from kane.formulation.quantities.poses import FixedFrame
 
 # Limits of notebook output: speeds for a table of counts, speeds and characters for the equations as text.
 MOST_COUNTED, MOST_WRITTEN, LONGEST_WRITTEN = 60, 4, 4000
@@ -112,6 +109,8 @@ class Equations:
 
     def _repr_html_(self) -> str:
         """For notebooks: summary, operation counts, and the equations if they are short."""
+        from kane.formulation.quantities.counts import count_programs
+
         remark = f"; operations {self.embedding.remark}" if self.embedding.remark else ""
         rows = f"<p>Equations {escape(self.summary)}; {escape(self.route.name)} route{escape(remark)}</p>"
         counted = count_programs(self, self.embedding.counted) if len(self.u) <= MOST_COUNTED else None
@@ -220,6 +219,8 @@ class Equations:
         Raises:
             ModelError: constraints are embedded numerically.
         """
+        from kane.formulation.recursive.coriolis import coriolis_matrix
+
         require_bodies(self, "the Coriolis matrix")
         n, zero = len(self.u), self.system.arena.zero
         rates = dict(zip(self.q, self.system.speeds.kinematics, strict=True)) | {self.t: self.system.arena.one}
@@ -230,6 +231,8 @@ class Equations:
     @cached_property
     def gravity_vector(self) -> tuple[Expr, ...]:
         """Contribution of the weight to the bias, n expressions of q; zero at dependent speeds."""
+        from kane.formulation.recursive.coriolis import weight_bias
+
         require_bodies(self, "the gravity vector")
         return self.baked_in(self.embedding.forces(weight_bias(self.system)))
 
@@ -273,6 +276,8 @@ class Equations:
 
         Native code selects the active rows, and solves for the motion of all speeds by their mass matrix.
         """
+        from kane.formulation.tree.cuts import sharing_inertia
+
         rows = (*self.constraints, *(row for c in self.intermittents for row in c.rows))
         system = sharing_inertia(self.system, self.model)
         return replace(self, system=system, constraints=rows, embedding=NumericalEmbedding(self.name), touching=True)
@@ -322,20 +327,30 @@ class Equations:
 
     def count(self) -> OperationTable:
         """Count the run-time operations of inverse and forward dynamics, mass matrix, bias and kinematics, exactly."""
+        from kane.formulation.quantities.counts import count_programs
+
         return count_programs(self)
 
     def partial_velocities(self) -> PartialVelocities:
         """Return partial velocities of bodies and points, and F_r and F*_r by body and load, as printable tables."""
+        from kane.formulation.explicit.partial_velocities import partial_velocities
+
         require_bodies(self, "the table of partial velocities")
         return partial_velocities(self.name, self.system, self.tree, self.baked_in)
 
     def listing(self, name: str = "rhs") -> str:
         """Return a program as text: Z1 = ..., Z2 = ..., then its outputs, which are qdot and udot for "rhs"."""
+        from kane.codegen.emit.listing import emit_listing
+        from kane.formulation.quantities.programs import written_quantity
+
         found = written_quantity(self, name)
         return emit_listing(list(zip(found.names, found.outputs, strict=True)))
 
     def latex(self, name: str = "rhs") -> str:
         """Return a program as a LaTeX align environment."""
+        from kane.codegen.emit.latex import emit_latex
+        from kane.formulation.quantities.programs import written_quantity
+
         found = written_quantity(self, name)
         return emit_latex(list(zip(found.names, found.outputs, strict=True)))
 
@@ -347,6 +362,8 @@ class Equations:
     @cached_property
     def posed(self) -> dict[str, FixedFrame]:
         """Frames by name: the frames of all bodies except the ground, then the named frames."""
+        from kane.formulation.quantities.poses import FixedFrame
+
         bodies = {name: FixedFrame(k, ZERO_VECTOR, Rotation.identity()) for k, name in enumerate(self.bodies) if k}
         return bodies | {name: FixedFrame(f.body.index, f.position, f.orientation) for name, f in self.frames.items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kane.errors import ExpressionError, ModelError, shown
 from kane.expression.arena import Arena
@@ -15,12 +15,9 @@ from kane.expression.number_arguments import require
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embed import embed
 from kane.formulation.constraints.intermittent_rows import controlled, intermittent_equations, left_out
-from kane.formulation.constraints.near_state import read_near
 from kane.formulation.constraints.rows import constraint_equations
 from kane.formulation.equations import Equations
-from kane.formulation.explicit.explicit_route import ExplicitRoute
 from kane.formulation.matrix_route import require_bodies
-from kane.formulation.reactions.reaction_loads import with_reaction_loads
 from kane.formulation.read_model import probe_of, snapshot, system_of
 from kane.formulation.recursive.applied import applied_loads
 from kane.formulation.recursive.measures import images
@@ -36,6 +33,9 @@ from kane.model.contacts import IntermittentConstraint
 from kane.model.model import Model
 from kane.model.reaction import reaction_leaves
 from kane.progress import stage
+
+if TYPE_CHECKING:
+    from kane.formulation.explicit.explicit_route import ExplicitRoute
 
 
 def formulate(model: Model, *, near: Any = None) -> Equations:
@@ -61,6 +61,8 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
     """
     require(model, Model, "formulate takes a kane.Model")
     if near is not None:
+        from kane.formulation.constraints.near_state import read_near
+
         model = snapshot(model)
         model.speed_choice = replace(model.speed_choice, near=read_near(model, near))
     with stage("deriving the equations of motion"), collector_paused():
@@ -95,7 +97,15 @@ def formulate(model: Model, *, near: Any = None) -> Equations:
         intermittents=intermittents,
         notes=(*model.notes, *left_out(model.intermittents, intermittents)),
     )
-    return (with_reaction_loads(found, reactions) if reactions else found).of_whole_model()
+    return _with_reaction_loads(found, reactions).of_whole_model()
+
+
+def _with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equations:
+    if not reactions:
+        return equations
+    from kane.formulation.reactions.reaction_loads import with_reaction_loads
+
+    return with_reaction_loads(equations, reactions)
 
 
 def recursive_route(equations: Equations) -> RecursiveRoute:
@@ -105,12 +115,14 @@ def recursive_route(equations: Equations) -> RecursiveRoute:
 
 def explicit_route(equations: Equations) -> ExplicitRoute:
     """Return the route of ``explicit``: Kane's equations of the bodies as declared."""
+    from kane.formulation.explicit.explicit_route import ExplicitRoute
+
     return ExplicitRoute(equations.system, equations.tree, equations.inputs)
 
 
 ROUTES: Mapping[str, Callable[[Equations], Route]] = {
     RecursiveRoute.name: recursive_route,
-    ExplicitRoute.name: explicit_route,
+    "explicit": explicit_route,  # ExplicitRoute.name
 }
 
 
@@ -144,6 +156,8 @@ def substitute(equations: Equations, **values: Any) -> Equations:
     Raises:
         ModelError: a name is neither a parameter nor an input, or a parameter is given an expression of the motion.
     """
+    from kane.formulation.reactions.reaction_loads import with_reaction_loads
+
     require(equations, Equations, "substitute takes Equations, which kane.formulate(model) returns")
     system = equations.system
     leaves = {leaf.name: leaf for leaf in (*equations.parameters, *equations.inputs)}

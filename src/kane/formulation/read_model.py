@@ -8,12 +8,6 @@ from dataclasses import replace
 
 from kane.expression.node import Expr
 from kane.formulation.constraints.rows import constraint_equations
-from kane.formulation.speeds.chosen import chosen_speeds
-from kane.formulation.speeds.declared_velocities import (
-    declared_angular_velocities,
-    declared_measures,
-    declared_point_velocities,
-)
 from kane.formulation.tree.frames import computational_frames
 from kane.formulation.tree.links import LinkTree, link_tree
 from kane.formulation.tree.mass_parameters import mass_parameters
@@ -36,6 +30,13 @@ def system_of(model: Model) -> System:
     definitions = model.speed_choice.definitions
     if not definitions:
         return system
+    from kane.formulation.speeds.chosen import chosen_speeds
+    from kane.formulation.speeds.declared_velocities import (
+        declared_angular_velocities,
+        declared_measures,
+        declared_point_velocities,
+    )
+
     probe = probe_of(model)
     chosen = chosen_speeds(definitions, system, constraint_equations(model.constraints, system, probe), probe)
     speeds = speeds_of(model, list(system.speeds.first), chosen.own, chosen.u, chosen.names)

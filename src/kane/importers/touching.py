@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.number_arguments import number, require, whole
 from kane.importers.missing import Missing
 from kane.model.contacts import Coulomb
-from kane.model.contacts.pairs.contact_pairs import has_rule
-from kane.model.contacts.restitution import Restitution
 from kane.model.model import Model
 from kane.model.shapes import Mesh, Plane, Shape
 from kane.progress import ProgressBar, stage
+
+if TYPE_CHECKING:
+    from kane.model.contacts.restitution import Restitution
 
 # Text of messages on limits that are left out.
 STOPS = "stops=True makes stops of them, stops=False leaves them out"
@@ -118,6 +119,8 @@ def add_pair_contacts(
 
 
 def _add_pair(model: Model, pair: tuple[CollisionPiece, CollisionPiece], wanted: Wanted) -> None:
+    from kane.model.contacts.pairs.contact_pairs import has_rule
+
     for feature, surface in (pair, pair[::-1]):
         if has_rule(feature.shape, surface.shape):
             wanted.contact(model, feature.shape, surface.shape, f"{feature.name} on {surface.name}")

@@ -8,6 +8,7 @@ from inspect import isabstract
 
 import numpy as np
 
+from kane.deferred import exports
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument
 from kane.geometry.rotation import Rotation
@@ -54,7 +55,7 @@ _FIRST: tuple[type[Joint], ...] = (
     Gimbal,
     CustomJoint,
 )
-_EXPORTED = [x for x in vars(joints).values() if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
+_EXPORTED = [x for x in exports(joints) if isinstance(x, type) and issubclass(x, Joint) and not isabstract(x)]
 # Joints with one coordinate or a quaternion, which every program for multibody dynamics has.
 PLAIN_JOINTS: tuple[JointMaker, ...] = tuple(maker for kind in _FIRST[:4] for maker in _makers(kind))
 # All joint classes with speeds.

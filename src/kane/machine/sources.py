@@ -85,12 +85,10 @@ def _loaded() -> list[ModuleType]:
 
 def _is_patched(module: ModuleType) -> bool:
     """Check whether a module, or a class of it, has a function that neither kane nor a library defines."""
+    own, found = module.__name__, set()
     for value in list(vars(module).values()):
         if value.__class__ is FunctionType:
-            if not value.__code__.co_filename.startswith(LIBRARIES):
-                return True
-        elif isinstance(value, type) and value.__module__ == module.__name__:
-            for member in list(vars(value).values()):
-                if member.__class__ is FunctionType and not member.__code__.co_filename.startswith(LIBRARIES):
-                    return True
-    return False
+            found.add(value.__code__.co_filename)
+        elif isinstance(value, type) and value.__module__ == own:
+            found |= {x.__code__.co_filename for x in list(vars(value).values()) if x.__class__ is FunctionType}
+    return not all(name.startswith(LIBRARIES) for name in found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -34,6 +33,8 @@ def require_fixed(values: Iterable[Scalar], what: str, cure: str = USE_A_JOINT) 
 
 def near(name: object, known: Sequence[str]) -> str:
     """Return the end of an error message: the known names that are close to a mistyped name."""
+    import difflib  # needed for errors only
+
     close = difflib.get_close_matches(name if isinstance(name, str) else shown(name), known, n=3)
     if not known:
         return "there are none here"

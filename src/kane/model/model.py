@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
@@ -14,18 +14,17 @@ from kane.model.body import Body, BodyFrame, own_body
 from kane.model.checks import require_known, require_word
 from kane.model.connection import Connection, fixed_pose, joint_symbols, require_tree, title_of
 from kane.model.constraints import Constraint, Row
-from kane.model.constraints.constraint import Imposed, row_from_expression
-from kane.model.constraints.welded import Welded
 from kane.model.contacts import IntermittentConstraint
 from kane.model.contacts.declarations import IntermittentDeclarations
 from kane.model.joints.joint import Joint
 from kane.model.loads.load import Load
 from kane.model.mass_properties import DEFAULT_ORIGIN, checked_mass_properties
-from kane.model.picture.drawing import graph_text, html, summary
 from kane.model.requirements import Requirement
-from kane.model.shapes.shape import Shape
-from kane.model.speed_choice import SpeedChoice, checked_choice
 from kane.model.unit_text import read_unit
+
+if TYPE_CHECKING:
+    from kane.model.constraints.constraint import Imposed
+    from kane.model.shapes.shape import Shape
 
 
 class Model(IntermittentDeclarations):
@@ -53,6 +52,8 @@ class Model(IntermittentDeclarations):
     """
 
     def __init__(self, name: str = "model", gravity: Sequence[Scalar] = (0.0, 0.0, -9.81)) -> None:
+        from kane.model.speed_choice import SpeedChoice
+
         self.name = text(name, 'the name of a model (gravity is a keyword: kane.Model("arm", gravity=(0, 0, -9.81)))')
         self.arena = Arena()
         self.parameters: dict[str, float] = {}
@@ -226,6 +227,8 @@ class Model(IntermittentDeclarations):
         Raises:
             ModelError: as ``connect``.
         """
+        from kane.model.constraints.welded import Welded
+
         parent, child = own_body(self, parent), own_body(self, child)
         title = title_of(joint, parent, child, name)
         pose = fixed_pose(self, child_at, child_orientation, f"joint {title!r} on {child.name!r}")
@@ -252,6 +255,8 @@ class Model(IntermittentDeclarations):
         Raises:
             ModelError: a name that is taken, an expression of another model, or one that restricts nothing.
         """
+        from kane.model.constraints.constraint import Imposed, row_from_expression
+
         usual = constraint.title if isinstance(constraint, Constraint) else "constraint"
         title = self._free_title(usual) if name is None else name
         require_word(title)
@@ -289,6 +294,8 @@ class Model(IntermittentDeclarations):
 
         Source: Kane & Levinson 1983, Eq. 1; Gillespie 2003, Eqs. 1-2, 51-57, 60.
         """
+        from kane.model.speed_choice import checked_choice
+
         taken = self._symbols - {n for c in self.connections for n in c.speed_names}
         given = {name: self.scalar(x, f"the speed {name!r}") for name, x in definitions.items()}
         for name, x in given.items():
@@ -318,12 +325,18 @@ class Model(IntermittentDeclarations):
         return load
 
     def __repr__(self) -> str:
+        from kane.model.picture.drawing import summary
+
         return summary(self)
 
     def __str__(self) -> str:
+        from kane.model.picture.drawing import graph_text
+
         return graph_text(self)
 
     def _repr_html_(self) -> str:
+        from kane.model.picture.drawing import html
+
         return html(self)
 
     def frame(

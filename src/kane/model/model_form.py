@@ -15,6 +15,7 @@ from inspect import isabstract
 from os import PathLike
 from typing import Any
 
+from kane.deferred import exports
 from kane.errors import ImportFileError
 from kane.expression.arena import Arena
 from kane.expression.arena_form import add_nodes, node_rows
@@ -36,19 +37,19 @@ from kane.model.contacts.friction import Thresholds
 from kane.model.joints.recorded_pose import RecordedOrientation, RecordedPosition
 from kane.model.model import Model
 from kane.model.requirements import NONNEGATIVE_INERTIA, REQUIRED
-from kane.model.shapes.shape import Shape
 from kane.model.vector_arguments import require_of_parameters, require_points
 
 MODEL_FORMAT = Format("kane model", 1)
-FAMILIES = (contacts, joints, loads, shapes, speed_choice)
+FAMILIES = (contacts, joints, loads, shapes)
 # Names in files of classes that were renamed, so that older files can be read.
 NAMES_IN_FILES: dict[type, str] = {IntermittentConstraint: "Candidate"}
 MODEL_PART_CLASSES = (JointCoordinate, Measure, PiecewiseCubic, RecordedOrientation, RecordedPosition, Row, Thresholds)
 
 
-def known_classes() -> dict[str, type]:
-    """Return the classes whose instances files may contain, by name."""
-    exported = [x for family in FAMILIES for x in vars(family).values() if isinstance(x, type) and is_dataclass(x)]
+def known_classes(*, loaded: bool = False) -> dict[str, type]:
+    """Return the classes whose instances files may contain, by name; with ``loaded``, only from loaded modules."""
+    members = [x for family in FAMILIES for x in exports(family, loaded=loaded)] + list(vars(speed_choice).values())
+    exported = [x for x in members if isinstance(x, type) and is_dataclass(x)]
     concrete = [known for known in (*exported, *MODEL_PART_CLASSES) if not isabstract(known)]
     return {NAMES_IN_FILES.get(known, known.__name__): known for known in concrete}
 
@@ -125,7 +126,7 @@ def model_writer(model: Model, foreign: list[Any] | None = None, kind: type[Writ
         Point: lambda P: {"point": [P.body.name, write(P.position_in_body, f"a point of body {P.body.name!r}")]},
         Direction: lambda d: {"direction": [d.body.name, write(d.components, f"a direction of body {d.body.name!r}")]},
     }
-    write: Writer = kind(model.arena, classes=known_classes(), atoms=atoms, foreign=foreign)
+    write: Writer = kind(model.arena, classes=known_classes(loaded=True), atoms=atoms, foreign=foreign)
     return write
 
 
@@ -209,6 +210,8 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         ImportFileError: the description is incomplete or damaged.
         ModelError: a declaration is not valid.
     """
+    from kane.model.shapes.shape import Shape
+
     units = dict(content.get("units", ()))  # missing in older files
     for name, default in taken(content, "parameters", list):
         model.parameter(name, read(default), unit=units.get(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kane.engine.memory.run_codes import PROJECT
 from kane.simulation.events.event import event_names
@@ -11,11 +12,12 @@ from kane.simulation.events.zeno import require_end
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome, Status
 from kane.simulation.integrators.integrator import Integrator
-from kane.simulation.integrators.slip_threshold import tolerate
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.monitors.failure import chattering
-from kane.simulation.monitors.singularity_monitor import SingularityMonitor
 from kane.simulation.monitors.stall_detection import StallDetector
+
+if TYPE_CHECKING:
+    from kane.simulation.monitors.singularity_monitor import SingularityMonitor
 
 # Wall time of a chunk [s]: short enough to respond to Ctrl-C, long enough to make the overhead negligible.
 CHUNK_SECONDS = 0.05
@@ -60,7 +62,7 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
         if pace is None and not method.fixed:
             pace = StallDetector(integration.course, integration.time)
         if method.fixed and integration.problem.key not in nearness:
-            nearness[integration.problem.key] = SingularityMonitor.of(integration.problem)
+            nearness[integration.problem.key] = _nearness(integration.problem)
         tolerate_slow_slip(integration, method)
         near = nearness.get(integration.problem.key)
         if near is not None:
@@ -82,10 +84,18 @@ def monitored_advance(problem: InitialValueProblem, method: Integrator) -> Advan
     return advance
 
 
+def _nearness(problem: InitialValueProblem) -> SingularityMonitor | None:
+    from kane.simulation.monitors.singularity_monitor import SingularityMonitor
+
+    return SingularityMonitor.of(problem)
+
+
 def tolerate_slow_slip(integration: IntegratorState, method: Integrator) -> None:
     """Set the slip speed below which friction keeps its previous direction, from the method's tolerance."""
     project = integration.problem.project
     if project is not None:
+        from kane.simulation.integrators.slip_threshold import tolerate
+
         tolerate(project, stage_in_force(integration.system, PROJECT, project), method.settings.get("atol", 0.0))
 
 

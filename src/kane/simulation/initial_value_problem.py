@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.program import Program
-from kane.dynamics.contacts.contact_functions import ContactFunctions, ContactParts
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.inertia_left import require_inertia
 from kane.engine.memory.constraint_codes import KEPT
@@ -23,9 +21,7 @@ from kane.engine.memory.views import guard_samples_size, slip_memory_size
 from kane.errors import SimulationError
 from kane.formulation.matrix_route import has_bodies
 from kane.simulation.events.event import Event, compile_events, event_names, watch_for
-from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
 from kane.simulation.inputs.input_plan import InputPlan, plan_inputs
-from kane.simulation.inputs.python_inputs import PythonInputs
 from kane.simulation.inputs.sampler import SampledLaw, Sampler, compile_laws, nothing_sampled
 from kane.simulation.integrator_state import IntegratorState, new_store
 from kane.simulation.mode_source import ONE_MODE, ModeSource
@@ -33,6 +29,9 @@ from kane.simulation.mode_table import Programs, new_row, with_row
 from kane.simulation.projection import UNPROJECTED, Constraints, new_projection
 from kane.simulation.results.record import Record
 from kane.simulation.state_layout import Layout
+
+if TYPE_CHECKING:
+    from kane.dynamics.contacts.contact_functions import ContactFunctions
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,8 @@ class InitialValueProblem:
         rhs, input_program, laws = dyn.function("rhs"), None, {}
         project: ArrayFunction | None = dyn.project
         if plan.expressions:
+            from kane.simulation.inputs.closed_loop import close_loop, resolve_replacements
+
             laws = resolve_replacements(dyn.equations, plan.expressions)
             rhs, project, input_program = close_loop(dyn, plan.expressions)
         unknown = [name for i, name in enumerate(layout.inputs) if plan.function is not None or i in plan.functions]
@@ -130,6 +131,8 @@ class InitialValueProblem:
             given: the user's argument u.
             parameters: values, (..., parameters).
         """
+        from kane.codegen.programs.program import Program
+
         eqs = self.dyn.equations
         dependent = [leaf.name for leaf in eqs.embedding.u]
         if not dependent or not (given is None or isinstance(given, Mapping)):
@@ -161,6 +164,8 @@ class InitialValueProblem:
         x = self._projected(system, course.start, x)
         slow = None
         if plan.needs_python:
+            from kane.simulation.inputs.python_inputs import PythonInputs
+
             slow = PythonInputs(rhs, plan, system, len(self.layout.coordinates))
         rows = -(-course.steps // course.every) if course.every else len(course.times)
         notes = len(system.automaton.changed[rhs.n_out + 1 :])
@@ -179,8 +184,11 @@ class InitialValueProblem:
 
     def _kept(self, system: StateEquation) -> int:
         """Return the number of doubles, besides x, that ``kane.engine.memory`` saves at the start of each step."""
-        parts = getattr(self.project, "parts", None)
-        intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
+        parts, intermittents = getattr(self.project, "parts", None), 0
+        if self.dyn.equations.intermittents:
+            from kane.dynamics.contacts.contact_functions import ContactParts
+
+            intermittents = len(parts.equations.intermittents) if isinstance(parts, ContactParts) else 0
         return slip_memory_size(intermittents, len(system.projection.least))
 
     def _sampler(self, course: Course, system: StateEquation) -> Sampler | None:

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
 from kane.dynamics.compiled_modes import in_words
-from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics, Residuals
-from kane.engine.linear.factorizations import RANK_TOLERANCE, ROUNDING
 from kane.engine.memory.constraint_codes import KEPT
 from kane.engine.memory.loop_arguments import NO_NOTES, Projection, StateEquation, Vector
 from kane.engine.memory.run_codes import PROJECT
@@ -83,6 +81,8 @@ class Constraints:
 
     def residuals(self, states: Array) -> Residuals:
         """Return the residuals at states [t, q, u], (states, 1 + nq + n)."""
+        from kane.dynamics.constraint_terms import ConstraintTerms
+
         nq = len(self.dyn.equations.q)
         q, u = states[:, 1 : 1 + nq], states[:, 1 + nq :]
         return ConstraintTerms.of(self.dyn, q, u, t=states[:, 0], parameters=self.parameters).residuals
@@ -128,6 +128,8 @@ class Constraints:
             least: smallest conditioning and the state there, as in ``Settling``.
             rtol, atol: tolerances of the run.
         """
+        from kane.engine.linear.factorizations import ROUNDING
+
         conditioning, state = float(least[0]), least[1:]
         size = max(1.0, float(np.abs(state[1:]).max(initial=0.0)))
         moved, allowed = 2.0 * ROUNDING / conditioning**2 * size if conditioning > 0.0 else np.inf, atol + rtol * size
@@ -141,6 +143,9 @@ class Constraints:
 
     def _dependent(self, state: Vector) -> str:
         """Name the constraint with the largest part in the left singular vector of the least nonzero singular value."""
+        from kane.dynamics.constraint_terms import ConstraintTerms
+        from kane.engine.linear.factorizations import RANK_TOLERANCE
+
         nq = len(self.dyn.equations.q)
         terms = ConstraintTerms.of(
             self.dyn, state[1 : 1 + nq], state[1 + nq :], t=float(state[0]), parameters=self.parameters

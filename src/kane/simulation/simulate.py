@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from kane.simulation.events.zeno import many_transitions
 from kane.simulation.initial_value_problem import InitialValueProblem
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.integrators.integrator import Integrator, require_integrator
-from kane.simulation.integrators.rk4 import RK4
 from kane.simulation.integrators.rk8 import RK8
-from kane.simulation.modes.charts import Charts
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.monitors.failure import failure_of, passages
 from kane.simulation.monitors.long_steps import describe_long_steps
@@ -29,6 +27,9 @@ from kane.simulation.monitors.run_progress import told
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.schedule.course import Span, fixed_course, free_course
 from kane.simulation.schedule.step_ends import Stops
+
+if TYPE_CHECKING:
+    from kane.simulation.modes.charts import Charts
 
 USUAL_STEP = 1e-3  # s, of fixed steps
 
@@ -173,6 +174,8 @@ def _attributes(ended: tuple[InitialValueProblem, IntegratorState, Outcome], met
 
 
 def _method(integrator: Integrator | None, dt: float | None) -> Integrator:
+    from kane.simulation.integrators.rk4 import RK4
+
     method = require_integrator(integrator if integrator is not None else RK8() if dt is None else RK4())
     if dt is not None and not method.fixed:
         raise ModelError(f"dt = {shown(dt)}, but {method.name} chooses its steps; leave dt out, or set its max_step")

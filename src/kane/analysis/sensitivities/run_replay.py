@@ -180,7 +180,7 @@ def _method(run: Trajectory, given: Integrator | None) -> Explicit:
         return given
     own, about = run._method, run.to_xarray().attrs
     if own is None:  # the run is from a file
-        kind = vars(integrators).get(str(about["integrator"]))
+        kind = getattr(integrators, str(about["integrator"]), None)
         if kind is None:
             raise ModelError(
                 f"the run was made with {about['integrator']}, which is no integrator of kane; give integrator="

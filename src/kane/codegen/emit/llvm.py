@@ -10,10 +10,10 @@ from kane.codegen.emit.llvm_function import Shared
 from kane.codegen.emit.llvm_operations import LIBRARY
 from kane.codegen.emit.llvm_parts import LONG_PROGRAM, Unit
 from kane.codegen.emit.llvm_routines import FIRST, RoutineCalls
+from kane.codegen.emit.symbols import MAIN, ROWS_LOOP, STAGE, STAGES
 from kane.codegen.programs.parts import ProgramInParts
 from kane.codegen.programs.program import Program
 
-MAIN, ROWS_LOOP, STAGE, STAGES = "kane_main", "kane_rows", "kane_stage", "kane_stages"
 # Operations per function. The time of LLVM's register allocator grows faster than the function length. But its
 # scheduler can interleave distant operations of one function, which makes forward dynamics faster. Measured on arms,
 # ANYmal and Talos: pieces of 1,500 compile 10 % slower than pieces of 600 and run up to 20 % faster; larger ones gain

@@ -9,11 +9,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kane.codegen.emit.lanes import ONE, Lanes
+if TYPE_CHECKING:
+    from kane.codegen.emit.lanes import Lanes
 
 C_POINTER = ctypes.c_void_p
 # Operations times states in a chunk: about 0.2 ms of work in eight lanes, 100 times the overhead of a call.
@@ -98,6 +99,8 @@ class LaneCode:
         engine: Any,
     ) -> None:
         """Wrap the code at the two ``addresses``, whose memory ``engine`` owns; for ``state_widths`` see lane_rows."""
+        from kane.codegen.emit.lanes import ONE
+
         self.address, self.rows_address = addresses
         self.width = lanes.width
         self.each = each or lanes == ONE

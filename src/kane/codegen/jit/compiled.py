@@ -7,19 +7,19 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from kane.codegen.emit.lanes import ONE
 from kane.codegen.jit.batches import C_POINTER, LaneCode, chunk_for, in_chunks, processors
 from kane.codegen.jit.description import CodeDescription
 from kane.codegen.jit.function import ArrayFunction
 from kane.codegen.programs.named import NamedProgram, derived
-from kane.codegen.programs.parts import ProgramInParts
-from kane.codegen.programs.program import Program
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
+
+if TYPE_CHECKING:
+    from kane.codegen.programs.program import Program
 
 # Code for lanes is compiled once its savings on past batches would have paid for its compilation. So the total time is
 # at most twice the time of the better strategy. Measured: compilation takes 25 ms and 40 us per operation, and saves
@@ -67,6 +67,8 @@ class CompiledFunction(ArrayFunction):
             eager: whether to use lanes from the first batch on.
             threads: largest number of threads for one batch; default is the number of processors.
         """
+        from kane.codegen.emit.lanes import ONE
+
         self._source, self.name, self._read = program, program.name, description.reads
         self.address, _, stages = addresses
         self.n_state, self.n_rest, self.n_parameters = description.n_state, description.n_rest, description.n_parameters
@@ -86,6 +88,8 @@ class CompiledFunction(ArrayFunction):
 
     @property
     def program(self) -> Program | None:  # type: ignore[override]
+        from kane.codegen.programs.parts import ProgramInParts
+
         return None if isinstance(self._derived, ProgramInParts) else self._derived
 
     @property

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
-from kane.codegen.emit.lane_rows import state_widths
-from kane.codegen.emit.lanes import Lanes
-from kane.codegen.emit.llvm import MAIN, ROWS_LOOP, STAGES, Module, emit_llvm
-from kane.codegen.emit.llvm_alike import emit_alike, symbols_of
+from kane.codegen.emit.symbols import MAIN, ROWS_LOOP, STAGES
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.description import CodeDescription, text_hash
-from kane.codegen.programs.alike import AlikeProgram
 from kane.codegen.programs.named import NamedProgram, ProgramFamily, derived
-from kane.codegen.programs.program import Program
 from kane.errors import CompileError
 from kane.expression.collector import collector_paused
 from kane.machine.linker import Linked, link
@@ -28,6 +22,12 @@ from kane.machine.object_cache import ObjectCache, environment_cache
 from kane.machine.processor import CODE_MODEL, RELOCATION, feature_text, features, target_machine
 from kane.machine.sources import unchanged
 from kane.progress import stage
+
+if TYPE_CHECKING:
+    from kane.codegen.emit.lanes import Lanes
+    from kane.codegen.emit.llvm import Module
+    from kane.codegen.programs.alike import AlikeProgram
+    from kane.codegen.programs.program import Program
 
 # Measured on programs of 1,000 to 12,000 operations: level 1 makes code as fast as levels 2 and 3, in less time. Code
 # of level 0 is half as fast. Passes on the LLVM text, SLP vectorizer included, are slow and gain nothing.
@@ -64,12 +64,19 @@ def compile_program(
         CompileError: LLVM rejects the program, memory may not suffice, or a C library function is missing.
     """
     cache, machine = environment_cache() if cached else None, _target_machine()
-    compile_lanes = partial(_load_lanes, program, Lanes(lane_width()), piece=piece, cache=cache)
+
+    def compile_lanes(each: bool) -> LaneCode:
+        from kane.codegen.emit.lanes import Lanes
+
+        return _load_lanes(program, Lanes(lane_width()), each, piece=piece, cache=cache)
+
     able = compile_lanes if lane_width() > 1 and lanes is not False else None
     options = {"lanes": able, "eager": bool(lanes), "threads": threads}
     named = program if isinstance(program, NamedProgram) and program.key is not None else None
     if cache is not None and named is not None and (found := _found(named, cache, machine, options)):
         return found
+    from kane.codegen.emit.llvm import emit_llvm
+
     given = derived(program)
     with stage(f"compiling {program.name}"):
         with collector_paused():
@@ -87,6 +94,8 @@ def compile_family(family: ProgramFamily, *, cached: bool = True, threads: int |
     Programs that share operations have one native function. Batches are computed without lanes. For the arguments and
     errors see ``compile_program``.
     """
+    from kane.codegen.emit.llvm_alike import emit_alike, symbols_of
+
     if not family.names:
         return []
     cache, machine = environment_cache() if cached else None, _target_machine()
@@ -170,6 +179,9 @@ def _load_lanes(
     cache: ObjectCache | None = None,
 ) -> LaneCode:
     """Return code of a program for several states in SIMD lanes."""
+    from kane.codegen.emit.lane_rows import state_widths
+    from kane.codegen.emit.llvm import emit_llvm
+
     machine, program = _target_machine(), derived(source)
     with stage(f"compiling {program.name} in lanes"):
         with collector_paused():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kane.codegen.emit.llvm import Module
-from kane.codegen.programs.alike import AlikeProgram
-from kane.codegen.programs.program import Program
 from kane.expression.operations import CONSTANT
 from kane.expression.traverse import leaves
+
+if TYPE_CHECKING:
+    from kane.codegen.emit.llvm import Module
+    from kane.codegen.programs.alike import AlikeProgram
+    from kane.codegen.programs.program import Program
 
 
 class CodeDescription(NamedTuple):

@@ -6,16 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
 from kane.codegen.jit.python_call import Checks, Single, python_call
-from kane.codegen.programs.program import Program
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, numbers
+
+if TYPE_CHECKING:
+    from kane.codegen.programs.program import Program
 
 
 class ArrayFunction(ABC):

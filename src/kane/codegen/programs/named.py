@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kane.codegen.programs.alike import AlikeProgram, Unscheduled, find_alike
-from kane.codegen.programs.program import Program
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
+
+if TYPE_CHECKING:
+    from kane.codegen.programs.alike import AlikeProgram, Unscheduled
+    from kane.codegen.programs.program import Program
 
 
 class NamedProgram:
@@ -108,6 +110,8 @@ class ProgramFamily:
 
     @cached_property
     def _derived(self) -> list[AlikeProgram]:
+        from kane.codegen.programs.alike import find_alike
+
         return find_alike(self._unscheduled)
 
     @cached_property

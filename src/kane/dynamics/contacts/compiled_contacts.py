@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +26,11 @@ from kane.engine.memory.views import (
     mode_scratch_at,
 )
 from kane.engine.rows.row_problem import response_scratch_of
-from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import scheduled
+
+if TYPE_CHECKING:
+    from kane.formulation.contact_mode import ContactMode
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.alike import Unscheduled
 from kane.codegen.programs.program import Program
 from kane.dynamics.compiled_modes import NO_COMPILED_MODES, CompiledModes, statuses_in_words
-from kane.dynamics.contacts.charted_contacts import ChartPrograms
 from kane.dynamics.contacts.compiled_contacts import CompiledMode, ContactModes
 from kane.dynamics.contacts.contact_table import contact_table, sticks
 from kane.dynamics.dynamics import Dynamics
@@ -57,9 +55,12 @@ from kane.engine.memory.views import (
 )
 from kane.errors import ModelError
 from kane.formulation.constraints.intermittent_rows import read_forces
-from kane.formulation.contact_mode import ContactMode
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.responses import Responses
+
+if TYPE_CHECKING:
+    from kane.codegen.programs.alike import Unscheduled
+    from kane.dynamics.contacts.charted_contacts import ChartPrograms
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,8 @@ class ContactFunctions:
         Raises:
             ModelError: the mode has no expressions.
         """
+        from kane.formulation.contact_mode import ContactMode
+
         mode = ContactMode(self.equations, self.tree, statuses)
         mode.require_independent()
         known = self.parts.modes

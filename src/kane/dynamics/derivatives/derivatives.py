@@ -36,6 +36,8 @@ from kane.formulation.reactions.reactions import Reactions
 if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
 
+# Derivatives of a state from which on blocks of states are unpacked together, because more states leave the cache.
+LONG_ROW, BLOCK_STATES = 1000, 32
 # Function of q, u, rest (inputs or udot), t and parameters that returns values and derivative columns.
 DerivativeColumns = Callable[[Any, Any, Any, Any, Any], tuple[Array, Array]]
 
@@ -114,13 +116,29 @@ class ResultPlaces:
 
     def read(self, found: Array) -> tuple[Array, Array]:
         """Unpack native output to values (..., outputs) and derivative columns (..., outputs, columns)."""
-        columns = np.take(found, self._places, axis=-1)
-        if math.prod(found.shape[:-1]) < len(self._runs):
-            columns[..., self._zeros] = 0.0
-        else:  # write zeros in contiguous memory, which is twice as fast for many states
-            for run in self._runs:
-                columns[..., run] = 0.0
+        count = math.prod(found.shape[:-1])
+        if len(self._places) >= LONG_ROW and count >= BLOCK_STATES and self._runs:
+            columns = self._by_blocks(found.reshape(count, -1))
+        else:
+            columns = np.take(found, self._places, axis=-1)
+            if count < len(self._runs):
+                columns[..., self._zeros] = 0.0
+            else:  # write zeros in contiguous memory, which is twice as fast for many states
+                for run in self._runs:
+                    columns[..., run] = 0.0
         return found[..., self._values], columns.reshape(*found.shape[:-1], *self._shape)
+
+    def _by_blocks(self, states: Array) -> Array:
+        """Return long columns of many states: blocks of results end with a zero, which is read like an entry."""
+        count, n_out = states.shape
+        columns, block = np.empty((count, len(self._places))), np.zeros((BLOCK_STATES, n_out + 1))
+        places = self._places.copy()
+        places[self._zeros] = n_out
+        for k in range(0, count, BLOCK_STATES):
+            part = block[: count - k]
+            part[:, :-1] = states[k : k + BLOCK_STATES]
+            np.take(part, places, axis=1, out=columns[k : k + BLOCK_STATES], mode="clip")
+        return columns
 
 
 def derivatives_of(dyn: Dynamics, of: Derivable, wrt: Sequence[str]) -> Derivatives:

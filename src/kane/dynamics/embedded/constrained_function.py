@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from kane.codegen.jit.batches import Columns, Range, in_chunks, processors
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.jit.function import ArrayFunction
-from kane.dynamics.embedded.front_plan import FrontPlan
 from kane.engine.memory.constants import CONSTRAINT_HEADER
 from kane.engine.memory.constraint_codes import OWN, UNCHOSEN
 from kane.engine.memory.constraint_memory import scratch_of
@@ -22,6 +21,9 @@ from kane.engine.step.batches import each_state
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.equations import Equations
+
+if TYPE_CHECKING:
+    from kane.dynamics.embedded.front_plan import FrontPlan
 
 # States in a chunk, about 0.2 ms of work.
 _CONSTRAINED_CHUNK_STATES = 64

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kane.errors import ModelError
 from kane.expression.derivative import linear_coefficients, total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
-from kane.formulation.constraints.base_velocity import Based, least_base
-from kane.formulation.constraints.elimination import Elimination, LinearRow, eliminate
 from kane.formulation.constraints.embedding import (
     Embedding,
     NoConstraints,
@@ -18,13 +17,16 @@ from kane.formulation.constraints.embedding import (
     SymbolicEmbedding,
     weighted_sum,
 )
-from kane.formulation.constraints.near_state import NearState
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation, shortest
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
 from kane.formulation.tree.system import System
 from kane.model.checks import require_known
 from kane.model.model import Model
+
+if TYPE_CHECKING:
+    from kane.formulation.constraints.base_velocity import Based
+    from kane.formulation.constraints.elimination import Elimination, LinearRow
 
 
 def embed(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> Embedding:
@@ -39,6 +41,8 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
     """
     if not constraints:
         return NoConstraints()
+    from kane.formulation.constraints.elimination import eliminate
+
     choice, speeds = model.speed_choice, system.speeds
     dependent = choice.dependent
     names = [leaf.name for leaf in speeds.u]
@@ -69,6 +73,9 @@ def embed(constraints: Sequence[Equation], system: System, model: Model, probe: 
 
 def _near(constraints: Sequence[Equation], system: System, model: Model, probe: Probe, t: Expr) -> SymbolicEmbedding:
     """Return the embedding by the dependent speeds and the rows that are selected at a state."""
+    from kane.formulation.constraints.base_velocity import least_base
+    from kane.formulation.constraints.near_state import NearState
+
     rows = [shortest(c, system.speeds, probe) for c in constraints]
     state = NearState(rows, system.speeds, model.speed_choice, probe, t)
     chosen, there = state.choose(), state.at(state.q)
@@ -134,6 +141,8 @@ def _by_remainders(
     The elimination also transforms the remainders of the rows, as an additional column, into e_t. This e_t is shorter
     than the time derivatives of D and e, which are quotients.
     """
+    from kane.formulation.constraints.elimination import eliminate
+
     last = len(speeds.u)
     rows = [_row(c, speeds) for c in kept]
     for row, c in zip(rows, kept, strict=True):
@@ -163,6 +172,8 @@ def _on_graph(
 
 def _row(c: Equation, speeds: Speeds) -> LinearRow:
     """Return A u + b = 0 as a row to be eliminated."""
+    from kane.formulation.constraints.elimination import LinearRow
+
     return LinearRow(c.name, dict(c.coefficients), substitute_nodes([c.motion], {x: x.arena.zero for x in speeds.u})[0])
 
 

@@ -6,19 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from kane.codegen.programs.common_factors import factor
 from kane.engine.memory.constraint_codes import AFRESH, FIXED, KEPT, UNCHOSEN
 from kane.errors import ModelError
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.traverse import count_operations
-from kane.formulation.recursive.coriolis import MatrixEntries, both_triangles, congruent
 from kane.formulation.route import Route
-from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import is_zero
+
+if TYPE_CHECKING:
+    from kane.formulation.recursive.coriolis import MatrixEntries
+    from kane.formulation.tree.sparse import Sparse
 
 # Embeddings with expressions: programs that give udot and qdot, and programs in tables of operation counts.
 EVALUATED = ("forward", "kinematics")
@@ -192,6 +193,8 @@ class SymbolicEmbedding(Embedding):
         return given
 
     def mass(self, free: Sparse) -> Sparse:
+        from kane.codegen.programs.common_factors import factor
+
         present = {place: x for place, x in free.items() if not is_zero(x)}
         ways = [self._at_once(present), self._by_halves(present)]
         counts = [count_operations(factor([x for x in way.values() if isinstance(x, Expr)])) for way in ways]
@@ -223,6 +226,8 @@ class SymbolicEmbedding(Embedding):
         return total
 
     def coriolis(self, free: MatrixEntries, mass: Sparse, rates: Mapping[Expr, Expr]) -> MatrixEntries:
+        from kane.formulation.recursive.coriolis import both_triangles, congruent
+
         rows = [self.D.get(j, {j: 1.0}) for j in range(len(self.speeds))]
         turned: list[dict[int, Any]] = [{} for _ in rows]
         for d, row in self.D.items():
@@ -230,6 +235,8 @@ class SymbolicEmbedding(Embedding):
         return congruent(free, both_triangles(mass), rows, turned)
 
     def forward(self, route: Route) -> Sequence[Any]:
+        from kane.formulation.tree.sparse import solve
+
         needed = self.forces(route.loaded(self.accelerations([0.0] * len(self.speeds))))
         udot = solve(self.mass(route.mass), [-x for x in needed], self.independent, self.speeds)
         return self.accelerations(udot)

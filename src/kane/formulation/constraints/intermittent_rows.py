@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,18 +13,19 @@ from kane.expression.construct import build_maximum
 from kane.expression.node import Expr, Scalar
 from kane.expression.operations import INPUT
 from kane.expression.traverse import leaves, substitute_nodes
-from kane.formulation.constraints.integrals import integral_of_row
-from kane.formulation.constraints.point_rows import PointRows
 from kane.formulation.constraints.rows import ROW_TOLERANCE, Equation
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.system import System
 from kane.model.checks import near
 from kane.model.constraints import Row
-from kane.model.constraints.constraint import Imposed
 from kane.model.contacts import IntermittentConstraint
 from kane.model.reaction import REACTION_PREFIX, reaction_leaves, row_force
 from kane.progress import stage
+
+if TYPE_CHECKING:
+    from kane.formulation.constraints.point_rows import PointRows
+    from kane.model.constraints.constraint import Imposed
 
 
 class ContactNumbers(NamedTuple):
@@ -93,6 +94,10 @@ def intermittent_equations(
         ModelError: a constraint without a gap restricts nothing, a row is not linear in the speeds, or ``on`` or
             ``off`` depends on the reaction of an unknown row.
     """
+    if not intermittents:
+        return ()
+    from kane.formulation.constraints.point_rows import PointRows
+
     rows, found = PointRows(system), []
     for k, c in enumerate(intermittents, 1):
         with stage(f"contact {k} of {len(intermittents)}, {c.name}"):
@@ -166,6 +171,8 @@ def left_out(intermittents: Sequence[IntermittentConstraint], found: Sequence[In
 
 
 def _equations(c: IntermittentConstraint, rows: PointRows, probe: Probe) -> IntermittentEquations | None:
+    from kane.formulation.constraints.integrals import integral_of_row
+
     system = rows.system
     normal = None if c.normal is None else rows.equation(c.normal, f"{c.name}: {c.normal.name}")
     if normal is not None and not _moves(normal, probe):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from kane.expression.derivative import LinearForms, Tangents, gradient, linear_c
 from kane.expression.node import Expr
 from kane.expression.operations import MEASURE
 from kane.expression.traverse import count_operations, leaves, substitute_further, substitute_nodes
-from kane.formulation.constraints.angle_sums import gathered
 from kane.formulation.recursive.measures import images, measure_rates
 from kane.formulation.tree.probe import Probe
 from kane.formulation.tree.speeds import Speeds
 from kane.formulation.tree.system import System
 from kane.model.constraints import Row
-from kane.model.constraints.constraint import Imposed
+
+if TYPE_CHECKING:
+    from kane.model.constraints.constraint import Imposed
 
 # Geometric residuals [m or rad] and coefficients below this value count as round-off.
 ROW_TOLERANCE = 1e-11
@@ -104,6 +106,8 @@ def shortest(equation: Equation, speeds: Speeds, probe: Probe) -> Equation:
     Velocities are computed body by body, the time derivative coordinate by coordinate, which is shorter in planar
     mechanisms.
     """
+    from kane.formulation.constraints.angle_sums import gathered
+
     if equation.instead is not None:
         other = equation_of(equation.name, equation.instead, equation.configuration, speeds)
         return other if count_row_operations([other]) < count_row_operations([equation]) else equation

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
-from kane.formulation.recursive.inverse import LinkWrench
 from kane.formulation.recursive.measures import from_body, images, position_in_K
 from kane.formulation.tree.loads import per_input
 from kane.formulation.tree.spatial import plus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import ZERO_VECTOR, Triple, cross
 from kane.model.loads.load import Effect, Wrench
+
+if TYPE_CHECKING:
+    from kane.formulation.recursive.inverse import LinkWrench
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
-from kane.formulation.recursive.kinematics import angular_velocities, orientations, origin_velocities, origins
 from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
@@ -57,12 +56,16 @@ def measure_rates(system: System, measures: Sequence[Expr]) -> dict[Expr, Expr]:
 
 def _velocities(system: System) -> tuple[list[Triple], list[Triple]]:
     """Return angular velocity and velocity of O_K of every link, in K."""
+    from kane.formulation.recursive.kinematics import angular_velocities, origin_velocities
+
     w = angular_velocities(system)
     return w, origin_velocities(system, w)
 
 
 def _poses(system: System) -> tuple[list[NumberMatrix], list[Triple]]:
     """Return R_NK, by rows, and p_NO of every link."""
+    from kane.formulation.recursive.kinematics import orientations, origins
+
     R = orientations(system)
     return R, origins(system, R)
 

@@ -5,26 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import TIME
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.recursive.applied import Applied
-from kane.formulation.recursive.articulated import articulated_forward
-from kane.formulation.recursive.composite import mass_matrix, natural_mass_matrix, unit_columns
-from kane.formulation.recursive.inverse import along_u, generalized_forces, inertia_wrench, inverse_dynamics
-from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities
-from kane.formulation.recursive.symmetric_links import without_turns, wrenches_in
 from kane.formulation.route import Route
-from kane.formulation.tree.cost import cost
 from kane.formulation.tree.loads import without_inputs
 from kane.formulation.tree.probe import Probe
-from kane.formulation.tree.sparse import Sparse, solve
 from kane.formulation.tree.spatial import minus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import ZERO_VECTOR
+
+if TYPE_CHECKING:
+    from kane.formulation.tree.sparse import Sparse
 
 # Largest number of natural speeds for which composite inertias, with O(n^2) operations or more, are tried.
 MAX_COMPOSITE_INERTIA_SPEEDS = 60
@@ -49,6 +45,10 @@ def without_vanishing(M: Sparse) -> Sparse:
 
 def cheapest_system(system: System) -> System:
     """Return the system with base parameters if they save operations, else unchanged."""
+    from kane.formulation.recursive.inverse import inverse_dynamics
+    from kane.formulation.recursive.symmetric_links import without_turns
+    from kane.formulation.tree.cost import cost
+
     regrouped = without_turns(system.regrouped())
     if len(system.speeds.C) > MAX_COMPOSITE_INERTIA_SPEEDS:
         return regrouped
@@ -57,6 +57,9 @@ def cheapest_system(system: System) -> System:
 
 def least_mass_matrix(system: System) -> Sparse:
     """Return M over u by composite inertias, or column by column if this is cheaper for a few chosen speeds."""
+    from kane.formulation.recursive.composite import mass_matrix, natural_mass_matrix, unit_columns
+    from kane.formulation.tree.cost import cost
+
     composite = mass_matrix(system, natural_mass_matrix(system))
     if system.speeds.are_natural:
         return composite
@@ -95,11 +98,17 @@ class RecursiveRoute(Route):
         return self._needed(udot, self._applied)
 
     def _needed(self, udot: Sequence[Any], applied: Applied) -> list[Any]:
+        from kane.formulation.recursive.inverse import along_u, inverse_dynamics
+        from kane.formulation.recursive.symmetric_links import wrenches_in
+
         needed = inverse_dynamics(self.system, udot, wrenches_in(self.system, self._declared, applied.wrenches))
         return [x - y for x, y in zip(needed, along_u(self._declared, applied.efforts), strict=True)]
 
     def resisted(self, *, inputs: bool) -> list[Any]:
         """Return -F_r of all loads except gravity; the inputs are zero unless ``inputs`` is true."""
+        from kane.formulation.recursive.inverse import along_u, generalized_forces
+        from kane.formulation.recursive.symmetric_links import wrenches_in
+
         applied = self._applied if inputs else without_inputs(self._applied.replaced, self._inputs)
         wrenches = [(ZERO_VECTOR, ZERO_VECTOR)] * len(self.system.links)
         for link, wrench in wrenches_in(self.system, self._declared, applied.wrenches).items():
@@ -108,6 +117,8 @@ class RecursiveRoute(Route):
         return [-(x + y) for x, y in zip(on_links, along_u(self._declared, applied.efforts), strict=True)]
 
     def input_columns(self) -> list[list[Any]]:
+        from kane.formulation.recursive.inverse import along_u, generalized_forces
+
         columns = []
         for part in self._applied.coefficients(self._inputs):
             none = [(ZERO_VECTOR, ZERO_VECTOR)] * len(self._declared.links)
@@ -120,6 +131,8 @@ class RecursiveRoute(Route):
 
     def forward(self) -> list[Any]:
         """Return udot by the cheapest of the methods below that apply."""
+        from kane.formulation.tree.cost import cost
+
         speeds = self._declared.speeds
         if not speeds.u:
             return []
@@ -142,6 +155,8 @@ class RecursiveRoute(Route):
 
     def composite(self) -> list[Any]:
         """Return udot by composite inertias and a sparse solve, for any speeds."""
+        from kane.formulation.tree.sparse import solve
+
         speeds = self.system.speeds
         M = self.mass
         needed = self.loaded([0.0] * len(speeds.u))
@@ -150,6 +165,11 @@ class RecursiveRoute(Route):
 
     def articulated(self) -> list[Any]:
         """Return udot by articulated inertias; each natural speed must be one generalized speed."""
+        from kane.formulation.recursive.articulated import articulated_forward
+        from kane.formulation.recursive.inverse import inertia_wrench
+        from kane.formulation.recursive.kinematics import acceleration_fields, angular_velocities
+        from kane.formulation.recursive.symmetric_links import wrenches_in
+
         system = self.system
         w = angular_velocities(system)
         fields = acceleration_fields(system, w, system.speeds.a_t)

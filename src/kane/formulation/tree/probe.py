@@ -29,14 +29,18 @@ class Probe:
     def __init__(
         self, defaults: Mapping[str, float], quaternions: Sequence[Sequence[str]] = (), *, seed: int = 0
     ) -> None:
-        self._random = np.random.default_rng(seed)
-        self.quaternions, self._seed = quaternions, seed
-        self._known = dict(defaults)
-        for names in quaternions:
-            p = self._random.normal(size=4)
-            self._known |= dict(zip(names, p / np.linalg.norm(p), strict=True))
+        self.quaternions, self._seed, self._defaults = quaternions, seed, defaults
         self._values: dict[Expr, float] = {}
         self._nodes: dict[Expr, Any] = {}
+
+    @cached_property
+    def _drawn(self) -> tuple[np.random.Generator, dict[str, float]]:
+        """Random numbers, imported here because the import takes 10 ms, and the known values by name."""
+        random, known = np.random.default_rng(self._seed), dict(self._defaults)
+        for names in self.quaternions:
+            p = random.normal(size=4)
+            known |= dict(zip(names, p / np.linalg.norm(p), strict=True))
+        return random, known
 
     @cached_property
     def anywhere(self) -> Probe:
@@ -47,6 +51,7 @@ class Probe:
 
     def at(self, values: Mapping[Expr, float]) -> Probe:
         """Return a probe with given values of some leaves; other leaves without a default are drawn again."""
+        _ = self._drawn  # which both probes share
         there = copy.copy(self)
         there._values, there._nodes = dict(values), {}
         return there
@@ -57,8 +62,9 @@ class Probe:
         values = {}
         for leaf in leaves(nodes, self._nodes):
             if leaf not in self._values:
-                known = self._known.get(leaf.data) if leaf.op in (PARAMETER, INPUT, COORDINATE) else None
-                self._values[leaf] = self._random.uniform(0.2, 1.2) if known is None else known
+                random, by_name = self._drawn
+                known = by_name.get(leaf.data) if leaf.op in (PARAMETER, INPUT, COORDINATE) else None
+                self._values[leaf] = random.uniform(0.2, 1.2) if known is None else known
             values[leaf] = self._values[leaf]
         found = iter(interpret(nodes, values, known=self._nodes))
         return np.array([next(found) if x.__class__ is Expr else x for x in expressions], float)

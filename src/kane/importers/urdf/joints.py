@@ -9,10 +9,7 @@ from typing import TypeAlias
 from kane.expression.node import Expr
 from kane.geometry.rotation import Rotation
 from kane.importers.pose import POSE_ORIGIN, XYZ, FramePose, no_pose
-from kane.model.joints.free import Free
 from kane.model.joints.joint import Joint
-from kane.model.joints.planar import Planar
-from kane.model.joints.prismatic import Prismatic
 from kane.model.joints.revolute import Revolute
 
 Coordinate: TypeAlias = str | Expr
@@ -51,15 +48,21 @@ def _revolute(q: Coordinate, axis: XYZ) -> Joint:
 
 
 def _prismatic(q: Coordinate, axis: XYZ) -> Joint:
+    from kane.model.joints.prismatic import Prismatic
+
     return Prismatic(q, axis=axis)
 
 
 def _floating(name: Coordinate, axis: XYZ) -> Joint:
+    from kane.model.joints.free import Free
+
     assert isinstance(name, str), "only joints of one freedom follow others"
     return Free(name)
 
 
 def _planar(name: Coordinate, axis: XYZ) -> Joint:
+    from kane.model.joints.planar import Planar
+
     assert isinstance(name, str), "only joints of one freedom follow others"
     return Planar(name, axis)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.node import Expr
@@ -24,11 +25,12 @@ from kane.model.body import Body
 from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.contacts import Coulomb
-from kane.model.contacts.restitution import Restitution
 from kane.model.joints.joint import Joint
-from kane.model.loads.damper import Damper
 from kane.model.loads.motor import Motor
 from kane.model.model import Model
+
+if TYPE_CHECKING:
+    from kane.model.contacts.restitution import Restitution
 
 
 def load_urdf(
@@ -179,6 +181,8 @@ def _connect(model: Model, parent: Body, child: Body, part: Lump) -> None:
 
 def _resist(model: Model, connection: Connection, joint: UrdfJoint) -> None:
     if joint.damping > 0.0 and connection.joint.one_dof:
+        from kane.model.loads.damper import Damper
+
         model.load(Damper(connection, joint.damping))
     elif joint.damping > 0.0:
         note = f"joint {quote(joint.name)}: damping {joint.damping!r} of a {joint.kind} joint is left out"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr, Scalar
@@ -14,17 +15,14 @@ from kane.model.body import Mechanism, Point
 from kane.model.checks import require_word
 from kane.model.connection import Connection, JointCoordinate
 from kane.model.constraints import Constraint, Row
-from kane.model.constraints.constraint import Imposed
-from kane.model.contacts.contact import Contact
-from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction
-from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
-from kane.model.contacts.latch import Latch
-from kane.model.contacts.restitution import Restitution, checked_restitution
-from kane.model.contacts.stick import Stick
-from kane.model.contacts.stop import Stop
-from kane.model.contacts.switch import Switch
 from kane.model.reaction import reaction_leaf, reaction_leaves
 from kane.model.shapes import Shape
+
+if TYPE_CHECKING:
+    from kane.model.constraints.constraint import Imposed
+    from kane.model.contacts.friction import Coulomb
+    from kane.model.contacts.intermittent_constraint import Intermittent, IntermittentConstraint
+    from kane.model.contacts.restitution import Restitution
 
 IMPACTS_TOGETHER, IMPACTS_IN_TURN = "together", "in turn"
 # Parts of an intermittent constraint that impose and delete it, and may depend on inputs.
@@ -93,6 +91,8 @@ class IntermittentDeclarations(Mechanism):
                 body. Also raised if a mesh is not convex, or polyhedra have too many pairs of edges. Also raised for a
                 negative coefficient, static friction below kinetic, or a name that is taken.
         """
+        from kane.model.contacts.contact import Contact
+
         return self.intermittent(Contact(feature, surface, restitution, friction), name=name)
 
     def stop(
@@ -118,6 +118,8 @@ class IntermittentDeclarations(Mechanism):
         Raises:
             ModelError: no end is given, lower is not below upper, a restitution is not from 0 to 1, or a name is taken.
         """
+        from kane.model.contacts.stop import Stop
+
         return self.intermittent(Stop(joint, lower, upper, restitution), name=name)
 
     def stick(
@@ -146,6 +148,8 @@ class IntermittentDeclarations(Mechanism):
             ModelError: an effort without inputs is negative or less than the kinetic one; an effort depends on anything
                 but parameters and inputs; or a name is taken.
         """
+        from kane.model.contacts.stick import Stick
+
         return self.intermittent(Stick(joint, static, kinetic), name=name)
 
     def latch(
@@ -170,6 +174,8 @@ class IntermittentDeclarations(Mechanism):
         Raises:
             ModelError: the gap contains rates or velocities, an expression in ``holds`` has none, or a name is taken.
         """
+        from kane.model.contacts.latch import Latch
+
         return self.intermittent(Latch(gap, holds, off), name=name)
 
     def switch(
@@ -192,6 +198,8 @@ class IntermittentDeclarations(Mechanism):
         Raises:
             ModelError: ``motion`` contains no rates or velocities, ``on`` is missing, or a name is taken.
         """
+        from kane.model.contacts.switch import Switch
+
         return self.intermittent(Switch(motion, on, off), name=name)
 
     def reaction(self, name: str) -> Expr:
@@ -216,6 +224,8 @@ class IntermittentDeclarations(Mechanism):
         Raises:
             ModelError: ``member`` is not a ``kane.Intermittent``, or a name is taken.
         """
+        from kane.model.contacts.intermittent_constraint import Intermittent
+
         require(member, Intermittent, "intermittent() takes a kane.Contact, or a kane.Intermittent of your own")
         title = self._free_title(member.title) if name is None else name
         require_word(title)
@@ -266,6 +276,9 @@ def _checked(model: Mechanism, given: IntermittentConstraint) -> IntermittentCon
     Raises:
         ModelError: it has no rows, its rows are not expressions, or a coefficient is not valid.
     """
+    from kane.model.contacts.friction import Coulomb, Thresholds, checked_friction
+    from kane.model.contacts.restitution import Restitution, checked_restitution
+
     who = f"the intermittent constraint {given.name!r}"
     for row in given.rows:
         require(row, Row, f"rows of {who} are kane.Row")

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, require, whole
 from kane.files.given_path import given_path
 from kane.model.body import Body, Point
-from kane.model.shapes.hull import SHALLOW, reduced
-from kane.model.shapes.part import Part
 from kane.model.shapes.placed import Placed
-from kane.model.shapes.polyhedron import Polyhedron
-from kane.model.shapes.shape import Shape
-from kane.model.shapes.trimesh import read_mesh
 from kane.model.vector_arguments import require_points
+
+if TYPE_CHECKING:
+    from kane.model.shapes.part import Part
+    from kane.model.shapes.polyhedron import Polyhedron
+    from kane.model.shapes.shape import Shape
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".off", ".glb")
 
@@ -77,6 +77,9 @@ class Mesh(Placed):
             ModelError: trimesh is not installed, all points are coplanar, or ``corners`` is not a valid number.
             ImportFileError: there is no such file, or it is damaged.
         """
+        from kane.model.shapes.hull import reduced
+        from kane.model.shapes.polyhedron import Polyhedron
+
         most = None if corners is None else whole(corners, "corners=", 4)
         points = self._read[0]
         try:
@@ -102,6 +105,8 @@ class Mesh(Placed):
             ModelError: ``hull`` is not a Polyhedron.
             ImportFileError: there is no such file, or it is damaged.
         """
+        from kane.model.shapes.polyhedron import Polyhedron
+
         require(hull, Polyhedron, "departure() takes a hull of the mesh, such as mesh.hull(corners=12)")
         points, faces = self._read
         return max(0.0, float(hull.hull.heights(points).max())), hull.hull.depth(points, faces)
@@ -114,6 +119,8 @@ class Mesh(Placed):
             ModelError: the mesh is not convex, all points are coplanar, or trimesh is not installed.
             ImportFileError: there is no such file, or it is damaged.
         """
+        from kane.model.shapes.hull import SHALLOW
+
         found = self.hull()
         _, inside = self.departure(found)
         if inside > SHALLOW * float(np.ptp(found.points, axis=0).max()):
@@ -126,9 +133,13 @@ class Mesh(Placed):
     @cached_property
     def _read(self) -> tuple[Any, Any]:
         """Points, scaled [m], and the indices of the corners of each triangle."""
+        from kane.model.shapes.trimesh import read_mesh
+
         points, faces = read_mesh(self.path)
         return points * self.scale, faces
 
     def parts(self) -> tuple[Part, ...]:
         """Return the mesh as one part."""
+        from kane.model.shapes.part import Part
+
         return (Part(self.path, self.scale, self.origin.position_in_body, self.orientation),)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kane.codegen.jit.compiled import CompiledFunction
-from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector, Watch
 from kane.engine.memory.run_codes import EVENTS
@@ -17,7 +16,6 @@ from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.model.checks import require_word
-from kane.simulation.inputs.known_in_state import known_in_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +127,9 @@ def compile_events(
     names = event_names(events)
     if not names:
         return None
+    from kane.codegen.programs.program import Program
+    from kane.simulation.inputs.known_in_state import known_in_state
+
     e = dyn.equations
     named = {f"the event {name!r}": event.expression for name, event in zip(names, events, strict=True)}
     outputs = known_in_state(e, named, input_program, unknown)

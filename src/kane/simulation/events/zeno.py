@@ -54,7 +54,7 @@ def require_end(
 def _of_events(integration: IntegratorState, names: Sequence[str], before: int) -> Iterator[tuple[float, str]]:
     """Yield the run time at which an event accumulates, and the message."""
     found = integration.store.found[: integration.counts.events[0]]
-    for number in np.unique(found[before:, 0]).astype(int).tolist():
+    for number in sorted(set(found[before:, 0].astype(int).tolist())):
         places = np.flatnonzero(found[:, 0] == number)
         own = found[places[max(int(np.searchsorted(places, before)) - ENDLESS_EVENTS + 1, 0) :]]
         k = first_of_many(own[:, 1], ENDLESS_EVENTS - 1, EVENTS_SPAN * _span(integration))

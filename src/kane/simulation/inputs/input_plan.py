@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers, takes
 from kane.model.named_vector import index_of_name, named_vector
-from kane.simulation.inputs.sampled import Sampled
+
+if TYPE_CHECKING:
+    from kane.simulation.inputs.sampled import Sampled
 
 # Times that differ by less than this fraction are equal up to rounding.
 INPUT_TIME_TOLERANCE = 1e-9
@@ -182,6 +184,8 @@ def plan_inputs(inputs: Any, names: Sequence[str], defaults: Sequence[float]) ->
     Raises:
         ModelError: an unknown name, a wrong shape, or a value that is not finite or of an unknown form.
     """
+    from kane.simulation.inputs.sampled import Sampled
+
     plan = InputPlan(tuple(names), np.array(defaults, dtype=float))
     if isinstance(inputs, Mapping):
         for name, value in inputs.items():
@@ -215,6 +219,8 @@ def _of_state(function: Any, what: str) -> InputFunction:
 
 
 def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
+    from kane.simulation.inputs.sampled import Sampled
+
     name = plan.names[column]
     samples = _as_samples(value)
     if isinstance(value, Expr):

@@ -11,18 +11,15 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
-from kane.codegen.programs.program import Program
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Course, Indices, Sampling, Tables, Vector
 from kane.errors import ModelError, SimulationError
 from kane.expression.node import Expr
 from kane.machine.memory import free_memory
 from kane.simulation.inputs.input_plan import InputPlan
-from kane.simulation.inputs.known_in_state import known_in_state
-from kane.simulation.inputs.python_law import PythonLaw
-from kane.simulation.inputs.sampled import Sampled
 
 if TYPE_CHECKING:
+    from kane.simulation.inputs.sampled import Sampled
     from kane.simulation.mode_source import ModeSource
 
 # Ticks closer to the end of a fixed step than this fraction of the step count as being at its end.
@@ -122,6 +119,8 @@ class Sampler:
     complete: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        from kane.simulation.inputs.python_law import PythonLaw
+
         self._asked = [PythonLaw(i, self) for i, law in enumerate(self.laws) if law.function is None]
         self._logs = [_Log(np.array([-math.inf]), self.initial[list(law.columns)][None, :].copy()) for law in self.laws]
 
@@ -332,6 +331,9 @@ def compile_laws(
     for columns, sampled in plan.sampled_laws.items():
         names, function = tuple(plan.names[c] for c in columns), None
         if isinstance(sampled.law, Expr):
+            from kane.codegen.programs.program import Program
+            from kane.simulation.inputs.known_in_state import known_in_state
+
             who = f"the sampled law of the input {names[0]!r}"  # an expression drives one input
             outputs = known_in_state(e, {who: sampled.law}, input_program, unknown)
             state = (e.t, *e.q, *e.u)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.contacts.contact_functions import ContactFunctions, contact_functions
-from kane.dynamics.contacts.contact_refusals import refusal
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.constraint_memory import contact_constants_of
 from kane.engine.memory.contact_codes import ENDLESS_IMPACTS, NO_MODE, OPEN
@@ -31,7 +30,6 @@ from kane.simulation.mode_table import stage_in_force
 from kane.simulation.modes.contact_records import ContactRecords, require_kept
 from kane.simulation.modes.growing_problem import GrowingProblem, continue_with
 from kane.simulation.modes.rows_at import RowsAt
-from kane.simulation.modes.step_over import step_over, without_end
 from kane.simulation.monitors.penetration import START_GAP_TOLERANCE, describe_penetration
 from kane.simulation.results.contact_log import ContactLog
 from kane.simulation.results.record import Record
@@ -129,6 +127,8 @@ class ContactSwitching(ModeSource):
         return np.asarray(~(gaps >= -START_GAP_TOLERANCE).all(axis=1))
 
     def refusal(self, integration: IntegratorState, outcome: Outcome) -> str:
+        from kane.dynamics.contacts.contact_refusals import refusal
+
         automaton, functions = integration.system.automaton, self._at(integration.problem.key).functions
         if outcome is Outcome.NO_GUARD:
             own = automaton.guards.out[-2 * len(self._names) :]
@@ -184,6 +184,8 @@ class ContactSwitching(ModeSource):
         return records.log(mode, states, np.zeros((0, 0), np.int8), np.zeros((0, 0)))
 
     def step_over(self, integration: IntegratorState, status: Status) -> bool:
+        from kane.simulation.modes.step_over import step_over
+
         if status is Status.REFUSED and integration.system.automaton.changed[len(integration.x)] not in (
             NO_MODE,
             ENDLESS_IMPACTS,
@@ -193,6 +195,8 @@ class ContactSwitching(ModeSource):
         return step_over(integration, self._at(integration.problem.key).functions, taken)
 
     def stepped_over(self, integration: IntegratorState) -> str:
+        from kane.simulation.modes.step_over import without_end
+
         return without_end(integration, self._records(integration).moreau_jean_times)
 
     def told(self, integration: IntegratorState, record: Record) -> Record:

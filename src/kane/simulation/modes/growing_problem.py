@@ -11,7 +11,6 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.engine.memory.run_codes import PROJECT
 from kane.engine.step.transitions import enter_mode
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.inputs.closed_loop import with_laws
 from kane.simulation.integrator_state import IntegratorState
 from kane.simulation.mode_table import stage_in_force
 from kane.simulation.projection import put_selection, selection_in
@@ -32,6 +31,8 @@ class GrowingProblem(Generic[F]):
         completed: Callable[[F], F] = lambda functions: functions,
     ) -> None:
         """Take a problem, the native functions of its dynamics, and the form of these functions that a run uses."""
+        from kane.simulation.inputs.closed_loop import with_laws
+
         laws = posed.plan.expressions
         dyn = with_laws(posed.dyn, laws) if laws else posed.dyn
         # Equations that contain input expressions belong to this run only.

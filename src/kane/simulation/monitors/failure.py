@@ -20,7 +20,6 @@ from kane.expression.operations import ABS, DIV, EQUAL, LESS, LESS_EQUAL, MAX, M
 from kane.expression.traverse import leaves, reachable
 from kane.formulation.equations import Equations
 from kane.formulation.recursive.applied import applied_loads
-from kane.formulation.search.best_speeds import where_zero
 from kane.model.reaction import reaction_leaves
 from kane.simulation.integrator_state import IntegratorState, Outcome
 from kane.simulation.mode_table import stage_in_force
@@ -278,6 +277,8 @@ def small_divisors(equations: Equations, states: Array, inputs: Array, parameter
         inputs: (times, inputs).
         parameters: values.
     """
+    from kane.formulation.search.best_speeds import where_zero
+
     found = divisors(equations)
     values = interpret(list(found), _values(equations, states, inputs, parameters))
     for (divisor, rows), value in zip(found.items(), values, strict=True):
@@ -310,6 +311,8 @@ def _passages(problem: InitialValueProblem, integration: IntegratorState, states
     moving = [x for x in equations.baked_in(embedding.fails_where) if _depends_on_state(x)]
     if not moving:
         return
+    from kane.formulation.search.best_speeds import where_zero
+
     values = _values(equations, states, np.tile(integration.system.inputs, (len(states), 1)), problem.parameters)
     for divisor, value in zip(moving, interpret(moving, values), strict=True):
         changes = np.flatnonzero(np.diff(np.sign(value)))

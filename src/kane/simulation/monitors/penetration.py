@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kane.array_types import Array
-from kane.dynamics.contacts.gaps import gap_function
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
@@ -68,6 +67,8 @@ def refuse_starts(dyn: Dynamics, t: float, x: Array, parameters: Array) -> None:
 
 def starting_gaps(dyn: Dynamics, t: float, x: Array, parameters: Vector) -> tuple[list[str], Array]:
     """Return names of contacts, stops and latches, and their gaps at x = [q, u], (states, gaps) [m or rad]."""
+    from kane.dynamics.contacts.gaps import gap_function
+
     names, function = gap_function(dyn)
     if not names:
         return [], np.zeros((len(x), 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.engine.memory.contact_codes import SLIDING
 from kane.engine.memory.loop_arguments import Vector
-from kane.simulation.integrators.slip_threshold import DIRECTED, begun
 from kane.simulation.projection import LARGE_PROJECTION_MOVE
-from kane.simulation.results.contact_log import JAMS, ContactLog
 from kane.simulation.results.labelled import Labelled, XarrayVariable
 from kane.simulation.state_layout import Layout
+
+if TYPE_CHECKING:
+    from kane.simulation.results.contact_log import ContactLog
 
 # Warn of lingering slip in space, whose direction is due to integration errors. The signs are three consecutive records
 # in which the slip is slower than LINGERING_SLIP_ERRORS step errors and turns by more than 0.05 rad per record. Below
@@ -133,7 +134,11 @@ class Record:
 
     def jammed(self) -> str:
         """Describe the first dynamic jam of a contact; an empty text if there is none."""
-        if self.contact_log is None or JAMS not in self.contact_log.kinds:
+        if self.contact_log is None:
+            return ""
+        from kane.simulation.results.contact_log import JAMS
+
+        if JAMS not in self.contact_log.kinds:
             return ""
         first = self.contact_log.records[self.contact_log.kinds.index(JAMS)]
         name, t = self.contact_log.intermittents[first.cause], first.time
@@ -147,6 +152,8 @@ class Record:
         """Describe slip in space whose speed stayed within integration errors, so that its direction is noise."""
         if self.contact_log is None:
             return ""
+        from kane.simulation.integrators.slip_threshold import DIRECTED, begun
+
         errors = atol + rtol * np.abs(self.states[:, 1 + len(self.layout.coordinates) :]).max(axis=1)
         noise = np.where(NOISY_SLIP_ERRORS * errors > begun(atol), LINGERING_SLIP_ERRORS * errors, 0.0)
         slides = np.flatnonzero((self.contact_log.statuses == SLIDING).any(axis=0))

@@ -14,7 +14,6 @@ from kane.errors import ModelError
 from kane.formulation.matrix_route import require_bodies
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
-from kane.simulation.results.contact_log import ContactLog, ForcesByName, places_named, table
 from kane.simulation.results.labelled import Labelled
 from kane.simulation.results.record import (
     MODES,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from kane.dynamics.dynamics import Dynamics
     from kane.simulation.integrators.integrator import Integrator
     from kane.simulation.results.audit import Audit
+    from kane.simulation.results.contact_log import ContactLog
 
 DIMENSIONS = {"q": "coordinate", "u": "speed", "inputs": "input"}
 ENERGIES = ("kinetic_energy", "potential_energy")
@@ -154,6 +154,8 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the model has no intermittent constraints, or none of the requested name.
         """
+        from kane.simulation.results.contact_log import ForcesByName
+
         log = self._required_log()
         return ForcesByName((name, log.forces(k)) for k, name in enumerate(log.intermittents))
 
@@ -163,12 +165,16 @@ class Trajectory(Replayed):
         Raises:
             ModelError: the name is unknown.
         """
+        from kane.simulation.results.contact_log import places_named
+
         log = self._required_log()
         return np.asarray((log.statuses[:, places_named(name, log.intermittents)] > 0).any(axis=1))
 
     @property
     def contact_log(self) -> ContactLog | None:
         """Transitions, statuses and reactions of intermittent constraints; None without such constraints."""
+        from kane.simulation.results.contact_log import ContactLog
+
         return ContactLog.of_run(self._run)
 
     def _required_log(self) -> ContactLog:
@@ -286,6 +292,8 @@ class Trajectory(Replayed):
         return self._run.values(name)
 
     def __str__(self) -> str:
+        from kane.simulation.results.contact_log import table
+
         lines, slow = [repr(self)], self._run.attributes.get(NUMERICAL_MODES)
         lines += [f"modes that are not compiled, embedded numerically: {slow}"] if slow else []
         if self.events:

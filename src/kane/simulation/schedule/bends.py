@@ -20,7 +20,6 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, warn
 from kane.expression.derivative import CHOICES, forward
 from kane.expression.interpret import interpret
-from kane.expression.intervals import Interval, Intervals
 from kane.expression.node import Expr
 from kane.expression.operations import ABS, CONSTANT, EQUAL, LESS, LESS_EQUAL, MAX, MIN, SELECT, SIGN
 from kane.expression.traverse import leaves, reachable
@@ -177,6 +176,8 @@ class _BendSearch:
 
     def judge(self) -> None:
         """Close intervals without a sign change; compute the zero in intervals with exactly one and close them too."""
+        from kane.expression.intervals import Interval, Intervals
+
         watched, width = self._watched, self.high - self.low
         n = len(watched.values)
         ranges = self._evaluated([*watched.values, *watched.rates], Interval(self.low, self.high), Intervals)
