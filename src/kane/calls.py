@@ -72,7 +72,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
         ("odeint", "solve_ivp", "integrate", "solve", "Simulator", "run", "mj_step", "ode"),
         "kane.simulate(dyn, until=10)",
     ),
-    **dict.fromkeys(("lambdify", "compile", "generate_ode_function"), "kane.build(kane.formulate(model))"),
+    **dict.fromkeys(("compile", "generate_ode_function"), "kane.build(kane.formulate(model))"),
     **dict.fromkeys(
         ("loadURDF", "buildModelFromUrdf", "from_urdf", "Parser", "read_urdf"), 'kane.load_urdf("robot.urdf")'
     ),

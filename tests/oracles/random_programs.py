@@ -1,10 +1,12 @@
 """Random programs of every operation, and arrays for them."""
 
+import contextlib
 import random
 
 import numpy as np
 
 from kane.codegen.programs.program import Program
+from kane.errors import ExpressionError
 from kane.expression import construct
 from kane.expression.arena import Arena
 from kane.expression.operations import CONSTANT, COORDINATE, INPUT, OPERATIONS, PARAMETER, SPEED, SPLINE, TIME
@@ -33,7 +35,9 @@ def random_program(seed, operations):
         args = [source.choice(pool[-60:]) for _ in range(OPERATIONS[op].arity)]
         if len(args) == 2 and source.random() < 0.15:
             args[source.randrange(2)] = arena.constant(source.uniform(-2, 2))
-        pool.append(construct.build_spline(args[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*args))
+        # Operations of constants fold, for example x - (x + c), and the root of a negative constant is refused.
+        with contextlib.suppress(ExpressionError):
+            pool.append(construct.build_spline(args[0], TABLE) if op == SPLINE else CONSTRUCTORS[op](*args))
     outputs = [n for n in reachable(pool) if n.op != CONSTANT]
     return Program("random", outputs, state=state, rest=rest, parameters=parameters)
 

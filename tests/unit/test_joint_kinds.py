@@ -299,3 +299,15 @@ def test_a_knee_of_splines_carries_its_load():
     e = kane.formulate(model)
     # V = m g y(q), y = 0.03 q^2; the spline's slope is off where its ends are straight.
     assert value(model, e.bias[0], knee=0.3, knee_dot=0.0) == pytest.approx(30.0 * 0.06 * 0.3, rel=2e-2)
+
+
+def test_coordinates_that_turn_by_a_multiple_have_a_certificate():
+    """The partial angular velocity of the angle 2 q has length 2."""
+    m = kane.Model("geared", gravity=(0.0, 0.0, -9.81))
+    parent = m.ground
+    for name, axis, ratio in (("a", "z", 2.0), ("b", "y", -0.5)):
+        body = m.body(name, mass=1.0, inertia=(1.0, 2.0, 2.5), com=(0.1, 0.2, 0.3))
+        turned = CustomJoint((f"q{name}",), lambda q, axis=axis, ratio=ratio: kane.Rotation.about(axis, ratio * q))
+        m.connect(parent, body, turned, at=(0.5, 0.0, 0.2))
+        parent = body
+    assert kane.certify(m).holds

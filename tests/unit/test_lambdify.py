@@ -31,6 +31,7 @@ GRID = np.linspace(-2.0, 3.0, 15).reshape(3, 1, 5)
         ((q, q.diff()), q.diff() ** 2 - sm.sin(q), (0.2, -0.4)),
         ((x, y), sm.Array([[x, y], [y, x]]), (1, 2)),
         ((x, y), [], (1, 2)),
+        (x, [sm.sin(sm.sin(x)), sm.cos(sm.sin(sm.cos(x))), -sm.sin(sm.cos(x))], (GRID,)),
     ],
 )
 def test_results_are_sympys(args, exprs, values):
@@ -64,6 +65,8 @@ def test_bad_input_is_refused():
     for make, message in (
         (lambda: kane.lambdify(x, x + y), "expression 1 contains y, which is none of the arguments"),
         (lambda: kane.lambdify((x, x), x), "given twice"),
+        (lambda: kane.lambdify("x", x), "args are 'x'; give SymPy's symbols"),
+        (lambda: kane.lambdify(x + y, x), "the argument x . y is no symbol"),
         (lambda: kane.lambdify(x, x, "tensorflow"), "modules='tensorflow'"),
         (lambda: kane.lambdify(x, sm.gamma(x)), "SymPy's 'gamma'"),
         (lambda: kane.lambdify(x, "x + 1"), "neither a number nor a SymPy expression"),

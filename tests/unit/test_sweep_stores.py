@@ -187,6 +187,28 @@ def test_a_line_that_was_cut_is_computed_again(tmp_path, computed):
     assert same(kane.Sweep.open(tmp_path), whole)
 
 
+@pytest.mark.parametrize("damage", ["zeros", "half", "missing"])
+def test_damaged_files_are_noticed_and_their_runs_computed_again(tmp_path, computed, damage):
+    whole = kane.sweep(pendulum(), **given(), store=tmp_path)
+    name = whole.results[0]
+    file = tmp_path / name / "c" / "0"
+    size = file.stat().st_size
+    {
+        "zeros": lambda: file.write_bytes(bytes(size)),
+        "half": lambda: file.write_bytes(bytes(size // 2)),
+        "missing": file.unlink,
+    }[damage]()
+    if damage == "half":
+        with pytest.raises(kane.KaneError, match="is damaged; repeat the sweep"):
+            kane.Sweep.open(tmp_path)[name]
+    computed.clear()
+    with pytest.warns(UserWarning, match="500 runs of the store .* are damaged or missing"):
+        again = kane.sweep(pendulum(), **given(), store=tmp_path)
+    assert computed == list(range(500))
+    assert same(again, whole)
+    assert same(kane.Sweep.open(tmp_path), whole)
+
+
 def test_two_processes_cannot_write_one_store(program, tmp_path):
     store = tmp_path / "locked.zarr"
     process = subprocess.Popen([*program, str(store)])

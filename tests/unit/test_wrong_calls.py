@@ -72,7 +72,6 @@ CALLS = {
     "solve_ivp": (lambda: kane.solve_ivp, r"kane\.simulate\("),
     "odeint": (lambda: kane.odeint, r"kane\.simulate\("),
     "integrate": (lambda: kane.integrate, r"kane\.simulate\("),
-    "lambdify": (lambda: kane.lambdify, r"kane\.build\("),
     "rnea": (lambda: kane.rnea, r"dyn\.inverse\("),
     "aba": (lambda: kane.aba, r"dyn\.forward\("),
     "crba": (lambda: kane.crba, r"dyn\.mass_matrix\("),

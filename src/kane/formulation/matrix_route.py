@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
-from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.route import Route
 from kane.formulation.tree.loads import per_input, without_inputs
 from kane.formulation.tree.probe import Probe
@@ -73,6 +72,8 @@ class MatrixRoute(Route):
         names = [leaf.name for leaf in self._equations.u]
         if self.symmetric:
             return list(solve(self.mass, self._forcing, range(len(names)), names))
+        from kane.formulation.constraints.elimination import LinearRow, eliminate
+
         zero = self._equations.t.arena.zero
         rows = [
             LinearRow(name, {j: m for j, m in enumerate(row) if m is not zero}, -f)

@@ -11,7 +11,11 @@ from kane.array_types import Array
 from kane.errors import ModelError
 
 GROUPS_LEFT_OUT = 20  # groups of runs for the standard errors of indices (jackknife)
-LEAST_BINS, MOST_BINS = 4, 64
+LEAST_KNOTS, MOST_KNOTS = 5, 32
+# Correlation of two varied values from which effects cannot be told apart.
+DEPENDENT_VALUES = 0.99
+# Relative variation of a column or a result that is rounding.
+ROUNDING_VARIATION = 1e-12
 LEAST_RUNS = 10 * GROUPS_LEFT_OUT
 
 
@@ -34,12 +38,13 @@ class VariableEffect(NamedTuple):
 def effects_of(x: dict[str, Array], y: Array) -> dict[str, VariableEffect]:
     """Return the effect of each column of independent random values on y; NaN and infinite results are left out.
 
-    E[y | x] is the mean of y in bins of x with equal numbers of runs. The part of its variance that is due to the
-    scatter within bins is subtracted (omega squared of the analysis of variance). Finite bins make indices a few
-    percent too small.
+    E[y | x] is a piecewise linear regression of y on the rank of x, with n^(1/3) knots. The explained fraction of the
+    variance is adjusted for the number of knots, as for independent draws. Low-discrepancy samples scatter less: their
+    indices may be too small by knots / n.
 
     Raises:
-        ModelError: too few runs with a finite result, or a column or result that does not vary.
+        ModelError: too few runs with a finite result, a column or result that does not vary, or columns that change
+            together.
 
     Source: Sobol 1993 for the indices; Tukey 1958 for the jackknife.
     """
@@ -49,8 +54,9 @@ def effects_of(x: dict[str, Array], y: Array) -> dict[str, VariableEffect]:
     if n < LEAST_RUNS:
         raise ModelError(f"effects need {LEAST_RUNS} runs with a finite result; {n} have one")
     for name, column in (*columns.items(), ("the result", y)):
-        if not np.ptp(column) > 0.0:
+        if not np.ptp(column) > ROUNDING_VARIATION * np.abs(column).max():
             raise ModelError(f"{name} does not vary, so that it has no effects; leave it out")
+    _require_independent(columns)
     scales = np.array([column.std() for column in columns.values()])
     A = np.column_stack([np.ones(n), *((column - column.mean()) / s for column, s in zip(columns.values(), scales))])
     coefficients, *_ = np.linalg.lstsq(A, y, rcond=None)
@@ -62,25 +68,35 @@ def effects_of(x: dict[str, Array], y: Array) -> dict[str, VariableEffect]:
     }
 
 
+def _require_independent(columns: dict[str, Array]) -> None:
+    """Raise if two columns change together."""
+    names = list(columns)
+    together = np.abs(np.corrcoef(np.array([*columns.values()]))) if len(names) > 1 else np.zeros((1, 1))
+    for i, j in zip(*np.nonzero(np.triu(together > DEPENDENT_VALUES, 1)), strict=True):
+        raise ModelError(
+            f"{names[i]} and {names[j]} change together, so that their effects cannot be told apart; draw them by "
+            "kane.sample, or leave one out"
+        )
+
+
 def _index(x: Array, y: Array) -> tuple[float, float]:
     """Return a first-order Sobol index and its standard error."""
     n = len(y)
-    bins = min(max(int(math.sqrt(n) / 2), LEAST_BINS), MOST_BINS)
-    ranks = np.empty(n, int)
-    ranks[np.argsort(x, kind="stable")] = np.arange(n)
-    cell = np.arange(n) % GROUPS_LEFT_OUT * bins + ranks * bins // n
-    y = y - y.mean()
-    moments = [np.bincount(cell, w, GROUPS_LEFT_OUT * bins).reshape(-1, bins) for w in (np.ones(n), y, y * y)]
-    whole = _omega_squared(*(m.sum(axis=0) for m in moments))
-    parts = np.array([_omega_squared(*(m.sum(axis=0) - m[g] for m in moments)) for g in range(GROUPS_LEFT_OUT)])
+    knots = min(max(round(n ** (1.0 / 3.0)), LEAST_KNOTS), MOST_KNOTS)
+    ranks = np.empty(n)
+    ranks[np.argsort(x, kind="stable")] = np.linspace(0.0, knots - 1.0, n)
+    hats = np.maximum(1.0 - np.abs(ranks[:, None] - np.arange(knots)), 0.0)
+    y = (y - y.mean()) / y.std()
+    groups = [slice(g, None, GROUPS_LEFT_OUT) for g in range(GROUPS_LEFT_OUT)]
+    each = [(hats[g].T @ hats[g], hats[g].T @ y[g], np.array([len(y[g]), y[g].sum(), y[g] @ y[g]])) for g in groups]
+    whole = [np.sum(part, axis=0) for part in zip(*each, strict=True)]
+    parts = np.array([_explained(*(a - b for a, b in zip(whole, one, strict=True))) for one in each])
     spread = (GROUPS_LEFT_OUT - 1) / GROUPS_LEFT_OUT * ((parts - parts.mean()) ** 2).sum()
-    return whole, math.sqrt(spread)
+    return _explained(*whole), math.sqrt(spread)
 
 
-def _omega_squared(count: Array, total: Array, squares: Array) -> float:
-    """Return the fraction of the variance between bins from numbers, sums and sums of squares in bins."""
-    n, bins = count.sum(), len(count)
-    whole = squares.sum() - total.sum() ** 2 / n
-    between = (total**2 / np.maximum(count, 1)).sum() - total.sum() ** 2 / n
-    within = (whole - between) / (n - bins)
-    return float((between - (bins - 1) * within) / (whole + within))
+def _explained(gram: Array, products: Array, sums: Array) -> float:
+    """Return the fraction of the variance that a regression explains, adjusted for its number of coefficients."""
+    n, total, squares = sums.tolist()
+    left = squares - products @ np.linalg.lstsq(gram, products, rcond=None)[0]
+    return float(1.0 - left / (n - len(gram)) * (n - 1.0) / (squares - total * total / n))

@@ -215,12 +215,13 @@ class Sweep:
 
     def __str__(self) -> str:
         words = ("mean", "95 % from", "to", "deviation", "least", "most", "in runs")
-        lines = [repr(self), " " * 16 + "".join(f"{word:>13}" for word in words)]
+        lines = [repr(self), f"{'':<16}{'n':>9}" + "".join(f"{word:>13}" for word in words)]
         for name in self.results:
             t = self.statistics(name)
             each = (t.mean, *t.interval, t.deviation, t.minimum, t.maximum)
             row = "".join(f"{x:13.6g}" for x in each)
-            lines.append(f"{name:<16}{row}      {t.minimum_run}, {t.maximum_run}")
+            where = f"{t.minimum_run}, {t.maximum_run}" if t.n else "none"
+            lines.append(f"{name:<16}{t.n:>9}{row}      {where}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.array_types import Array
-from kane.errors import FileError, ImportFileError, ModelError
+from kane.errors import FileError, ImportFileError, ModelError, warn
 from kane.files.given_path import given_path
 from kane.files.write_file import made_folder, write_whole
 from kane.machine.memory import free_memory
@@ -38,6 +39,7 @@ class LogEntry(NamedTuple):
         rows: hash of the values that vary, to recognize another study.
         tallies: statistics of each result.
         failures: reason by number of the run.
+        checksum: of the arrays of the piece in files.
     """
 
     first: int
@@ -45,16 +47,19 @@ class LogEntry(NamedTuple):
     rows: str
     tallies: tuple[Tally, ...]
     failures: Mapping[int, str]
+    checksum: int = 0
 
     def line(self) -> str:
         """Return the entry as one line of the log."""
-        return json.dumps([*self[:4], {str(run): reason for run, reason in self.failures.items()}]) + "\n"
+        failures = {str(run): reason for run, reason in self.failures.items()}
+        return json.dumps([*self[:4], failures, self.checksum]) + "\n"
 
     @classmethod
     def of_line(cls, raw: Sequence[Any]) -> LogEntry:
         """Return the entry of a line of the log."""
-        first, last, rows, tallies, failures = raw
-        return cls(first, last, rows, tuple(Tally(*t) for t in tallies), {int(k): x for k, x in failures.items()})
+        first, last, rows, tallies, failures, checksum = raw
+        reasons = {int(k): x for k, x in failures.items()}
+        return cls(first, last, rows, tuple(Tally(*t) for t in tallies), reasons, checksum)
 
 
 @dataclass
@@ -168,7 +173,7 @@ class FolderStore(SweepStore):
 
     def _read_log(self) -> int:
         """Read the log up to the last whole line; return its length in bytes."""
-        path, whole = self.path / PIECES_LOG, 0
+        path, whole, found = self.path / PIECES_LOG, 0, dict[int, LogEntry]()
         data = path.read_bytes() if path.exists() else b""
         for line in data.splitlines(keepends=True):
             if not line.endswith(b"\n"):
@@ -177,7 +182,9 @@ class FolderStore(SweepStore):
             if isinstance(raw, dict):
                 self.about["stopped"] = raw["stopped"]
             else:
-                self.entries.append(LogEntry.of_line(raw))
+                entry = LogEntry.of_line(raw)
+                found[entry.first] = entry  # the last line of a piece that was computed again
+        self.entries[:] = found.values()
         return whole
 
     def begin(self) -> None:
@@ -192,8 +199,8 @@ class FolderStore(SweepStore):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._require_room()
             self._describe()
-            self.entries.clear()
             whole = self._read_log()
+            self._leave_damaged_pieces()
             self._log = open(self.path / PIECES_LOG, "ab", buffering=0)  # noqa: SIM115
             self._log.truncate(whole)
         except OSError as error:
@@ -203,6 +210,31 @@ class FolderStore(SweepStore):
             busy = error.errno in (errno.EAGAIN, errno.EACCES)
             reason = "is written by another process" if busy else f"cannot be written ({error.strerror or error})"
             raise FileError(f"the store {str(self.path)!r} {reason}; give another store") from None
+
+    def _leave_damaged_pieces(self) -> None:
+        """Remove pieces whose arrays are not as they were written, so that they are computed again; warn of them."""
+        for name, shape in self.shapes.items():
+            size = 8 * self.about["file_runs"] * math.prod(shape)
+            for file in (self.path / name).rglob("*"):
+                if file.is_file() and file.name != METADATA and file.stat().st_size != size:
+                    file.unlink()
+        whole = [entry for entry in self.entries if self._checksum(entry) == entry.checksum]
+        all_runs, good = (sum(entry.last - entry.first for entry in entries) for entries in (self.entries, whole))
+        if lost := all_runs - good:
+            warn(f"{lost} runs of the store {str(self.path)!r} are damaged or missing; they are computed again")
+        self.entries[:] = whole
+
+    def _checksum(self, entry: LogEntry) -> int:
+        """Return the checksum of the arrays of a piece in files; -1 if a file is missing."""
+        found, (number, at) = 0, divmod(entry.first, self.about["file_runs"])
+        for name, shape in self.shapes.items():
+            path, size = self._file(name, number), 8 * math.prod(shape)
+            if not path.exists():
+                return -1
+            with path.open("rb") as file:
+                file.seek(size * at)
+                found = zlib.crc32(file.read(size * (entry.last - entry.first)), found)
+        return found
 
     def _require_room(self) -> None:
         known = sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
@@ -241,11 +273,14 @@ class FolderStore(SweepStore):
         number, at = divmod(entry.first, self.about["file_runs"])
         for key in [key for key in self._files if key[1] < number - 1]:
             os.close(self._files.pop(key))
+        checksum = 0
         try:
             for name, shape in self.shapes.items():
                 data = values[name].astype("<f8").tobytes()
+                checksum = zlib.crc32(data, checksum)
                 if os.pwrite(self._opened_file(name, number), data, 8 * math.prod(shape) * at) != len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            entry = entry._replace(checksum=checksum)
             self._append(entry.line())
         except OSError as error:
             if isinstance(error, FileError):
@@ -277,7 +312,10 @@ class FolderStore(SweepStore):
         found = [np.empty((0, *shape[1:]))]
         for number in range(-(-n // shape[0])):
             path = self._file(name, number)
-            found.append(np.fromfile(path, "<f8").reshape(shape) if path.exists() else np.full(shape, _fill(name)))
+            values = np.fromfile(path, "<f8") if path.exists() else np.full(math.prod(shape), _fill(name))
+            if len(values) != math.prod(shape):
+                raise ImportFileError(f"{str(path)!r} is damaged; repeat the sweep with this store, which mends it")
+            found.append(values.reshape(shape))
         return np.concatenate(found)[:n]
 
     def stop(self, runs: int | None) -> None:

@@ -68,6 +68,9 @@ class Comparison:
     changes: tuple[Change, ...]
     unchanged: int
 
+    def __bool__(self) -> bool:
+        raise ModelError("a comparison is neither true nor false; ask for comparison.same")
+
     @property
     def same(self) -> bool:
         """Whether there is no difference."""

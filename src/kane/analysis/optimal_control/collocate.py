@@ -13,8 +13,8 @@ from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
 from kane.analysis.optimal_control.collocation_method import COLLOCATION_METHODS
 from kane.analysis.optimal_control.end_values import Condition, EndLeaves, known_expressions
 from kane.analysis.optimal_control.limits import joined, limits_from, named_limits
+from kane.analysis.optimal_control.phase_symbols import Symbols
 from kane.analysis.optimal_control.problem import Problem
-from kane.analysis.optimal_control.symbols import Symbols
 from kane.analysis.optimal_control.transcription import Transcription
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kane.analysis.optimal_control.collocation_method import CollocationMethod
-from kane.analysis.optimal_control.symbols import Symbols
+from kane.analysis.optimal_control.phase_symbols import Symbols
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
 

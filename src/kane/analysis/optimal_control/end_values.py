@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kane.analysis.optimal_control.collocation_method import CollocationMethod
-from kane.analysis.optimal_control.symbols import Symbols
+from kane.analysis.optimal_control.phase_symbols import Symbols
 from kane.errors import ModelError, shown
 from kane.expression.derivative import linear_coefficients
 from kane.expression.node import Expr

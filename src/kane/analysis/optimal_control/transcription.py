@@ -28,7 +28,7 @@ from kane.analysis.optimal_control.collocation_mesh import CollocationMesh, Rows
 from kane.analysis.optimal_control.collocation_method import CollocationMethod
 from kane.analysis.optimal_control.element import Functions, ProgramElement
 from kane.analysis.optimal_control.end_values import Condition
-from kane.analysis.optimal_control.symbols import Symbols
+from kane.analysis.optimal_control.phase_symbols import Symbols
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
 from kane.expression.node import Expr

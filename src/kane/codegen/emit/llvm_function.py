@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -117,7 +117,8 @@ class Function:
                 self._store("out", i, self._name(output))
         for of_angles, run in groupby(steps, lambda step: bool(step.angles)):
             if of_angles:
-                self._trigonometry(list(run))
+                for together in _without_own_angles(run):
+                    self._trigonometry(together)
             else:
                 for step in run:
                     self._operation(step)
@@ -255,6 +256,17 @@ class Function:
             f"  {name}.i = zext i32 {name}.o to i64",
         ]
         return f"{name}.i"
+
+
+def _without_own_angles(steps: Iterable[EmittedStep]) -> Iterator[list[EmittedStep]]:
+    """Divide steps of sines and cosines where an angle is a sine or cosine of an earlier step, as in sin(sin(x))."""
+    together: list[EmittedStep] = []
+    for step in steps:
+        if any(angle in other.nodes for other in together for angle in step.angles):
+            yield together
+            together = []
+        together.append(step)
+    yield together
 
 
 def _label(step: EmittedStep) -> str:

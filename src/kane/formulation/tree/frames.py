@@ -116,7 +116,9 @@ def _axes(link: Link, motion: JointMotion) -> _Axes:
     if any(x.__class__ is Expr for x in (*w, *v)) or not all(is_zero(x) for x in (*motion.alpha_t, *motion.a_t)):
         return _Axes()
     turns, slides = any(w), any(v)
-    direction = R_CM.as_numpy() @ np.array(w if turns else v)
+    direction = R_CM.as_numpy() @ np.array(w if turns else v, dtype=float)
+    length = float(np.linalg.norm(direction))  # the angle 2 q has a partial velocity of length 2
+    direction = direction / length if length and abs(length - 1.0) > LEAST_AXIS_DISTANCE else direction
     if turns and not slides and _keeps(motion.R_FM, w):
         return _Axes(turns=direction)
     return _Axes(slides=direction) if slides and not turns and not motion.R_FM.factors else _Axes()

@@ -69,6 +69,23 @@ def read_system(system: Any, bodies: Any, loads: Any) -> SymPySystem:
     return found
 
 
+def _checked_bodies(given: Any) -> list[Any]:
+    """Return bodies that a user gives; raise ModelError for another thing."""
+    if not isinstance(given, (list, tuple)) or any(not hasattr(x, "mass") for x in given):
+        raise ModelError(f"bodies= is {shown(given)}; give a list of RigidBody and Particle")
+    return list(given)
+
+
+def _checked_loads(given: Any) -> list[tuple[Any, Any]]:
+    """Return loads that a user gives, as pairs; raise ModelError for another thing."""
+    if not isinstance(given, (list, tuple)):
+        raise ModelError(f"loads= is {shown(given)}; give a list of (point, force) and (frame, torque)")
+    for x in given:
+        if not isinstance(x, (list, tuple)) or len(x) != 2 or not hasattr(x[1], "dt"):
+            raise ModelError(f"a load is {shown(x)}; give (point, force) or (frame, torque), each a vector")
+    return [(x[0], x[1]) for x in given]
+
+
 def _of_kanes_method(method: Any, bodies: Any, loads: Any) -> SymPySystem:
     given = bodies if bodies is not None else method.bodies
     if not given:
@@ -80,8 +97,8 @@ def _of_kanes_method(method: Any, bodies: Any, loads: Any) -> SymPySystem:
     return SymPySystem(
         frame=method._inertial,
         origin=_fixed_point(method._inertial, given),
-        bodies=list(given),
-        loads=[(x[0], x[1]) for x in (loads if loads is not None else method.loads) or ()],
+        bodies=_checked_bodies(given),
+        loads=_checked_loads((loads if loads is not None else method.loads) or ()),
         q=list(method.q),
         u=list(method.u),
         dependent=tuple(symbol_name(x, "the speed") for x in method._udep),
