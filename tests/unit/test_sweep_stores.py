@@ -150,7 +150,7 @@ def program(root, tmp_path):
 def log_of(path):
     """Entries in the log of a store."""
     text = (path / "pieces.jsonl").read_text("utf-8") if (path / "pieces.jsonl").exists() else ""
-    return [json.loads(line) for line in text.splitlines() if line.endswith("}]")]
+    return [json.loads(line) for line in text.splitlines() if line.endswith("]")]
 
 
 def test_a_killed_study_is_read_while_it_grows_and_computes_no_stored_run_twice(program, tmp_path):
