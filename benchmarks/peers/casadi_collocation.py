@@ -52,8 +52,11 @@ def peer(links: int, intervals: int, duration: float) -> Peer:
     residual = ca.jtimes(momentum, q, u) + ca.jtimes(momentum, u, a) - ca.gradient(kinetic - potential, q)
     residual[0] -= force
     motion = ca.Function("motion", [q, u, a, force], [residual])
-    nodes = ca.MX.sym("nodes", 2 * n, intervals + 1)
-    middle, rates, forces = (ca.MX.sym(w, k, intervals) for w, k in (("x", 2 * n), ("a", n), ("F", 1)))
+    shapes = ((2 * n, intervals + 1), (2 * n, intervals), (n + 1, intervals))
+    unknowns = ca.MX.sym("z", sum(rows * columns for rows, columns in shapes))
+    ends = [sum(rows * columns for rows, columns in shapes[:k]) for k in range(4)]
+    parts = [ca.reshape(unknowns[a:b], *shape) for a, b, shape in zip(ends[:-1], ends[1:], shapes, strict=True)]
+    nodes, middle, rates, forces = parts[0], parts[1], parts[2][:n, :], parts[2][n, :]
     h = duration / intervals
     slope = ca.vertcat(middle[n:, :], rates)
     rows = ca.vertcat(
@@ -61,7 +64,6 @@ def peer(links: int, intervals: int, duration: float) -> Peer:
         ca.vec(middle - nodes[:, :-1] - 0.5 * h * slope),
         ca.vec(nodes[:, 1:] - nodes[:, :-1] - h * slope),
     )
-    unknowns = ca.vertcat(ca.vec(nodes), ca.vec(middle), ca.vec(ca.vertcat(rates, forces)))
     effort = h * ca.sumsqr(forces)
     weight, multipliers = ca.MX.sym("w"), ca.MX.sym("l", rows.shape[0])
     lagrangian = weight * effort + ca.dot(multipliers, rows)
