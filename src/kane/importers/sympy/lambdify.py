@@ -45,13 +45,9 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
     """
     if modules not in (None, "numpy", "scipy", "math") or not isinstance(cse, bool):
         raise ModelError(f"kane.lambdify compiles native code; it takes no modules={shown(modules)}, cse={shown(cse)}")
-    if isinstance(args, str) or (_is_group(args) and any(isinstance(x, str) for x in args)):
-        raise ModelError(f"args are {shown(args)}; give SymPy's symbols, such as sympy.symbols('x y')")
+    _require_symbols(args)
     arena, given = Arena(), args if _is_group(args) else [args]
     symbols = list(_flat(given))
-    for symbol in symbols:
-        if not getattr(symbol, "free_symbols", None) or getattr(symbol, "is_Add", False):
-            raise ModelError(f"the argument {symbol} is no symbol, function of time or derivative; give symbols")
     leaves = {symbol: arena.leaf(COORDINATE, f"{k + 1} {symbol}") for k, symbol in enumerate(symbols)}
     if len(leaves) < len(symbols):
         raise ModelError(f"an argument is given twice among {', '.join(map(str, symbols))}")
@@ -86,6 +82,15 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
         return pack(found)
 
     return function
+
+
+def _require_symbols(args: Any) -> None:
+    """Raise ModelError unless the arguments are symbols, functions of time or derivatives."""
+    if isinstance(args, str) or (_is_group(args) and any(isinstance(x, str) for x in args)):
+        raise ModelError(f"args are {shown(args)}; give SymPy's symbols, such as sympy.symbols('x y')")
+    for symbol in _flat(args if _is_group(args) else [args]):
+        if not getattr(symbol, "free_symbols", None) or getattr(symbol, "is_Add", False):
+            raise ModelError(f"the argument {symbol} is no symbol, function of time or derivative; give symbols")
 
 
 def _is_group(x: Any) -> bool:
