@@ -17,7 +17,7 @@ def exporting(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     The export lines, ``from module import name as name``, follow ``if TYPE_CHECKING`` in the ``__init__.py``.
     """
 
-    def __getattr__(name: str) -> Any:  # noqa: N807
+    def __getattr__(name: str) -> Any:  # noqa: N807  # becomes that of the package
         home = _homes(package).get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

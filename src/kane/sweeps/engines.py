@@ -91,7 +91,7 @@ def _result(future: Future[ChunkResults | None]) -> ChunkResults | None:
             f"the workers of the sweep or their scheduler ended ({type(error).__name__}): killed, or out of memory; "
             "finished chunks are in the store, and a repeated call computes the others"
         ) from error
-    except Exception as error:
+    except Exception as error:  # executors raise errors of pickle, TypeError or AttributeError
         if "pickle" in str(error).lower():
             raise ModelError(
                 f"the sweep cannot be sent to other processes ({error}); define Python laws as functions of a module"

@@ -23,13 +23,12 @@ SMALLEST = 2.0**-53  # uniform numbers stay this far from 0 and 1, where many qu
 
 
 class RunTable(ABC):
-    """Values that vary from run to run, with one row per run.
+    """Values that vary from run to run, with one row per run."""
 
-    Attributes:
-        names: names of coordinates, speeds, inputs or parameters, one per column.
-    """
-
-    names: tuple[str, ...]
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Names of coordinates, speeds, inputs or parameters, one per column."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -46,7 +45,7 @@ class Listed(RunTable):
     columns: Mapping[str, Array]
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return tuple(self.columns)
 
     def __len__(self) -> int:
@@ -84,7 +83,7 @@ class Sample(RunTable):
     seed: int | None = None
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return tuple(self.distributions)
 
     def __len__(self) -> int:

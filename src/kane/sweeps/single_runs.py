@@ -44,14 +44,15 @@ class SingleRuns:
     states: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        n, nx, times = len(self.conditions), sum(x.shape[1] for x in (self.conditions.q, self.conditions.u)), ()
+        n, nx = len(self.conditions), sum(x.shape[1] for x in (self.conditions.q, self.conditions.u))
+        times: tuple[int, ...] = (0,)
         if self.recorded and self.span.times is not None:
-            times = (len(self.span.times), nx)  # type: ignore[assignment]
+            times = (len(self.span.times), nx)
         shapes = {
             "ends": (n, 1 + nx),
             "inputs": (n, len(self.problem.layout.inputs)),
             "event_times": (n, len(self.problem.events)),
-            "states": (n, *(times or (0,))),
+            "states": (n, *times),
         }
         for name, shape in shapes.items():
             object.__setattr__(self, name, np.full(shape, np.nan))

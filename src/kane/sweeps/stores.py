@@ -201,7 +201,7 @@ class FolderStore(SweepStore):
             self._describe()
             whole = self._read_log()
             self._leave_damaged_pieces()
-            self._log = open(self.path / PIECES_LOG, "ab", buffering=0)  # noqa: SIM115
+            self._log = open(self.path / PIECES_LOG, "ab", buffering=0)  # noqa: SIM115  # open until close()
             self._log.truncate(whole)
         except OSError as error:
             self.close()

@@ -50,7 +50,7 @@ class Ball:
     """
 
     __slots__ = ("x",)
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # equality is a ball, so that balls are no keys
 
     def __init__(self, x: Any) -> None:
         self.x = x
@@ -120,7 +120,7 @@ class Ball:
         b = Ball.of(other).x
         return _truth(bool(self.x <= b), bool(self.x > b))
 
-    def __eq__(self, other: object) -> Ball:  # type: ignore[override]
+    def __eq__(self, other: object) -> Ball:  # type: ignore[override]  # 0, 1 or unknown, for the interpreter
         b = Ball.of(other).x
         return _truth(bool(self.x.is_exact() and b.is_exact() and self.x == b), not self.x.overlaps(b))
 

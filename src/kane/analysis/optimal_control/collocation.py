@@ -260,9 +260,10 @@ def _remark(
     lost = np.flatnonzero(~np.isfinite(values))
     if len(lost):
         return f"{describe_row(problem, mesh, rows, int(lost[0]), solution.z)} is no number"
-    if values[-1] < UNBOUNDED:
+    failed = solution.result not in (OPTIMAL, ACCEPTABLE)
+    if failed and values[-1] < UNBOUNDED:
         return "the objective seems to have no least value; give bounds"
-    if solution.result not in (OPTIMAL, ACCEPTABLE) and off.max(initial=0.0) > GIVEN_RESIDUAL:
+    if failed and off.max(initial=0.0) > GIVEN_RESIDUAL:
         worst = int(np.argmax(off))
         row = describe_row(problem, mesh, rows, worst, solution.z)
         return f"{row} is off by {off[worst]:.3g}; relax limits, or try another guess"

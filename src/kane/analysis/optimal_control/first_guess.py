@@ -36,6 +36,8 @@ def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: 
         ModelError: the guess is of another kind, of another model, or has unknown names.
     """
     rows = np.zeros(len(bounds.lower))
+    if guess is not None and not isinstance(guess, Mapping):
+        _require_same_model(problem, guess)
     known = getattr(guess, "solution", None)
     if known is not None and guess.mesh.unknowns == mesh.unknowns and guess.mesh.method == mesh.method:
         if len(known.multipliers) == len(rows) and np.array_equal(guess.mesh.fractions, mesh.fractions):
@@ -80,7 +82,6 @@ def _courses(problem: Problem, guess: Any) -> tuple[Course, Course, float, Vecto
             [given[name][0] if name in given else x for name, x in zip(free, parameters, strict=True)]
         )
         return _named(given, names, states), _named(given, problem.inputs, inputs), duration, parameters
-    _require_same_model(problem, guess)
     times = np.asarray(guess.time, dtype=float)
     fractions = (times - times[0]) / (times[-1] - times[0])
     course = _through(fractions, np.column_stack([guess.q, guess.u]))

@@ -228,7 +228,7 @@ class _Run:
         """Do the work of a callback; keep an exception, which C cannot pass on, and stop then."""
         try:
             return work()
-        except Exception as error:
+        except Exception as error:  # raised again after the iterations
             self._raised = error
             return False
 

@@ -81,7 +81,7 @@ def model_from_sympy(
             raise ModelError(f"no body's position or orientation depends on the coordinate {idle}; {CURE}")
         model.coordinate_order = tuple(leaf.name for leaf in q)
         speeds = _speeds(given, read, u)
-        _require_velocities(given, places, speeds, placed)
+        _require_velocities(model, given, places, speeds, placed)
         _add_loads(model, given, read, places, speeds)
         _add_constraints(model, given, read, speeds)
         model.speeds(dependent=given.dependent, **{leaf.name: x for leaf, x in speeds.items()})
@@ -157,7 +157,7 @@ def _speeds(given: SymPySystem, read: SymPyReader, u: Sequence[Expr]) -> dict[Ex
 
 
 def _require_velocities(
-    given: SymPySystem, places: Places, speeds: Mapping[Expr, Expr], placed: Sequence[tuple[Any, Body]]
+    model: Model, given: SymPySystem, places: Places, speeds: Mapping[Expr, Expr], placed: Sequence[tuple[Any, Body]]
 ) -> None:
     """Check at a random state that SymPy's velocities are the derivatives of its positions.
 
@@ -179,8 +179,7 @@ def _require_velocities(
             for axis in (own.model.ground.x, own.model.ground.y, own.model.ground.z):
                 words.append(what)
                 pairs += [_along(places.in_bodies(vector.args, f"the {what}"), axis), measure.dot(axis)]
-    model = placed[0][1].model
-    system = natural_system(model)  # type: ignore[arg-type]
+    system = natural_system(model)
     pairs = substitute_nodes(pairs, speeds)
     values = probe_of(model)(substitute_nodes(pairs, images(system, pairs, "a velocity"))).reshape(-1, 2)
     wrong = np.abs(values[:, 0] - values[:, 1]) > VELOCITY_TOLERANCE * max(1.0, float(np.abs(values).max(initial=0.0)))

@@ -177,9 +177,8 @@ class SymPyReader:
         value = TRUTHS.get(node.__class__.__name__)
         if value is None:
             p, q = getattr(node, "p", None), getattr(node, "q", None)
-            rational = isinstance(p, int) and isinstance(q, int) and q
             try:
-                value = p / q if rational else float(node)  # type: ignore[operator]
+                value = p / q if isinstance(p, int) and isinstance(q, int) and q else float(node)
             except OverflowError:
                 value = float("inf")
         return self._lifted(value, place)
