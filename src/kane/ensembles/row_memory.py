@@ -32,7 +32,7 @@ class RowMemory:
         Args:
             call: native call of the steps of one run.
             n: number of runs.
-            own_scratch: whether a run reads in a step what an earlier one left in its scratch memory.
+            own_scratch: whether a step reads values of an earlier step in the scratch memory.
         """
         self._arguments = call.arguments
         store = call.arguments[STORE]
