@@ -63,8 +63,7 @@ def main() -> None:
     """Estimate the probability, and draw which landers tip over."""
     found = study(lander())
     tipped, worst = found.statistics("tipped"), found.statistics("distance").maximum_run
-    low, high = tipped.interval
-    print(f"{tipped.n} landings: tips over with probability {tipped.mean:.3f}, 95 % from {low:.3f} to {high:.3f}")
+    print(f"{tipped.n} landings: tips over with probability {tipped.mean:.3f} +- {tipped.half_width:.3f} (95 %)")
     print(f"run {worst} slides farthest: {found['distance'][worst]:.2f} m")
     ax = (figure := Figure(figsize=(6, 4), layout="constrained")).subplots()
     over = found["tipped"] == 1.0
