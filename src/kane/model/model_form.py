@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from inspect import isabstract
@@ -24,7 +25,9 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.operations import MEASURE
 from kane.expression.spline import PiecewiseCubic
+from kane.files.given_path import given_path
 from kane.files.json_file import Format
+from kane.files.write_file import write_whole
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary, Factor, General
 from kane.geometry.scalars import scalar
@@ -55,31 +58,47 @@ def known_classes(*, loaded: bool = False) -> dict[str, type]:
 
 
 def save_model(model: Model, path: str | PathLike[str]) -> None:
-    """Write the declarations of a model to a JSON file without loss; ``load_model`` reads it.
+    """Write the declarations of a model to a file without loss; ``load_model`` reads it.
 
-    The file can hold all joints, loads and constraints of kane, all expressions, and the poses of custom joints.
+    A path that ends with ``.toml`` gives a model file for readers, with formulas. Other files are JSON. They can hold
+    all joints, loads and constraints of kane, all expressions, and the poses of custom joints.
 
     Raises:
         ModelError: ``model`` is not a ``kane.Model``.
-        FileError: the file cannot be written, or the model has a joint or load whose class is not part of kane; the
-            message says how to proceed.
+        FileError: the file cannot be written, the model has a joint or load whose class is not part of kane, or a part
+            that TOML cannot contain, such as a mesh; the message says how to proceed.
     """
     require(model, Model, "save_model takes a kane.Model")
-    MODEL_FORMAT.write(path, model_form(model))
+    if _is_toml(path):
+        from kane.model.toml.toml_writer import model_text
+
+        data = model_text(model).encode()
+        write_whole(path, lambda draft: draft.write_bytes(data))
+    else:
+        MODEL_FORMAT.write(path, model_form(model))
 
 
 def load_model(path: str | PathLike[str]) -> Model:
-    """Read a model that ``save_model`` wrote; it has the same equations as the saved model, to the last bit.
+    """Read a model that ``save_model`` wrote, or a model file in TOML.
 
-    No name in the file is imported or executed. Its content is checked like declarations in a program.
+    A saved model has the same equations as the original, to the last bit in JSON. No name in the file is imported or
+    executed. Its content is checked like declarations in a program.
 
     Raises:
         ImportFileError: the file is missing, damaged, from a newer kane, or does not contain a model; the message names
-            the file and the fault.
+            the file and the fault, in TOML with its line.
     """
+    if _is_toml(path):
+        from kane.model.toml.toml_reader import read_model_file
+
+        return read_model_file(path)
     content = MODEL_FORMAT.read(path)
     with MODEL_FORMAT.reading(path):
         return model_from_form(content)
+
+
+def _is_toml(path: Any) -> bool:
+    return os.fspath(given_path(path, "the path of a model")).lower().endswith(".toml")
 
 
 def model_form(model: Model) -> dict[str, Any]:
@@ -248,10 +267,10 @@ def declare(model: Model, content: Mapping[str, Any], read: Reader) -> None:
         require_points("a shape of the file", shape.origin)
         model.shapes.append(shape)
     for raw in content.get("requirements", ()):  # shapes have added theirs already, constraints have not
-        _require_again(model, read(raw))
+        restore_requirement(model, read(raw))
 
 
-def _require_again(model: Model, raw: Any) -> None:
+def restore_requirement(model: Model, raw: Any) -> None:
     """Restore a requirement on parameters; the saved equations of its constraint do not imply it."""
     if not isinstance(raw, tuple) or len(raw) != 3 or not isinstance(raw[0], str) or raw[1] not in REQUIRED:
         raise ImportFileError(f"{raw!r} is not a requirement on parameters that this version of kane knows")

@@ -1,0 +1,1 @@
+"""Model files in TOML: the declarations of a model for readers, with formulas as texts."""
