@@ -6,6 +6,7 @@ import textwrap
 
 # Each command is a function in the module of the same name, which is imported when the command is used.
 SUMMARIES = {
+    "new": "Write a model file in TOML: an example to be edited, or any MODEL in this form.",
     "run": "Simulate MODEL from rest in its neutral position; write the trajectory (NetCDF) and a plot (PNG).",
     "count": "Count the run-time operations of the equations of MODEL.",
     "check": "Check that independent derivations of MODEL agree and conservation laws hold; the exit status is 1 if "
@@ -22,9 +23,9 @@ SUMMARIES = {
 OPTIONS = {"--version": "Show the version and exit.", "--help": "Show this message and exit."}
 DESCRIPTION = """Multibody dynamics by Kane's method.
 
-MODEL is the path of a URDF or MJCF file, or of a file written by kane.save_model (.json). It can be a Python file
-that defines `model`, a kane.Model or a function that returns one (the file is executed). It can be a reference
-model (stanford_arm, chain:6) or a robot of the package example-robot-data (ur5, panda).
+MODEL is the path of a model file in TOML, of a URDF or MJCF file, or of a file written by kane.save_model (.json). It
+can be a Python file that defines `model`, a kane.Model or a function that returns one (the file is executed). It can
+be a reference model (stanford_arm, chain:6) or a robot of the package example-robot-data (ur5, panda).
 
 Exit status: 0 done, 1 an error that the message explains or a certificate that fails, 2 wrong usage.
 """

@@ -1,4 +1,4 @@
-"""The MODEL argument of every command: a file (URDF, MJCF, Python), a reference model or an example robot by name."""
+"""The MODEL argument of commands: a file (TOML, URDF, MJCF, Python), a reference model or an example robot by name."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A URDF or MJCF file; a Python file that defines `model` (it is executed); a reference model: "
-        "stanford_arm, chain:6, ...; or a robot of the package example-robot-data: ur5, panda, ...",
+        help="A model file in TOML; a URDF or MJCF file; a Python file that defines `model` (it is executed); "
+        "a reference model: stanford_arm, chain:6, ...; or a robot of the package example-robot-data: ur5, panda, ...",
     ),
 ]
 
@@ -62,7 +62,7 @@ def read_model(text: str, base: Base = Base.fixed, *, others: str = "a ") -> kan
     known = _reference_models()
     if name in known and not path.is_file():
         return _reference_model(name, known[name], arguments)
-    if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf", ".json"):
+    if not path.exists() and path.suffix.lower() not in (".xml", ".mjcf", ".json", ".toml"):
         path = _example_robot(text, sorted(known), others)
         typer.echo(f"note: {text!r} is {path.name} of the package example-robot-data", err=True)
     with warnings.catch_warnings():
@@ -91,13 +91,13 @@ def _tell(notes: Sequence[str]) -> None:
 
 
 def _described_model(path: Path, base: Base) -> kane.Model:
-    """Read a model from a JSON file of kane, or from URDF or MJCF according to the outermost element."""
+    """Read a model from a TOML or JSON file of kane, or from URDF or MJCF according to the outermost element."""
     if path.suffix.lower() == RUN:
         raise ImportFileError(
             f"{path} is a saved run, and this command takes a model: kane view {path} shows it, and in Python "
             "kane.Trajectory.load reads it"
         )
-    saved = path.suffix.lower() == ".json"
+    saved = path.suffix.lower() in (".json", ".toml")
     # Imported here, because models without a file do not need the reader.
     if not saved and importlib.import_module("kane.importers.xml_reader").read_xml(read_source(path)).tag != "mujoco":
         return kane.load_urdf(path, base=kane.Free("base") if base is Base.free else None)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +14,7 @@ from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.formula import read_formula
 from kane.expression.number_arguments import list_argument, number, require, text, whole
 from kane.files.source_file import read_source
+from kane.files.toml_file import TomlFile
 from kane.model.checks import require_known
 from kane.sweeps.run_tables import SAMPLING_METHODS
 
@@ -60,7 +57,7 @@ def read_study(path: Any) -> tuple[kane.Dynamics, dict[str, Any]]:
         ModelError: the model cannot be read.
     """
     file = _StudyFile(str(path), read_source(path).data.decode("utf-8", "replace"))
-    found = file.content()
+    found = file.checked()
     with file.at("model"):
         described = read_model(_model_path(Path(path), found["model"]), Base(found.get("base", "fixed")))
     dyn = kane.build(kane.formulate(described))
@@ -91,63 +88,19 @@ def _model_path(study: Path, text: str) -> str:
     return str(beside) if beside.exists() else text
 
 
-@dataclass(frozen=True)
-class _StudyFile:
-    """Text of a study file.
+class _StudyFile(TomlFile):
+    """Text of a study file."""
 
-    Attributes:
-        name: path for messages.
-        text: content.
-    """
-
-    name: str
-    text: str
-
-    def line_of(self, *path: str) -> int:
-        """Return the line of a key, or of the innermost table around it that has a line of its own."""
-        table: tuple[str, ...] = ()
-        best, found = 0, 1
-        for k, line in enumerate(self.text.splitlines(), start=1):
-            header, key = re.match(r"\s*\[\[?([^\]]+)\]", line), re.match(r"\s*([^=\[#]+?)\s*=", line)
-            if header:
-                table = here = _parts(header.group(1))
-            elif key:
-                here = (*table, *_parts(key.group(1)))
-            else:
-                continue
-            common = len(here) if here == path[: len(here)] else 0
-            if common > best:
-                best, found = common, k
-        return found
-
-    @contextmanager
-    def at(self, *path: str) -> Iterator[None]:
-        """Name the line of a key in errors of the block.
-
-        Raises:
-            ImportFileError: the block raised an error of kane.
-        """
-        try:
-            yield
-        except ModelError as error:
-            raise ImportFileError(f"{self.name}, line {self.line_of(*path)}: {error}") from None
-
-    def content(self) -> dict[str, Any]:
+    def checked(self) -> dict[str, Any]:
         """Return the content; keys and types are checked.
 
         Raises:
             ImportFileError: names the line.
         """
-        try:
-            found = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            place = re.search(r"\(at line (\d+), column (\d+)\)|\(at end of document\)", str(error))
-            line = place.group(1) if place and place.group(1) else len(self.text.splitlines())
-            reason = re.sub(r" \(at .*\)", "", str(error))
-            raise ImportFileError(f"{self.name}, line {line}: this is not TOML: {reason}") from None
+        found = self.content()
         for key, value in found.items():
             with self.at(key):
-                require_known(key, KEYS, "key")
+                require_known(key, KEYS, "key", _hint(found))
                 kind, wanted = KEYS[key]
                 if not isinstance(value, kind) or isinstance(value, bool):
                     raise ModelError(f"{key} is {shown(value)}; give {wanted}")
@@ -240,9 +193,9 @@ class _StudyFile:
             return kane.Event(expression, value.get("direction", 0), value.get("terminal", False), name)
 
 
-def _parts(key: str) -> tuple[str, ...]:
-    """Return the parts of a dotted key."""
-    return tuple(part.strip().strip("\"'") for part in re.findall(r"\"[^\"]*\"|'[^']*'|[^.]+", key))
+def _hint(found: Mapping[str, Any]) -> str:
+    """Return a part of a message for a model file that is given as a study."""
+    return " in a study (this is a model file, for kane run)" if "bodies" in found and "model" not in found else ""
 
 
 def _made(kind: str, parameters: list[float]) -> Any:

@@ -183,6 +183,8 @@ class _FormulaReader:
             return self.named(word.replace("`", ""), end, quoted=kind == "quoted")
         if not self.take("("):
             self.fail(f"a number, a name or ( is missing{f' before {word!r}' if word else ' at the end'}")
+        if self.peek()[1] == ")":
+            self.fail("a formula is missing between ( and )")
         found = self.arguments()
         return found[0] if len(found) == 1 else tuple(found)
 
@@ -208,6 +210,8 @@ class _FormulaReader:
 
     def arguments(self) -> list[Any]:
         """Return the values up to the closing parenthesis."""
+        if self.take(")"):
+            return []
         found = [self.formula()]
         while self.take(","):
             found.append(self.formula())

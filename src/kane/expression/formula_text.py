@@ -54,7 +54,7 @@ def quoted_name(name: str) -> str:
     if re.fullmatch(r"[^\W\d]\w*", name) and name not in (*KNOWN_FUNCTIONS, "pi"):
         return name
     if "`" in name or "\n" in name:
-        raise FileError(f"formulas cannot contain the name {name!r}, which has a backquote; give another name")
+        raise FileError(f"a formula cannot contain the name {name!r}, which has a backquote; give another name")
     return f"`{name}`"
 
 
@@ -112,5 +112,8 @@ def _points(table: PiecewiseCubic) -> tuple[tuple[float, ...], tuple[float, ...]
     """
     points = table.knots[1:], tuple(piece[0] for piece in table.coefficients[1:])
     if len(points[0]) < 2 or PiecewiseCubic.through(*points) != table:
-        raise FileError(f"formulas cannot contain the piecewise polynomial {table}, which is no spline of kane.spline")
+        raise FileError(
+            f"a formula cannot contain the piecewise polynomial with {table}, which is no kane.spline (contacts with "
+            "polyhedra and height fields have one); save the model as .json"
+        )
     return points

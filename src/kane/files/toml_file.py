@@ -62,6 +62,7 @@ class TomlFile:
         """
         table: tuple[str | int, ...] = ()
         numbers: dict[tuple[str, ...], int] = {}
+        here: tuple[str | int, ...]
         best, found = 0, 1
         for k, line in enumerate(self.text.splitlines(), start=1):
             header, key = _HEADER.match(line), _KEY.match(line)

@@ -80,9 +80,10 @@ class _ModelFile:
     def __init__(self, file: TomlFile) -> None:
         self.file = file
         self.content = file.content()
+        which = " (a file with runs is a study, for kane sweep)" if "until" in self.content else ""
         for key, value in self.content.items():
             with file.at(key):
-                require_known(key, SECTIONS, "key")
+                require_known(key, SECTIONS, "key", f" in a model file{which}")
                 kind, wanted = SECTIONS[key]
                 require(value, kind, f"{key} is {wanted}")
 

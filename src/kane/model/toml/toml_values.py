@@ -197,11 +197,11 @@ class ValueReader:
             named = next((body for body in self.model.bodies if body.name == raw), None)
         if named is not None:
             return named.point()
-        return self.formula(raw, path, Point, wanted)  # type: ignore[no-any-return]
+        return self.formula(raw, path, Point, wanted)
 
     def direction(self, raw: Any, path: Path) -> Direction:
         """Return a direction."""
-        return self.formula(raw, path, Direction, 'a direction, such as "rod.z"')  # type: ignore[no-any-return]
+        return self.formula(raw, path, Direction, 'a direction, such as "rod.z"')
 
     def body(self, raw: Any, path: Path) -> Body:
         """Return the body of a name."""
@@ -251,7 +251,7 @@ class ValueReader:
     def label(self, raw: Any, path: Path) -> str | Expr:
         """Return the name of a new coordinate, or { formula = ... } as an expression."""
         if isinstance(raw, dict):
-            return self.call(_of_formula, raw, path, "the coordinate")  # type: ignore[no-any-return]
+            return self.call(_of_formula, raw, path, "the coordinate")
         return self.text(raw, path)
 
     def words(self, raw: Any, path: Path) -> str | tuple[str, ...]:
@@ -281,7 +281,7 @@ class ValueReader:
 
     def row(self, raw: Any, path: Path) -> Row:
         """Return an equation of a constraint."""
-        return self.call(Row, raw, path, "an equation")  # type: ignore[no-any-return]
+        return self.call(Row, raw, path, "an equation")
 
     def held(self, raw: Any, path: Path) -> Any:
         """Return an expression, a list of expressions or a constraint."""
@@ -327,6 +327,7 @@ KINDS: Mapping[str, Callable[[ValueReader, Any, Path], Any]] = {
     **dict.fromkeys(("Expr", "Expr | None"), _R.expression),
     "Sequence[Scalar]": lambda self, raw, path: self.listed(_R.scalar, raw, path),
     **dict.fromkeys(("Sequence[Any]", "tuple[Sequence[Scalar], Sequence[Any]] | None"), _R.nested),
+    **dict.fromkeys(("Sequence[float]", "scale", "points", "heights"), _R.nested),
     **dict.fromkeys(("Point", "Point | None"), _R.point),
     "Sequence[Point]": lambda self, raw, path: self.listed(_R.point, raw, path),
     "Direction": _R.direction,

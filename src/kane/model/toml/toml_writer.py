@@ -87,7 +87,7 @@ class _Text:
         return f"{of}.dot({self.direction(self.model.bodies[m.direction_body].name, m.direction)})"
 
     def point(self, body: str, at: Sequence[Any]) -> str:
-        return f"{quoted_name(body)}.point({self.triple(at)})"
+        return f"{quoted_name(body)}.point({'' if _is_origin(at) else self.triple(at)})"
 
     def direction(self, body: str, along: Sequence[Any]) -> str:
         letter = AXIS_LETTER_OF.get(tuple(along))
@@ -186,7 +186,7 @@ class _Text:
                 dict(zip(("what", "kind", "expressions"), value(r, r[0]), strict=True)) for r in requirements
             ],
         }
-        plain = {**symbols, "definitions": self.formulas.definitions, "speeds": speeds}
+        plain: dict[str, Mapping[str, Any]] = {**symbols, "definitions": self.formulas.definitions, "speeds": speeds}
         parts = ["\n".join(_line(key, x) for key, x in top.items() if x != [])]
         parts += [_table(f"[{key}]", x) for key, x in plain.items() if x]
         parts += [_table(f"[{key}.{_key(name)}]", x) for key, tables in named.items() for name, x in tables.items()]
@@ -197,8 +197,11 @@ class _Text:
         """Return a body as a table."""
         who = f"body {raw['name']!r}"
         table = {key: self.value(x, who) for key, x in raw.items() if key != "name"}
-        if not any(isinstance(x, str) or x for row in table.get("inertia", [[1.0]]) for x in row):
-            del table["inertia"]
+        inertia = table.pop("inertia", None)
+        if inertia is not None and all(str(inertia[i][j]) == "0.0" for i in range(3) for j in range(3) if i != j):
+            inertia = [inertia[k][k] for k in range(3)]
+        if inertia is not None and not _is_origin(inertia):
+            table["inertia"] = inertia
         return _without_defaults(table)
 
     def joint(self, raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,7 +227,12 @@ class _Text:
 
 def _without_defaults(table: dict[str, Any]) -> dict[str, Any]:
     """Return a table without places at the origin and without turns."""
-    return {key: x for key, x in table.items() if x not in ([], [0.0, 0.0, 0.0])}
+    return {key: x for key, x in table.items() if x != [] and not (key in ("at", "child_at", "com") and _is_origin(x))}
+
+
+def _is_origin(x: Any) -> bool:
+    """Check whether three numbers are +0.0; -0.0 has other last bits."""
+    return len(x) == 3 and all(str(y) == "0.0" for y in x)
 
 
 def _table(header: str, content: Mapping[str, Any]) -> str:
@@ -250,4 +258,6 @@ def _toml(x: Any) -> str:
         return f"[{', '.join(map(_toml, x))}]"
     if isinstance(x, Mapping):
         return f"{{ {', '.join(f'{_key(key)} = {_toml(y)}' for key, y in x.items())} }}"
-    return str(x).lower() if isinstance(x, bool) else number_text(float(x))
+    if isinstance(x, bool):
+        return str(x).lower()
+    return "-0.0" if str(x) == "-0.0" else number_text(float(x))
