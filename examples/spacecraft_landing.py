@@ -1,7 +1,7 @@
 """A spacecraft lands on a slope with uncertain mass, mass centre, friction and speeds: how often does it tip over?
 
 It moves in a vertical plane; its feet meet rigid ground. A second call resumes or reads the store out/landing.zarr.
-Prints the probability with its confidence interval and draws out/spacecraft_landing.png. RUNS can be a million.
+Prints the probability and draws out/spacecraft_landing.png. main(1_000_000) takes 15 minutes of one core.
 """
 
 from pathlib import Path
@@ -13,18 +13,18 @@ from scipy import stats
 import kane
 
 OUT = Path("out")
-RUNS, SEED, UNTIL = 400, 1, 8.0  # runs, seed, s
+RUNS, SEED, UNTIL = 2048, 1, 8.0  # runs, seed, s
 GRAVITY, SLOPE = 1.62, 0.12  # of the Moon [m/s^2], rad
 HALF_TRACK, HEIGHT, INERTIA = 1.0, 1.6, 900.0  # of the mass centre above and between the feet [m], kg m^2
-OVER = 1.0  # rad: a lander that is tilted so far does not come back
+OVER = 1.0  # rad: a lander that is tilted so far at the end has tipped over
 
 UNCERTAIN = {
     "mass": stats.norm(1000.0, 50.0),  # kg
-    "offset": stats.norm(0.0, 0.05),  # of the mass centre along the track [m]
+    "offset": stats.norm(0.0, 0.04),  # of the mass centre along the track [m]
     "friction": (0.3, 0.9),
-    "x_dot": stats.norm(1.0, 0.5),  # along the slope, m/s
+    "x_dot": stats.norm(0.2, 0.15),  # down the slope, m/s
     "z_dot": (-2.0, -0.5),  # m/s
-    "tilt_dot": stats.norm(0.0, 0.06),  # rad/s
+    "tilt_dot": stats.norm(0.0, 0.04),  # rad/s
 }
 
 
@@ -41,36 +41,36 @@ def lander() -> kane.Dynamics:
     ground = kane.Plane(m.ground.point(), m.ground.z)
     for name, x in (("uphill foot", -HALF_TRACK), ("downhill foot", HALF_TRACK)):
         m.contact(body.point((x, 0.0, 0.0)), ground, friction=kane.Coulomb(friction), name=name)
-    return kane.build(kane.formulate(m))
+    return kane.compile_modes(kane.build(kane.formulate(m)), "all")
 
 
-def study(dyn: kane.Dynamics) -> kane.Sweep:
+def study(dyn: kane.Dynamics, runs: int) -> kane.Sweep:
     """Return the results of all runs, which are computed unless the store has them."""
     x, _, tilt = dyn.equations.q
     return kane.sweep(
         dyn,
         until=UNTIL,
         q={"z": 0.5, "tilt": 0.02},
-        runs=kane.sample(RUNS, UNCERTAIN, method="sobol"),
+        runs=kane.sample(runs, UNCERTAIN, method="random"),
         seed=SEED,
-        events=kane.Event(kane.absolute(tilt) - OVER, 1, terminal=True, name="over"),
-        outputs={"distance": x, "tipped": kane.maximum(kane.sign(kane.absolute(tilt) - 0.999 * OVER), 0)},
+        outputs={"distance": x, "tilt": tilt, "tipped": kane.absolute(tilt) > OVER},
         store=OUT / "landing.zarr",
     )
 
 
-def main() -> None:
-    """Estimate the probability, and draw which landers tip over."""
-    found = study(lander())
+def main(runs: int = RUNS) -> None:
+    """Estimate the probability, and draw which landers slide and which tip over."""
+    found = study(lander(), runs)
     tipped, worst = found.statistics("tipped"), found.statistics("distance").maximum_run
-    print(f"{tipped.n} landings: tips over with probability {tipped.mean:.3f} +- {tipped.half_width:.3f} (95 %)")
+    low, high = tipped.interval
+    print(f"{tipped.n} landings: tips over with probability {tipped.mean:.2e}, from {low:.2e} to {high:.2e} (95 %)")
     print(f"run {worst} slides farthest: {found['distance'][worst]:.2f} m")
     ax = (figure := Figure(figsize=(6, 4), layout="constrained")).subplots()
-    over = found["tipped"] == 1.0
-    for runs, style, label in ((~over, "k.", "stands"), (over, "rx", "tips over")):
-        ax.plot(found["initial x_dot"][runs], found["friction"][runs], style, label=label)
+    speed, friction, over = found["initial x_dot"], found["friction"], found["tipped"] == 1.0
+    dots = ax.scatter(speed[:RUNS], friction[:RUNS], c=found["distance"][:RUNS], s=6, vmax=2.0)
+    ax.plot(speed[over], friction[over], "rx")
     ax.set(xlabel="speed down the slope at the start [m/s]", ylabel="friction [1]")
-    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    figure.colorbar(dots, label="distance from the start [m]", extend="max")
     figure.savefig(OUT / "spacecraft_landing.png")
 
 

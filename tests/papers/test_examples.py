@@ -55,6 +55,7 @@ FIGURES = {
     "poured_balls": {"poured_balls.png"},
     "part_on_chute": {"part_on_chute.png"},
     "spacecraft_landing": {"spacecraft_landing.png"},
+    "walking_speeds": {"walking_speeds.png"},
     "many_runs": {"many_runs.png"},
     "gymnasium_adapter": set(),
 }
@@ -104,7 +105,8 @@ PRINTED = {
     "woodpecker": "a hop takes 0.1512 s",
     "bag_of_spheres": "the walls carry 29.430000 N of 29.430000 N",
     "poured_balls": "floor and walls carry 58.860000 N of 58.860000 N",
-    "spacecraft_landing": "tips over with probability 0.092",
+    "walking_speeds": "slope 0.10:   0.717014 (0.717014)   1.014011 (1.014011)   1.241905 (1.241905)",
+    "spacecraft_landing": "tips over with probability 4.88e-04, from 8.62e-05 to 2.76e-03",
     "part_on_chute": "down the chute at 3.110179949 m/s^2, closed form 3.110179949",
     "many_runs": "after 4 s the pole leans by",
     "gymnasium_adapter": "gymnasium",

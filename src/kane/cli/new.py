@@ -62,7 +62,9 @@ def new_command(
 ) -> None:
     """Write a model file in TOML: an example to be edited, or any MODEL in this form."""
     if file.suffix.lower() != ".toml":
-        raise FileError(f"{str(file)!r} does not end with .toml; give such a path, so that kane recognizes the file")
+        raise FileError(
+            f"{str(file)!r} does not end with .toml, by which kane recognizes model files; give a name with this ending"
+        )
     if file.exists():
         raise FileError(f"{str(file)!r} exists; give another path, or delete the file")
     if model:

@@ -65,8 +65,8 @@ def save_model(model: Model, path: str | PathLike[str]) -> None:
 
     Raises:
         ModelError: ``model`` is not a ``kane.Model``.
-        FileError: the file cannot be written, the model has a joint or load whose class is not part of kane, or a part
-            that TOML cannot contain, such as a mesh; the message says how to proceed.
+        FileError: the file cannot be written, or it cannot contain a part of the model, such as a joint of a class from
+            outside kane; the message says how to proceed.
     """
     require(model, Model, "save_model takes a kane.Model")
     if _is_toml(path):

@@ -44,7 +44,7 @@ def classes_of(*families: Any, of: type = object) -> dict[str, Callable[..., Any
 
 
 def unknown_argument(function: Callable[..., Any]) -> str | None:
-    """Return the name of an argument that a file cannot contain; None if there is none."""
+    """Return the name of the first argument that a file cannot contain, else None."""
     return next((p.name for p in inspect.signature(function).parameters.values() if kind_of(p) is None), None)
 
 
