@@ -16,7 +16,7 @@ from scipy.integrate import quad
 import kane
 
 OUT = Path("out")
-G, SPOKES, START = 9.81, 8, 1.5  # m/s^2, -, rad/s
+G, SPOKES, START = 9.81, 8, 1.5  # m/s^2, 1, rad/s
 SLOPES, LENGTHS, HALF = np.linspace(0.02, 0.2, 10), np.array([0.5, 1.0, 1.5]), pi / SPOKES  # rad, m, rad
 EARLY, LATE = 20, 40  # steps between which the speed is measured; the gait has its limit then
 
@@ -30,8 +30,7 @@ def wheel() -> kane.Dynamics:
     m.connect(m.ground, hub, kane.Planar(("x", "y", "turn")))
     floor = kane.Plane(m.ground.point(), m.ground.y)
     for k in range(SPOKES):
-        along = 2 * HALF * k - pi / 2
-        foot = hub.point((length * cos(along), length * sin(along), 0))
+        foot = hub.point((length * sin(2 * HALF * k), -length * cos(2 * HALF * k), 0))
         m.contact(foot, floor, friction=kane.Coulomb(5.0), name=f"spoke {k}")
     return kane.build(kane.formulate(m))
 
@@ -39,8 +38,7 @@ def wheel() -> kane.Dynamics:
 def speeds(dyn: kane.Dynamics) -> np.ndarray:
     """Return the speed of the hub along the slope, (slopes, lengths); NaN if the wheel comes to rest."""
     slope, length = (x.ravel() for x in np.meshgrid(SLOPES, LENGTHS, indexing="ij"))
-    x, leg = dyn.equations.q[0], dyn.equations.parameters[1]
-    step = 2 * leg * sin(HALF)
+    x, step = dyn.equations.q[0], 2 * dyn.equations.parameters[1] * sin(HALF)
     found = kane.sweep(
         dyn,
         until=60.0,
@@ -72,7 +70,7 @@ def main() -> None:
     ax.plot(SLOPES, table, "o", label=[f"{length} m" for length in LENGTHS])
     ax.plot(SLOPES, exact, "k", linewidth=0.8)
     ax.set(xlabel="slope [rad]", ylabel="speed, closed form as lines [m/s]")
-    figure.legend(loc="outside upper center", ncols=3)
+    figure.legend(loc="outside upper center")
     figure.savefig(OUT / "walking_speeds.png")
 
 

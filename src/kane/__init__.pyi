@@ -143,8 +143,8 @@ from kane.model.inertial_parameters import inertial_parameters as inertial_param
 from kane.model.joints import *
 from kane.model.loads import *
 from kane.model.model import Model as Model
-from kane.model.model_form import load_model as load_model
-from kane.model.model_form import save_model as save_model
+from kane.model.model_file import load_model as load_model
+from kane.model.model_file import save_model as save_model
 from kane.model.picture.picture import draw as draw
 from kane.model.shapes import *
 from kane.model.wheel import Wheel as Wheel

@@ -306,6 +306,7 @@ def same(a, b):
         assert len(getattr(a, word)) == len(getattr(b, word)), word
     assert [repr(x) for x in a.intermittents] == [repr(x) for x in b.intermittents]
     np.testing.assert_array_equal(accelerations(a), accelerations(b), strict=True)
+    assert kane.compare(a, b).same
 
 
 def test_each_table_declares_what_the_same_words_in_python_declare(table):
@@ -316,6 +317,7 @@ def test_a_saved_file_declares_the_same_model_again(tmp_path):
     model = all_tables()
     again = saved(model, tmp_path)
     same(again, model)
+    assert kane.compare(model, tmp_path / "model.toml").same
     text = (tmp_path / "model.toml").read_text("utf-8")
     kane.save_model(again, tmp_path / "again.toml")
     assert (tmp_path / "again.toml").read_text("utf-8") == text

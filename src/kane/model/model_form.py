@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import copyreg
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from inspect import isabstract
-from os import PathLike
 from typing import Any
 
 from kane.deferred import exports
@@ -25,9 +23,7 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.operations import MEASURE
 from kane.expression.spline import PiecewiseCubic
-from kane.files.given_path import given_path
 from kane.files.json_file import Format
-from kane.files.write_file import write_whole
 from kane.geometry.rotation import Rotation
 from kane.geometry.rotation_factor import Elementary, Factor, General
 from kane.geometry.scalars import scalar
@@ -55,50 +51,6 @@ def known_classes(*, loaded: bool = False) -> dict[str, type]:
     exported = [x for x in members if isinstance(x, type) and is_dataclass(x)]
     concrete = [known for known in (*exported, *MODEL_PART_CLASSES) if not isabstract(known)]
     return {NAMES_IN_FILES.get(known, known.__name__): known for known in concrete}
-
-
-def save_model(model: Model, path: str | PathLike[str]) -> None:
-    """Write the declarations of a model to a file without loss; ``load_model`` reads it.
-
-    A path that ends with ``.toml`` gives a model file for readers, with formulas. Other files are JSON. They can hold
-    all joints, loads and constraints of kane, all expressions, and the poses of custom joints.
-
-    Raises:
-        ModelError: ``model`` is not a ``kane.Model``.
-        FileError: the file cannot be written, or it cannot contain a part of the model, such as a joint of a class from
-            outside kane; the message says how to proceed.
-    """
-    require(model, Model, "save_model takes a kane.Model")
-    if _is_toml(path):
-        from kane.model.toml.toml_writer import model_text
-
-        data = model_text(model).encode()
-        write_whole(path, lambda draft: draft.write_bytes(data))
-    else:
-        MODEL_FORMAT.write(path, model_form(model))
-
-
-def load_model(path: str | PathLike[str]) -> Model:
-    """Read a model that ``save_model`` wrote, or a model file in TOML.
-
-    A saved model has the same equations as the original, to the last bit in JSON. No name in the file is imported or
-    executed. Its content is checked like declarations in a program.
-
-    Raises:
-        ImportFileError: the file is missing, damaged, from a newer kane, or does not contain a model; the message names
-            the file and the fault, in TOML with its line.
-    """
-    if _is_toml(path):
-        from kane.model.toml.toml_reader import read_model_file
-
-        return read_model_file(path)
-    content = MODEL_FORMAT.read(path)
-    with MODEL_FORMAT.reading(path):
-        return model_from_form(content)
-
-
-def _is_toml(path: Any) -> bool:
-    return os.fspath(given_path(path, "the path of a model")).lower().endswith(".toml")
 
 
 def model_form(model: Model) -> dict[str, Any]:

@@ -28,7 +28,8 @@ from kane.formulation.equations import Equations
 from kane.formulation.equations_form import EQUATIONS_FORMAT, load_equations
 from kane.formulation.formulate import formulate
 from kane.model.model import Model
-from kane.model.model_form import MODEL_FORMAT, load_model
+from kane.model.model_file import is_model_text, load_model
+from kane.model.model_form import MODEL_FORMAT
 
 Comparable: TypeAlias = "Model | Equations | str | PathLike[str]"
 # Kinds of changes, and their signs in the printed form.
@@ -123,6 +124,8 @@ def _read(given: Any) -> Model | Equations:
         return given
     if not isinstance(given, (str, PathLike)):
         raise ModelError(f"compare takes models, equations or paths of saved files, not {shown(given)}")
+    if is_model_text(given):
+        return load_model(given)
     found = format_of(given)
     if found == EQUATIONS_FORMAT.name:
         return load_equations(given)

@@ -121,7 +121,7 @@ def same_value(a: Value, b: Value) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b, strict=True))
     if not isinstance(a, Expr) and not isinstance(b, Expr):
-        return type(a) is type(b) and bool(a == b)
+        return (type(a) is type(b) or {type(a), type(b)} == {int, float}) and bool(a == b)
     if not all(isinstance(x, (Expr, float, int)) for x in (a, b)):
         return False
     x, y = _sampled(a), _sampled(b)

@@ -54,7 +54,7 @@ def new_sample() -> DeviceSample:
     return device_sample_at(np.zeros(device_sample_size()), 0)
 
 
-def new_command() -> DeviceCommand:
+def new_device_command() -> DeviceCommand:
     """Return a command of zeros."""
     return device_command_at(np.zeros(device_command_size()), 0)
 
@@ -79,7 +79,7 @@ def new_circuit(
     counts = loop_counts_at(np.zeros(loop_counts_size()), 0)
     counts.own_slot[0], counts.exchanged_slot[0] = 0, 1  # Python owns slot 2
     arrays = channel.table, channel.settings, channel.memory
-    port = Port(channel.read, channel.write, *arrays, new_sample(), new_command())
+    port = Port(channel.read, channel.write, *arrays, new_sample(), new_device_command())
     n, nx = 1 + len(first), len(integration.x)
     messages = Messages(
         slots=np.tile(first, (3, 1)),

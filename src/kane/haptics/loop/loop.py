@@ -36,7 +36,7 @@ from kane.haptics.coupling.passive_midpoint import PassiveMidpoint, PassiveSteps
 from kane.haptics.coupling.prediction import copied_for_prediction, moreau_jean_program
 from kane.haptics.coupling.rigid_coupler import AnyCoupler
 from kane.haptics.devices.device import Channel, Device
-from kane.haptics.loop.circuit import new_circuit, new_command, new_sample, new_scratch
+from kane.haptics.loop.circuit import new_circuit, new_device_command, new_sample, new_scratch
 from kane.haptics.loop.session_arguments import prepare_tick_steps
 from kane.haptics.realtime import favour_watchdog, promote
 from kane.haptics.system_calls import system_calls
@@ -158,7 +158,7 @@ class Loop:
     def watch(self) -> None:
         """Run the watchdog until ``watching`` is cleared."""
         circuit = self.circuit
-        port = circuit.port._replace(command=new_command(), sample=new_sample())
+        port = circuit.port._replace(command=new_device_command(), sample=new_sample())
         calls = circuit.calls._replace(scratch=new_scratch())
         watch_ticks(circuit._replace(port=port, calls=calls), self.pace)
 

@@ -54,7 +54,7 @@ INTERMITTENT_METHODS: Mapping[str, Callable[..., Any]] = {
     "switches": Model.switch,
 }
 # Keys of the frames of a joint, and keys of the pose of a CustomJoint with the arguments that they mean.
-PLACES = ("parent", "child", "at", "orientation", "child_at", "child_orientation")
+JOINT_PLACES = ("parent", "child", "at", "orientation", "child_at", "child_orientation")
 POSE_KEYS: Mapping[str, str] = {"R_FM": "orientation", "p_FM": "position"}
 
 
@@ -145,8 +145,8 @@ class _ModelFile:
                 raise ModelError(f"joint {name!r} has no type; give one of {', '.join(read.joints)}")
         with self.file.at(*path, "type"):
             require_known(table["type"], read.joints, "type of joint")
-        pose = {key: x for key, x in table.items() if key in PLACES}
-        own = {POSE_KEYS.get(key, key): x for key, x in table.items() if key not in ("type", *PLACES)}
+        pose = {key: x for key, x in table.items() if key in JOINT_PLACES}
+        own = {POSE_KEYS.get(key, key): x for key, x in table.items() if key not in ("type", *JOINT_PLACES)}
         joint = read.joint_of(table["type"], own, path, name)
         read.call(declare, pose, path, f"joint {name!r}", name=name, joint=joint)
 

@@ -1,7 +1,7 @@
 """Values of a model file: formulas, points, bodies, and objects by the signatures of their classes.
 
 A key of the file is an argument of the class or method that takes it. The annotation of the argument says which values
-it has; ``KINDS`` has a reader for each annotation.
+it has; ``VALUE_KINDS`` has a reader for each annotation.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def unknown_argument(function: Callable[..., Any]) -> str | None:
 
 
 def kind_of(argument: inspect.Parameter) -> str | None:
-    """Return the key in ``KINDS`` of an argument: its annotation, or its name if the annotation is Any."""
+    """Return the key in ``VALUE_KINDS`` of an argument: its annotation, or its name if the annotation is Any."""
     word = argument.name if argument.annotation == "Any" else argument.annotation
-    return word if word in KINDS else None
+    return word if word in VALUE_KINDS else None
 
 
 class ValueReader:
@@ -139,7 +139,7 @@ class ValueReader:
 
     def value(self, argument: inspect.Parameter, raw: Any, path: Path) -> Any:
         """Return the value of an argument."""
-        return KINDS[str(kind_of(argument))](self, raw, path)
+        return VALUE_KINDS[str(kind_of(argument))](self, raw, path)
 
     def object(self, family: Mapping[str, Callable[..., Any]], raw: Any, path: Path, default: str = "") -> Any:
         """Return the object that a table describes: "type" is the name of its class."""
@@ -167,51 +167,19 @@ class ValueReader:
         found = self.formula(raw, path, (float, Expr), "a formula of scalars")
         return self.model.arena.lift(found)
 
-    def text(self, raw: Any, path: Path) -> str:
-        """Return a text."""
-        with self.file.at(*path):
-            require(raw, str, f"{path[-1]} is a text")
-        return str(raw)
-
-    def truth(self, raw: Any, path: Path) -> bool:
-        """Return true or false."""
-        with self.file.at(*path):
-            require(raw, bool, f"{path[-1]} is true or false")
-        return bool(raw)
-
     def listed(self, read: Callable[..., Any], raw: Any, path: Path) -> tuple[Any, ...]:
-        """Return a list whose items ``read`` reads."""
+        """Return a list; ``read`` reads its items."""
         with self.file.at(*path):
             given = list_argument(raw, str(path[-1]), "a list")
         return tuple(read(self, x, (*path, k)) for k, x in enumerate(given))
 
     def nested(self, raw: Any, path: Path) -> Any:
         """Return a number, a formula, or a list of these or of lists."""
-        return self.listed(type(self).nested, raw, path) if isinstance(raw, list) else self.scalar(raw, path)
-
-    def point(self, raw: Any, path: Path) -> Point:
-        """Return a point: a formula, or the origin of a body, by its name."""
-        wanted = 'a point: the name of a body, or such as "rod.point((0, 0, 1))"'
-        with self.file.at(*path):
-            require(raw, str, f"{path[-1]} is {wanted}")
-            named = next((body for body in self.model.bodies if body.name == raw), None)
-        if named is not None:
-            return named.point()
-        return self.formula(raw, path, Point, wanted)
-
-    def direction(self, raw: Any, path: Path) -> Direction:
-        """Return a direction."""
-        return self.formula(raw, path, Direction, 'a direction, such as "rod.z"')
-
-    def body(self, raw: Any, path: Path) -> Body:
-        """Return the body of a name."""
-        with self.file.at(*path):
-            require(raw, str, f"{path[-1]} is the name of a body")
-            return own_body(self.model, raw)
+        return self.listed(ValueReader.nested, raw, path) if isinstance(raw, list) else self.scalar(raw, path)
 
     def joint(self, raw: Any, path: Path) -> Connection:
         """Return the joint of a name."""
-        found = self.coordinate(raw, path)
+        found = _coordinate(self, raw, path)
         return found.connection if isinstance(found, JointCoordinate) else found
 
     def joint_of(self, kind: str, table: dict[str, Any], path: Path, name: str) -> Any:
@@ -224,88 +192,139 @@ class ValueReader:
             self.names.own = tuple(map(str, named))
         return self.call(self.joints[kind], table, path, f"this {kind}")
 
-    def coordinate(self, raw: Any, path: Path) -> Connection | JointCoordinate:
-        """Return the joint of a name, or the coordinate of a name."""
-        joints = self.model.connections
-        with self.file.at(*path):
-            for joint in joints:
-                if raw == joint.name:
-                    return joint
-            for joint in joints:
-                if raw in joint.coordinate_names:
-                    return joint[raw]
-            known = [name for c in joints for name in dict.fromkeys((c.name, *c.coordinate_names))]
-            raise ModelError(f"there is no joint or coordinate {shown(raw)}; {near(raw, known)}")
-
-    def rotation(self, raw: Any, path: Path) -> Any:
-        """Return a rotation: turns one after the other, a quaternion or a matrix."""
-        turns = [raw] if isinstance(raw, dict) else raw
-        if not (isinstance(turns, list) and all(isinstance(turn, dict) for turn in turns)):
-            return self.nested(raw, path)
-        found = Rotation.identity()
-        for k, turn in enumerate(turns):
-            function = _matrix if "matrix" in turn else _turn
-            found = found @ self.call(function, turn, (*path, k), "a turn of a rotation")
-        return found
-
-    def label(self, raw: Any, path: Path) -> str | Expr:
-        """Return the name of a new coordinate, or { formula = ... } as an expression."""
-        if isinstance(raw, dict):
-            return self.call(_of_formula, raw, path, "the coordinate")
-        return self.text(raw, path)
-
-    def words(self, raw: Any, path: Path) -> str | tuple[str, ...]:
-        """Return a name or several."""
-        return self.listed(type(self).text, raw, path) if isinstance(raw, list) else self.text(raw, path)
-
-    def axis(self, raw: Any, path: Path) -> Any:
-        """Return an axis by its name, or three numbers."""
-        return self.listed(type(self).scalar, raw, path) if isinstance(raw, list) else self.text(raw, path)
-
-    def restitution(self, raw: Any, path: Path) -> Any:
-        """Return a coefficient or a law of restitution."""
-        laws = {law.__name__: law for law in (Poisson, Newton, Stronge)}
-        return self.object(laws, raw, path) if isinstance(raw, dict) else self.scalar(raw, path)
-
-    def friction(self, raw: Any, path: Path) -> Any:
-        """Return a law of friction, Coulomb's by default."""
-        return self.object({law.__name__: law for law in (Coulomb, Thresholds)}, raw, path, "Coulomb")
-
-    def feature(self, raw: Any, path: Path) -> Any:
-        """Return a point or a shape."""
-        return self.point(raw, path) if isinstance(raw, str) else self.shape(raw, path)
-
     def shape(self, raw: Any, path: Path) -> Any:
         """Return a shape."""
         return self.object(self.shapes, raw, path)
 
-    def row(self, raw: Any, path: Path) -> Row:
-        """Return an equation of a constraint."""
-        return self.call(Row, raw, path, "an equation")
-
-    def held(self, raw: Any, path: Path) -> Any:
-        """Return an expression, a list of expressions or a constraint."""
-        if isinstance(raw, dict):
-            return self.object(self.constraints, raw, path)
-        return self.listed(type(self).expression, raw, path) if isinstance(raw, list) else self.expression(raw, path)
-
-    def gimbal_speeds(self, raw: Any, path: Path) -> Any:
-        """Return the kind of speeds of a gimbal."""
-        return self.object({kind.__name__: kind for kind in (AngleRates, MeasureNumbers)}, raw, path)
-
-    def own_orientation(self, raw: Any, path: Path) -> RecordedOrientation:
-        """Return the orientation of a custom joint as a function of its coordinates."""
-        R_FM = self.rotation(raw, path)
-        with self.file.at(*path):
-            return RecordedOrientation(self._own, Rotation.of(R_FM, "the orientation of a custom joint"))
-
-    def own_position(self, raw: Any, path: Path) -> RecordedPosition:
-        """Return the position of a custom joint as a function of its coordinates."""
-        return RecordedPosition(self._own, self.listed(type(self).scalar, raw, path))
-
     @property
-    def _own(self) -> tuple[Expr, ...]:
+    def own(self) -> tuple[Expr, ...]:
+        """Coordinates of the joint that is declared next."""
         return tuple(self.names[name] for name in self.names.own)
+
+
+def _text(read: ValueReader, raw: Any, path: Path) -> str:
+    """Return a text."""
+    with read.file.at(*path):
+        require(raw, str, f"{path[-1]} is a text")
+    return str(raw)
+
+
+def _truth(read: ValueReader, raw: Any, path: Path) -> bool:
+    """Return true or false."""
+    with read.file.at(*path):
+        require(raw, bool, f"{path[-1]} is true or false")
+    return bool(raw)
+
+
+def _point(read: ValueReader, raw: Any, path: Path) -> Point:
+    """Return a point: a formula, or the origin of a body, by its name."""
+    wanted = 'a point: the name of a body, or such as "rod.point((0, 0, 1))"'
+    with read.file.at(*path):
+        require(raw, str, f"{path[-1]} is {wanted}")
+        named = next((body for body in read.model.bodies if body.name == raw), None)
+    if named is not None:
+        return named.point()
+    return read.formula(raw, path, Point, wanted)
+
+
+def _direction(read: ValueReader, raw: Any, path: Path) -> Direction:
+    """Return a direction."""
+    return read.formula(raw, path, Direction, 'a direction, such as "rod.z"')
+
+
+def _body(read: ValueReader, raw: Any, path: Path) -> Body:
+    """Return the body of a name."""
+    with read.file.at(*path):
+        require(raw, str, f"{path[-1]} is the name of a body")
+        return own_body(read.model, raw)
+
+
+def _coordinate(read: ValueReader, raw: Any, path: Path) -> Connection | JointCoordinate:
+    """Return the joint of a name, or the coordinate of a name."""
+    joints = read.model.connections
+    with read.file.at(*path):
+        for joint in joints:
+            if raw == joint.name:
+                return joint
+        for joint in joints:
+            if raw in joint.coordinate_names:
+                return joint[raw]
+        known = [name for c in joints for name in dict.fromkeys((c.name, *c.coordinate_names))]
+        raise ModelError(f"there is no joint or coordinate {shown(raw)}; {near(raw, known)}")
+
+
+def _rotation(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return a rotation: turns one after the other, a quaternion or a matrix."""
+    turns = [raw] if isinstance(raw, dict) else raw
+    if not (isinstance(turns, list) and all(isinstance(turn, dict) for turn in turns)):
+        return read.nested(raw, path)
+    found = Rotation.identity()
+    for k, turn in enumerate(turns):
+        function = _matrix if "matrix" in turn else _turn
+        found = found @ read.call(function, turn, (*path, k), "a turn of a rotation")
+    return found
+
+
+def _label(read: ValueReader, raw: Any, path: Path) -> str | Expr:
+    """Return the name of a new coordinate, or { formula = ... } as an expression."""
+    if isinstance(raw, dict):
+        return read.call(_of_formula, raw, path, "the coordinate")
+    return _text(read, raw, path)
+
+
+def _words(read: ValueReader, raw: Any, path: Path) -> str | tuple[str, ...]:
+    """Return a name or several."""
+    return read.listed(_text, raw, path) if isinstance(raw, list) else _text(read, raw, path)
+
+
+def _axis(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return an axis by its name, or three numbers."""
+    return read.listed(ValueReader.scalar, raw, path) if isinstance(raw, list) else _text(read, raw, path)
+
+
+def _restitution(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return a coefficient or a law of restitution."""
+    laws = {law.__name__: law for law in (Poisson, Newton, Stronge)}
+    return read.object(laws, raw, path) if isinstance(raw, dict) else read.scalar(raw, path)
+
+
+def _friction(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return a law of friction, Coulomb's by default."""
+    return read.object({law.__name__: law for law in (Coulomb, Thresholds)}, raw, path, "Coulomb")
+
+
+def _feature(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return a point or a shape."""
+    return _point(read, raw, path) if isinstance(raw, str) else read.shape(raw, path)
+
+
+def _row(read: ValueReader, raw: Any, path: Path) -> Row:
+    """Return an equation of a constraint."""
+    return read.call(Row, raw, path, "an equation")
+
+
+def _held(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return an expression, a list of expressions or a constraint."""
+    if isinstance(raw, dict):
+        return read.object(read.constraints, raw, path)
+    return read.listed(ValueReader.expression, raw, path) if isinstance(raw, list) else read.expression(raw, path)
+
+
+def _gimbal_speeds(read: ValueReader, raw: Any, path: Path) -> Any:
+    """Return the kind of speeds of a gimbal."""
+    return read.object({kind.__name__: kind for kind in (AngleRates, MeasureNumbers)}, raw, path)
+
+
+def _own_orientation(read: ValueReader, raw: Any, path: Path) -> RecordedOrientation:
+    """Return the orientation of a custom joint as a function of its coordinates."""
+    R_FM = _rotation(read, raw, path)
+    with read.file.at(*path):
+        return RecordedOrientation(read.own, Rotation.of(R_FM, "the orientation of a custom joint"))
+
+
+def _own_position(read: ValueReader, raw: Any, path: Path) -> RecordedPosition:
+    """Return the position of a custom joint as a function of its coordinates."""
+    return RecordedPosition(read.own, read.listed(ValueReader.scalar, raw, path))
 
 
 def _turn(axis: str | tuple[float, float, float], angle: Scalar) -> Rotation:
@@ -322,34 +341,34 @@ def _of_formula(formula: Expr) -> Expr:
 
 
 _R = ValueReader
-KINDS: Mapping[str, Callable[[ValueReader, Any, Path], Any]] = {
+VALUE_KINDS: Mapping[str, Callable[[ValueReader, Any, Path], Any]] = {
     **dict.fromkeys(("Scalar", "Number", "Scalar | None"), _R.scalar),
     **dict.fromkeys(("Expr", "Expr | None"), _R.expression),
-    "Sequence[Scalar]": lambda self, raw, path: self.listed(_R.scalar, raw, path),
+    "Sequence[Scalar]": lambda read, raw, path: read.listed(_R.scalar, raw, path),
     **dict.fromkeys(("Sequence[Any]", "tuple[Sequence[Scalar], Sequence[Any]] | None"), _R.nested),
     **dict.fromkeys(("Sequence[float]", "scale", "points", "heights"), _R.nested),
-    **dict.fromkeys(("Point", "Point | None"), _R.point),
-    "Sequence[Point]": lambda self, raw, path: self.listed(_R.point, raw, path),
-    "Direction": _R.direction,
-    "Sequence[Direction]": lambda self, raw, path: self.listed(_R.direction, raw, path),
-    **dict.fromkeys(("Body", "Body | None", "Body | str"), _R.body),
-    "Connection | JointCoordinate": _R.coordinate,
-    **dict.fromkeys(("str", "str | None"), _R.text),
-    "bool": _R.truth,
-    "str | tuple[float, float, float]": _R.axis,
-    **dict.fromkeys(("str | tuple[str, ...]", "str | tuple[str, ...] | Expr", "tuple[str, ...]"), _R.words),
-    "str | Expr": _R.label,
-    "GimbalSpeeds": _R.gimbal_speeds,
-    **dict.fromkeys(("Restitution", "Scalar | Restitution"), _R.restitution),
-    **dict.fromkeys(("Coulomb | None", "Coulomb | Thresholds | None"), _R.friction),
+    **dict.fromkeys(("Point", "Point | None"), _point),
+    "Sequence[Point]": lambda read, raw, path: read.listed(_point, raw, path),
+    "Direction": _direction,
+    "Sequence[Direction]": lambda read, raw, path: read.listed(_direction, raw, path),
+    **dict.fromkeys(("Body", "Body | None", "Body | str"), _body),
+    "Connection | JointCoordinate": _coordinate,
+    **dict.fromkeys(("str", "str | None"), _text),
+    "bool": _truth,
+    "str | tuple[float, float, float]": _axis,
+    **dict.fromkeys(("str | tuple[str, ...]", "str | tuple[str, ...] | Expr", "tuple[str, ...]"), _words),
+    "str | Expr": _label,
+    "GimbalSpeeds": _gimbal_speeds,
+    **dict.fromkeys(("Restitution", "Scalar | Restitution"), _restitution),
+    **dict.fromkeys(("Coulomb | None", "Coulomb | Thresholds | None"), _friction),
     "Shape": _R.shape,
-    "Point | Shape": _R.feature,
-    "tuple[Shape, ...]": lambda self, raw, path: self.listed(_R.shape, raw, path),
-    "Row | None": _R.row,
-    "tuple[Row, ...]": lambda self, raw, path: self.listed(_R.row, raw, path),
-    "Expr | Constraint | Sequence[Expr]": _R.held,
-    "Sequence[Expr]": lambda self, raw, path: self.listed(_R.expression, raw, path),
-    "Callable[..., Rotation] | None": _R.own_orientation,
-    "Callable[..., Sequence[Any]] | None": _R.own_position,
-    **dict.fromkeys(("orientation", "child_orientation"), _R.rotation),
+    "Point | Shape": _feature,
+    "tuple[Shape, ...]": lambda read, raw, path: read.listed(_R.shape, raw, path),
+    "Row | None": _row,
+    "tuple[Row, ...]": lambda read, raw, path: read.listed(_row, raw, path),
+    "Expr | Constraint | Sequence[Expr]": _held,
+    "Sequence[Expr]": lambda read, raw, path: read.listed(_R.expression, raw, path),
+    "Callable[..., Rotation] | None": _own_orientation,
+    "Callable[..., Sequence[Any]] | None": _own_position,
+    **dict.fromkeys(("orientation", "child_orientation"), _rotation),
 }

@@ -19,10 +19,10 @@ from kane.model.body import ANGULAR_VELOCITY, AXIS_LETTER_OF, DIRECTION, Measure
 from kane.model.contacts.declarations import IMPACTS_TOGETHER
 from kane.model.model import Model
 from kane.model.model_form import described, model_writer
-from kane.model.toml.toml_reader import PLACES, POSE_KEYS, model_of_text
+from kane.model.toml.toml_reader import JOINT_PLACES, POSE_KEYS, model_of_text
 from kane.model.toml.toml_values import classes_of
 
-CURE = "save the model as .json, which contains all of kane, or keep the program that builds it"
+SAVE_AS_JSON = "save the model as .json, which contains all of kane, or keep the program that builds it"
 OTHER_KINDS = ("Row", "Candidate", "Coulomb", "Thresholds", "Poisson", "Newton", "Stronge")
 LONGEST_LINE = 110
 
@@ -49,7 +49,7 @@ def model_text(model: Model) -> str:
     content = described(model, write)
     speeds = model.speed_choice
     if speeds.near is not None:
-        raise FileError(f"a model file cannot contain dependent speeds that were selected near a state; {CURE}")
+        raise FileError(f"a model file cannot contain dependent speeds that were selected near a state; {SAVE_AS_JSON}")
     text = _Text(model, write.roots)
     parts = text.document(content, requirements=())
     known = {(r.what, r.kind) for r in model_of_text(TomlFile(model.name, parts)).requirements}
@@ -119,7 +119,7 @@ class _Text:
             return [self.turn(factor, who) for factor in inner]
         if key in ("body", "joint"):
             return inner
-        raise FileError(f"{who} has the value {inner!r}, which a model file cannot contain; {CURE}")
+        raise FileError(f"{who} has the value {inner!r}, which a model file cannot contain; {SAVE_AS_JSON}")
 
     def object(self, x: dict[str, Any], who: str) -> Any:
         """Return an object as a table with its type; arguments without a value are left out."""
@@ -133,7 +133,7 @@ class _Text:
             return self.value(x["components"], who)
         if kind not in self.kinds or (kind == "CustomJoint" and isinstance(x["q"], Expr)):
             what = "a CustomJoint along an expression" if kind == "CustomJoint" else f"a {kind}"
-            raise FileError(f"{who} is or has {what}, which a model file in TOML cannot contain; {CURE}")
+            raise FileError(f"{who} is or has {what}, which a model file in TOML cannot contain; {SAVE_AS_JSON}")
         given = {key: self.value(value, who) for key, value in x.items()}
         if isinstance(x.get("q"), Expr):
             given["q"] = {"formula": given["q"]}
@@ -151,47 +151,56 @@ class _Text:
 
     def document(self, content: Mapping[str, Any], requirements: Sequence[Any]) -> str:
         """Return the text of the file."""
-        value, choice = self.value, content["speeds"][0]
-        speeds = {name: value(x, f"speed {name!r}") for name, x in choice["definitions"]["dict"]}
+        choice = content["speeds"][0]
+        speeds = {name: self.value(x, f"speed {name!r}") for name, x in choice["definitions"]["dict"]}
         top = {
             "name": content["name"],
-            "gravity": value(content["gravity"], "gravity"),
+            "gravity": self.value(content["gravity"], "gravity"),
             "impacts": content["impacts"] if content["impacts"] != IMPACTS_TOGETHER else [],
             "cuts": content["cuts"],
             "dependent_speeds": choice["dependent"],
             "coordinates": content["coordinates"],
             "notes": content["notes"],
         }
+        plain: dict[str, Mapping[str, Any]] = {
+            **self.symbols(content),
+            "definitions": self.formulas.definitions,
+            "speeds": speeds,
+        }
+        parts = ["\n".join(_line(key, x) for key, x in top.items() if x != [])]
+        parts += [_table(f"[{key}]", x) for key, x in plain.items() if x]
+        for key, tables in self.named(content).items():
+            parts += [_table(f"[{key}.{_key(name)}]", x) for name, x in tables.items()]
+        for key in ("loads", "shapes"):
+            listed = [self.value(x, f"{key[:-1]} {k}") for k, x in enumerate(content[key], start=1)]
+            parts += [_table(f"[[{key}]]", x) for x in listed]
+        for what, kind, expressions in requirements:
+            given = {"what": what, "kind": kind, "expressions": self.value(expressions, what)}
+            parts.append(_table("[[requirements]]", given))
+        return "\n\n".join(parts) + "\n"
+
+    def symbols(self, content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return parameters and inputs as tables."""
         units = dict(content["units"])
-        symbols = {
+        return {
             key: {name: {"value": x, "unit": units[name]} if name in units else x for name, x in content[key]}
             for key in ("parameters", "inputs")
         }
-        named = {
+
+    def named(self, content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return tables by name: bodies, joints, frames, constraints and intermittent constraints."""
+        frames = {
+            name: dict(zip(("body", "at", "orientation"), self.value(raw, f"frame {name!r}"), strict=True))
+            for name, raw in content["frames"]
+        }
+        rows = {name: [self.table(row, f"constraint {name!r}") for row in raw] for name, raw in content["constraints"]}
+        return {
             "bodies": {body["name"]: self.body(body) for body in content["bodies"]},
             "joints": {joint["name"]: self.joint(joint) for joint in content["connections"]},
-            "frames": {
-                name: _without_defaults(dict(zip(("body", "at", "orientation"), value(raw, name), strict=True)))
-                for name, raw in content["frames"]
-            },
-            "constraints": {
-                name: {"rows": [self.table(row, name) for row in rows]} for name, rows in content["constraints"]
-            },
+            "frames": {name: _without_defaults(frame) for name, frame in frames.items()},
+            "constraints": {name: {"rows": given} for name, given in rows.items()},
             "intermittents": {x["name"]: self.intermittent(x) for x in content["candidates"]},
         }
-        listed = {
-            "loads": [value(x, f"load {k}") for k, x in enumerate(content["loads"], start=1)],
-            "shapes": [value(x, f"shape {k}") for k, x in enumerate(content["shapes"], start=1)],
-            "requirements": [
-                dict(zip(("what", "kind", "expressions"), value(r, r[0]), strict=True)) for r in requirements
-            ],
-        }
-        plain: dict[str, Mapping[str, Any]] = {**symbols, "definitions": self.formulas.definitions, "speeds": speeds}
-        parts = ["\n".join(_line(key, x) for key, x in top.items() if x != [])]
-        parts += [_table(f"[{key}]", x) for key, x in plain.items() if x]
-        parts += [_table(f"[{key}.{_key(name)}]", x) for key, tables in named.items() for name, x in tables.items()]
-        parts += [_table(f"[[{key}]]", x) for key, tables in listed.items() for x in tables]
-        return "\n\n".join(parts) + "\n"
 
     def body(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """Return a body as a table."""
@@ -215,7 +224,7 @@ class _Text:
                 del own[label]
         keys = {argument: key for key, argument in POSE_KEYS.items()}
         own = {keys.get(key, key): x for key, x in own.items()}
-        return own | _without_defaults({key: self.value(raw[key], who) for key in PLACES})
+        return own | _without_defaults({key: self.value(raw[key], who) for key in JOINT_PLACES})
 
     def intermittent(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """Return an intermittent constraint as a table."""
