@@ -87,10 +87,10 @@ def _ours(dynamics: kane.Dynamics, u: Array, **options: object) -> Array:
 
 
 def _theirs(steps: MujocoSteps, start: Array, *, count: int = STEPS) -> Array:
-    return _in_our_layout(np.vstack([start, steps.states(count)[EVERY - 1 :: EVERY]]))
+    return in_our_layout(np.vstack([start, steps.states(count)[EVERY - 1 :: EVERY]]))
 
 
-def _in_our_layout(states: Array) -> Array:
+def in_our_layout(states: Array) -> Array:
     """MuJoCo's states as kane has them: quaternion first, velocity of the hub along its own axes, behind its rates."""
     n = (states.shape[1] - 1) // 2
     q, v = states[:, : n + 1], states[:, n + 1 :]

@@ -1,8 +1,12 @@
 """Small models for sweeps: a pendulum with a parameter and an input, and a ball above a floor."""
 
+import os
 from functools import cache
+from pathlib import Path
 
 import kane
+
+STARTS = "KANE_TEST_STARTS"  # environment variable with the path to which ``torque_that_counts`` writes
 
 
 @cache
@@ -24,3 +28,11 @@ def ball():
     floor = kane.Plane(m.ground.point(), m.ground.z)
     m.contact(body.point(), floor, restitution=m.parameter("e", 0.5), name="floor")
     return kane.build(kane.formulate(m))
+
+
+def torque_that_counts(t, q, u):
+    """A sampled torque that writes a line with the initial angle of each run that starts."""
+    if t == 0.0:
+        with Path(os.environ[STARTS]).open("a", encoding="utf-8") as file:
+            file.write(f"{float(q[0])!r}\n")
+    return -0.1 * float(u[0])

@@ -213,6 +213,8 @@ def test_a_store_is_needed_and_files_that_are_missing_are_named(folder):
     assert "kane sweep needs --store" in call("study.toml").output
     assert "nothing.toml" in call("nothing.toml", "--store", "a.zarr").output
     assert "there is no store of a sweep at 'nothing'" in call("nothing", "--status").output
+    assert "study.toml is a study; give --store too" in call("study.toml", "--status").output
+    assert "has no file zarr.json; give the folder" in call(".", "--status").output
     (folder / "both.toml").write_text(STUDY + "[grid]\nq1 = [1]\n", "utf-8")
     assert "needs one of the tables [grid] and [sample]" in call("both.toml", "--store", "a.zarr").output
     (folder / "grid.toml").write_text('model = "pendulum.py"\nuntil = 0.1\nseed = 3\n[grid]\nq1 = [1]', "utf-8")

@@ -3,11 +3,12 @@
 import os
 import signal
 import threading
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from oracles.studies import pendulum
+from oracles.studies import STARTS, pendulum, torque_that_counts
 
 import kane
 from kane.sweeps import distributed, engines
@@ -146,3 +147,26 @@ def test_a_cluster_agrees_to_the_bit_when_its_workers_are_killed(alone, tmp_path
             until_gone.wait(0.05)
         with pytest.raises(kane.ModelError, match="the Dask scheduler has no workers"):
             kane.sweep(pendulum(), **ASK, scheduler=address)
+
+
+def test_a_killed_worker_repeats_at_most_one_chunk(tmp_path, monkeypatch):
+    dask = pytest.importorskip("distributed")
+    ask = dict(until=0.2, runs=kane.sample(600, q1=(-1.0, 1.0)), seed=1, chunk=50)
+    ask["inputs"] = {"tau": kane.Sampled(torque_that_counts, period=0.05)}
+    monkeypatch.setenv(STARTS, str(tmp_path / "alone"))
+    alone, kills = kane.sweep(pendulum(), **ask), []
+    monkeypatch.setenv(STARTS, str(tmp_path / "starts"))
+
+    def kill(done):
+        if len(kills) < 3 and done > (len(kills) + 1) / 4:
+            process = list(cluster.workers.values())[len(kills) % 2].process.process
+            os.kill(process.pid, signal.SIGKILL)
+            kills.append(process.pid)
+
+    with dask.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        found = kane.sweep(pendulum(), **ask, scheduler=cluster.scheduler_address, progress=kill)
+    assert same(found, alone)
+    assert len(set(kills)) == 3
+    starts = Counter((tmp_path / "starts").read_text("utf-8").splitlines())
+    assert len(starts) == 600
+    assert sum(starts.values()) - 600 <= len(kills) * 50

@@ -13,6 +13,7 @@ from oracles.studies import ball, pendulum
 from scipy import stats
 
 import kane
+from kane.sweeps.indicators import is_indicator
 from kane.sweeps.tally import Tally
 
 UNTIL = 0.5
@@ -235,8 +236,49 @@ def test_the_interval_of_a_probability_is_wilsons(failed, n):
     values = np.zeros(n)
     values[:failed] = 1.0
     peer = stats.binomtest(failed, n).proportion_ci(0.95, method="wilson")
-    parts = Tally.of(values[: n // 3], 0) + Tally.of(values[n // 3 :], n // 3)
+    parts = Tally.of(values[: n // 3], 0, indicator=True) + Tally.of(values[n // 3 :], n // 3, indicator=True)
     assert parts.interval == pytest.approx((peer.low, peer.high), abs=1e-12)
+
+
+def test_values_that_happen_to_be_0_or_1_are_no_probabilities():
+    zeros, mixed = Tally.of(np.zeros(50), 0), Tally.of(np.array([0.0, 1.0] * 25), 50)
+    assert zeros.interval == (0.0, 0.0)
+    assert (Tally.of(np.ones(50), 0) + Tally.of(np.ones(50), 50)).interval == (1.0, 1.0)
+    peer = stats.binomtest(25, 100).proportion_ci(0.95, method="wilson")
+    assert (zeros + mixed).interval == pytest.approx((peer.low, peer.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        (lambda x: x < 0.5, True),
+        (lambda x: kane.maximum(kane.sign(x - 0.5), 0), True),
+        (lambda x: 1 - (x <= 0.5), True),
+        (lambda x: (x < 0.5) * (x > 0.1), True),
+        (lambda x: kane.select(x < 0.5, 1, x > 0.7), True),
+        (lambda x: kane.equal(x, 0.5), True),
+        (lambda x: kane.absolute(kane.sign(x)), True),
+        (lambda x: kane.sign(x), False),
+        (lambda x: (x < 0.5) + (x > 0.1), False),
+        (lambda x: kane.select(x < 0.5, 0, x), False),
+        (lambda x: kane.maximum(x, 0), False),
+        (lambda x: x, False),
+    ],
+)
+def test_indicators_are_known_by_their_operations(made, wanted):
+    x = made(pendulum().equations.q[0])
+    assert is_indicator(x) is wanted
+
+
+def test_a_probability_without_an_event_has_an_interval():
+    q = pendulum().equations.q[0]
+    ask = dict(until=UNTIL, runs=kane.sample(300, q1=(-1, 1)), seed=2, chunk=100)
+    found = kane.sweep(
+        pendulum(), **ask, outputs={"over": kane.absolute(q) > 9.0, "zero": 0 * q + kane.minimum(0, q * q)}
+    )
+    peer = stats.binomtest(0, 300).proportion_ci(0.95, method="wilson")
+    assert found.statistics("over").interval == pytest.approx((peer.low, peer.high), abs=1e-12)
+    assert found.statistics("zero").interval == (0.0, 0.0)
 
 
 def test_intervals_cover_the_mean_at_their_rate():
@@ -284,6 +326,8 @@ BAD = {
     "precision": (dict(runs=kane.grid(mass=[1]), precision={"q3": 1.0}), "no output 'q3'"),
     "width": (dict(runs=kane.grid(mass=[1]), precision={"q1": 0.0}), "precision of 'q1' is 0.0"),
     "times": (dict(runs=kane.grid(mass=[1]), times=[5.0]), "times must lie between"),
+    "no times": (dict(runs=kane.grid(mass=[1]), times=[]), "times= is empty"),
+    "times of each run": (dict(runs=kane.grid(mass=[1]), times=[[0.1], [0.2]]), r"one-dimensional .* shape \(2, 1\)"),
     "samples that end": (
         dict(runs=kane.grid(mass=[1]), inputs={"tau": ([0, 0.1], [1, 1])}),
         "samples of the input 'tau'",

@@ -27,19 +27,19 @@ from kane.sweeps.study import Study
 
 # Settings that must be equal in all calls that continue a store, and the words for them.
 SAME = {
-    "kane": "the version of kane",
-    "model": "the model's name",
-    "model_digest": "the model",
-    "start": "start",
-    "until": "until",
-    "times": "times",
-    "integrator": "the integrator",
-    "fixed": "values for all runs",
-    "drivers": "expressions or laws of inputs",
-    "outputs": "outputs",
-    "events": "events",
-    "varied": "names that vary",
-    "seed": "the seed",
+    "kane": "its version of kane",
+    "model": "the name of its model",
+    "model_digest": "its model",
+    "start": "start=",
+    "until": "until=",
+    "times": "times=",
+    "integrator": "its integrator",
+    "fixed": "its dict of values for all runs",
+    "drivers": "an expression or a law of its inputs",
+    "outputs": "its outputs=",
+    "events": "its events=",
+    "varied": "its list of names that vary",
+    "seed": "seed=",
 }
 # Default runs per chunk: a study has about CHUNKS chunks, within these limits, and at most CHUNK_BYTES per chunk.
 CHUNKS, LEAST_CHUNK, LARGEST_CHUNK, CHUNK_BYTES = 16, 256, 4096, 64e6
@@ -165,14 +165,11 @@ def require_same(known: FolderStore, about: Mapping[str, Any]) -> None:
     for key, word in SAME.items():
         there, here = known.about.get(key), about[key]
         if there != here:
-            values = (
-                ""
-                if key in ("model_digest", "drivers", "outputs", "events")
-                else f": {shown(there)}, not {shown(here)}"
-            )
+            hashed = key in ("model_digest", "drivers", "outputs", "events")
+            difference = "is different" if hashed else f"is {shown(there)}, not {shown(here)}"
             raise ModelError(
-                f"the store {str(known.path)!r} is of another study: {word} differ{values}; repeat the call that made "
-                "it, or give another store"
+                f"the store {str(known.path)!r} has another study: {word} {difference}; repeat the call that made it, "
+                "or give another store"
             )
 
 

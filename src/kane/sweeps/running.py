@@ -114,7 +114,8 @@ class Running:
         values[STATUS][[run - first for run in piece.failures]] = FAILED
         for name, column in zip(self.table.names, rows.T, strict=True):
             values[stored_name(name, name in groups["q"] or name in groups["u"])] = column
-        tallies = tuple(Tally.of(piece.values[name], first) for name in self.study.result_names)
+        names, indicators = self.study.result_names, self.study.indicators
+        tallies = tuple(Tally.of(piece.values[name], first, indicator=name in indicators) for name in names)
         entry = LogEntry(first, first + len(rows), digest_of_rows(rows), tallies, piece.failures)
         self.store.write(values, entry)
         self._enter(entry)

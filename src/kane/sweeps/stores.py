@@ -156,6 +156,11 @@ class FolderStore(SweepStore):
         try:
             if not folder.exists() or (folder.is_dir() and all(x.name.startswith(DRAFT) for x in folder.iterdir())):
                 return None
+            if not (folder / METADATA).is_file():
+                raise ImportFileError(
+                    f"{str(folder)!r} is not a store of kane.sweep: it has no file {METADATA}; give the folder that "
+                    "kane.sweep wrote"
+                )
             content = json.loads((folder / METADATA).read_text("utf-8"))
             about = content["attributes"]["kane_sweep"]
             shapes = {name: tuple(shape) for name, shape in about.pop("shapes").items()}

@@ -29,6 +29,7 @@ from kane.simulation.integrators.integrator import Integrator
 from kane.simulation.modes.set_up import set_up
 from kane.simulation.schedule.course import Span
 from kane.simulation.state_layout import Layout
+from kane.sweeps.indicators import is_indicator
 from kane.sweeps.single_runs import SingleRuns
 
 Given = Mapping[str, Mapping[str, Any]]
@@ -134,6 +135,11 @@ class Study:
     def result_names(self) -> tuple[str, ...]:
         """Names of results with one number per run: outputs, and first times of events."""
         return (*self.outputs, *event_names(self.events))
+
+    @cached_property
+    def indicators(self) -> set[str]:
+        """Names of the outputs that can only be 0 or 1."""
+        return {name for name, x in self.outputs.items() if is_indicator(x)}
 
     def prepare(self) -> None:
         """Derive and compile all programs.

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
+import numpy as np
+
 from kane.dynamics.dynamics import Dynamics
+from kane.errors import ModelError
 from kane.expression.number_arguments import list_argument, require
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.integrator import Integrator, require_integrator
@@ -85,6 +88,8 @@ def sweep(
     table = table_of_runs(dyn, fixed, varied, runs, seed)
     events = (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
     method, recorded = require_integrator(RK8() if integrator is None else integrator), times is not None
+    if recorded and not np.size(times):
+        raise ModelError("times= is empty; give the times at which states are kept [s], or leave it out")
     span = Span.of(start, until, None, times if recorded else ())
     chosen = chosen_outputs(dyn, outputs, recorded)
     study = Study(dyn, span, method, fixed, drivers, chosen, tuple(events), recorded)

@@ -23,6 +23,7 @@ class Tally(NamedTuple):
         minimum, maximum: extremes; NaN without values.
         minimum_run, maximum_run: numbers of the first runs with these values; -1 without values.
         binary: whether all values are 0 or 1.
+        indicator: whether the result can have no other values than 0 and 1, by its expression.
     """
 
     n: int = 0
@@ -33,9 +34,10 @@ class Tally(NamedTuple):
     maximum: float = math.nan
     maximum_run: int = -1
     binary: bool = True
+    indicator: bool = False
 
     @classmethod
-    def of(cls, values: Array, first: int) -> Tally:
+    def of(cls, values: Array, first: int, *, indicator: bool = False) -> Tally:
         """Return the tally of the runs from number ``first`` on; NaN and infinite values are left out."""
         runs = np.flatnonzero(np.isfinite(values))
         if not len(runs):
@@ -51,6 +53,7 @@ class Tally(NamedTuple):
             float(x[most]),
             first + int(runs[most]),
             bool(np.isin(x, (0.0, 1.0)).all()),
+            indicator,
         )
 
     def __add__(self, later: Any) -> Tally:
@@ -68,6 +71,7 @@ class Tally(NamedTuple):
             later.maximum if high else self.maximum,
             later.maximum_run if high else self.maximum_run,
             self.binary and later.binary,
+            self.indicator and later.indicator,
         )
 
     @property
@@ -79,16 +83,19 @@ class Tally(NamedTuple):
     def interval(self) -> tuple[float, float]:
         """Confidence interval of the mean, 95 %: mean +- 1.96 deviation / sqrt(n).
 
-        If all values are 0 or 1, the mean is a probability, and the interval is Wilson's, which also holds if no run
-        had the value 1. The runs must be independent draws: a grid has no confidence interval, and the interval of
-        Latin hypercubes and Sobol sequences is wider than necessary.
+        The mean of an output that can only be 0 or 1, such as ``height < limit``, is a probability. Its interval is
+        Wilson's, which also holds if no run had the value 1. Other outputs have this interval if they are 0 in some
+        runs and 1 in all others. An output with the same value in all runs has an interval of no width.
+
+        The runs must be independent draws: a grid has no confidence interval, and the interval of Latin hypercubes and
+        Sobol sequences is wider than necessary.
 
         Source: Wilson 1927.
         """
         n, z = self.n, NORMAL_95
         if not n:
             return math.nan, math.nan
-        if self.binary:
+        if self.binary and (self.indicator or self.minimum < self.maximum):
             p, centre = self.mean, (self.mean + z * z / (2 * n)) / (1 + z * z / n)
             half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
             return max(0.0, centre - half), min(1.0, centre + half)
