@@ -234,7 +234,7 @@ DIFFERENT = {
         lambda: dict(inputs={"tau": pendulum().equations.q[0]}),
         "an expression or a law of its inputs is different",
     ),
-    "times": (dict(times=[0.1], outputs={"end": "q1"}), r"times= is None, not \[0\.1\]"),
+    "times": (dict(times=[0.1], outputs={"end": "q1"}), r"times= is None, not \[0\.0, 0\.1, 0\.5\]"),
     "chunk": (dict(chunk=50), "chunk is 50, and 100 in the store"),
     "names": (dict(runs=kane.sample(RUNS, mass=(1.0, 2.0))), r"its list of names that vary is \[.*\], not \["),
     "values": (dict(runs=kane.sample(RUNS, mass=(1.0, 2.0), q1=(0.0, 1.0))), "have other values of mass, q1"),

@@ -326,7 +326,6 @@ BAD = {
     "precision": (dict(runs=kane.grid(mass=[1]), precision={"q3": 1.0}), "no output 'q3'"),
     "width": (dict(runs=kane.grid(mass=[1]), precision={"q1": 0.0}), "precision of 'q1' is 0.0"),
     "times": (dict(runs=kane.grid(mass=[1]), times=[5.0]), "times must lie between"),
-    "no times": (dict(runs=kane.grid(mass=[1]), times=[]), "times= is empty"),
     "times of each run": (dict(runs=kane.grid(mass=[1]), times=[[0.1], [0.2]]), r"one-dimensional .* shape \(2, 1\)"),
     "samples that end": (
         dict(runs=kane.grid(mass=[1]), inputs={"tau": ([0, 0.1], [1, 1])}),

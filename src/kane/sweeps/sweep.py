@@ -6,10 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-import numpy as np
-
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
 from kane.expression.number_arguments import list_argument, require
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.integrator import Integrator, require_integrator
@@ -65,7 +62,8 @@ def sweep(
             speeds, inputs and parameters.
         seed: seed of ``kane.sample``.
         store: path of a folder in the format zarr 3; by default the results are kept in memory.
-        times: times [s] at which coordinates and speeds are recorded; by default no trajectories are recorded.
+        times: times [s] at which coordinates and speeds are recorded, in addition to the first and the last as in
+            ``simulate``; by default no trajectories are recorded.
         integrator: with step-size control; RK8(), with a relative tolerance of 1e-9, unless given.
         start: first time [s].
         chunk: runs per chunk; by default a 16th of the runs, 256 to 4096.
@@ -88,8 +86,6 @@ def sweep(
     table = table_of_runs(dyn, fixed, varied, runs, seed)
     events = (events,) if isinstance(events, Event) else list_argument(events, "events", "kane.Event(expression, ...)")
     method, recorded = require_integrator(RK8() if integrator is None else integrator), times is not None
-    if recorded and not np.size(times):
-        raise ModelError("times= is empty; give the times at which states are kept [s], or leave it out")
     span = Span.of(start, until, None, times if recorded else ())
     chosen = chosen_outputs(dyn, outputs, recorded)
     study = Study(dyn, span, method, fixed, drivers, chosen, tuple(events), recorded)
