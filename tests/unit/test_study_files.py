@@ -91,6 +91,18 @@ def test_a_study_in_a_file_equals_the_study_in_python(folder):
     assert call("a.zarr", "--status").stdout == told
 
 
+def test_outputs_may_be_positions_of_points(folder):
+    (folder / "reach.toml").write_text(
+        STUDY.replace('"-mass * cos(q1)"', '"bob.point((0, 0, -1)).position.dot(ground.z)"'), "utf-8"
+    )
+    assert call("reach.toml", "--store", "r.zarr").exit_code == 0
+    found = kane.Sweep.open("r.zarr")
+    np.testing.assert_allclose(found["height"], -np.cos(found["angle"]), rtol=1e-14)
+    (folder / "reach.toml").write_text(STUDY.replace('"-mass * cos(q1)"', '"bob.z"'), "utf-8")
+    done = call("reach.toml", "--store", "s.zarr")
+    assert "line 18: the formula of 'height' is a scalar, not bob.z" in done.output
+
+
 def test_a_killed_command_is_resumed_by_repeating_it(folder):
     (folder / "long.toml").write_text(
         STUDY.replace("runs = 300", "runs = 30000\nchunk = 100").split("[events")[0], "utf-8"
@@ -213,7 +225,7 @@ def test_a_store_is_needed_and_files_that_are_missing_are_named(folder):
     assert "kane sweep needs --store" in call("study.toml").output
     assert "nothing.toml" in call("nothing.toml", "--store", "a.zarr").output
     assert "there is no store of a sweep at 'nothing'" in call("nothing", "--status").output
-    assert "study.toml is a study; give --store too" in call("study.toml", "--status").output
+    assert "study.toml is a study; --status needs its store" in call("study.toml", "--status").output
     assert "has no file zarr.json; give the folder" in call(".", "--status").output
     (folder / "both.toml").write_text(STUDY + "[grid]\nq1 = [1]\n", "utf-8")
     assert "needs one of the tables [grid] and [sample]" in call("both.toml", "--store", "a.zarr").output

@@ -11,11 +11,13 @@ import numpy as np
 import kane
 from kane.cli.model_argument import Base, read_model
 from kane.errors import ImportFileError, ModelError, shown
-from kane.expression.formula import read_formula
+from kane.expression.formula import Vocabulary, read_formula
+from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, require, text, whole
 from kane.files.source_file import read_source
 from kane.files.toml_file import TomlFile
 from kane.model.checks import require_known
+from kane.model.toml.model_names import MEMBERS, NamedObjects
 from kane.sweeps.run_tables import SAMPLING_METHODS
 
 # Keys of the file and of its tables, with the type of their values and the words for it.
@@ -73,7 +75,7 @@ def read_study(path: Any) -> tuple[kane.Dynamics, dict[str, Any]]:
             leaf.name: found["values"][leaf.name] for leaf in leaves if leaf.name in found.get("values", {})
         }
     given["runs"] = file.table(found)
-    known = names | {"t": e.t, "time": e.t}
+    known = Vocabulary(names | {"t": e.t, "time": e.t}, NamedObjects(e.model, (), names.__getitem__), MEMBERS)
     if "outputs" in found:
         given["outputs"] = {name: file.formula(("outputs", name), x, known) for name, x in found["outputs"].items()}
     given["events"] = [file.event(name, x, known) for name, x in found.get("events", {}).items()]
@@ -170,15 +172,16 @@ class _StudyFile(TomlFile):
             kane.sample(1, {name: found})  # checks intervals
             return found
 
-    def formula(self, path: tuple[str, ...], value: Any, names: Mapping[str, Any]) -> Any:
+    def formula(self, path: tuple[str, ...], value: Any, names: Vocabulary) -> Any:
         """Return the expression of a formula."""
         with self.at(*path):
             found = read_formula(text(value, f"the formula of {path[1]!r}"), names)
             if isinstance(found, float):
                 raise ModelError(f"the formula of {path[1]!r} is the number {found:g}; use a name of the model")
+            require(found, Expr, f"the formula of {path[1]!r} is a scalar")
             return found
 
-    def event(self, name: str, value: Any, names: Mapping[str, Any]) -> kane.Event:
+    def event(self, name: str, value: Any, names: Vocabulary) -> kane.Event:
         """Return an event."""
         with self.at("events", name):
             require(value, dict, f"the event {name!r} is a table with {', '.join(EVENT_KEYS)}")

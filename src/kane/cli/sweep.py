@@ -26,7 +26,7 @@ def sweep_command(
     Finished runs are in the store, also while others are computed: kane.Sweep.open reads them.
     """
     if status and store is None and study.suffix == ".toml":
-        raise ModelError(f"{study} is a study; give --store too, the folder of its results, or name the store alone")
+        raise ModelError(f"{study} is a study; --status needs its store: kane sweep STORE --status")
     if status:
         found = kane.Sweep.open(study if store is None else store)
     elif store is None:
