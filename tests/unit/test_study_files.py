@@ -100,7 +100,7 @@ def test_outputs_may_be_positions_of_points(folder):
     np.testing.assert_allclose(found["height"], -np.cos(found["angle"]), rtol=1e-14)
     (folder / "reach.toml").write_text(STUDY.replace('"-mass * cos(q1)"', '"bob.z"'), "utf-8")
     done = call("reach.toml", "--store", "s.zarr")
-    assert "line 18: the formula of 'height' is a scalar, not bob.z" in done.output
+    assert "line 17: the formula of 'height' is a scalar, not bob.z" in done.output
 
 
 def test_a_killed_command_is_resumed_by_repeating_it(folder):
@@ -226,7 +226,7 @@ def test_a_store_is_needed_and_files_that_are_missing_are_named(folder):
     assert "nothing.toml" in call("nothing.toml", "--store", "a.zarr").output
     assert "there is no store of a sweep at 'nothing'" in call("nothing", "--status").output
     assert "study.toml is a study; --status needs its store" in call("study.toml", "--status").output
-    assert "has no file zarr.json; give the folder" in call(".", "--status").output
+    assert "is not a store of kane.sweep: it has no file zarr.json" in call(".", "--status").output
     (folder / "both.toml").write_text(STUDY + "[grid]\nq1 = [1]\n", "utf-8")
     assert "needs one of the tables [grid] and [sample]" in call("both.toml", "--store", "a.zarr").output
     (folder / "grid.toml").write_text('model = "pendulum.py"\nuntil = 0.1\nseed = 3\n[grid]\nq1 = [1]', "utf-8")

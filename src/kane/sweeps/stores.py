@@ -157,10 +157,7 @@ class FolderStore(SweepStore):
             if not folder.exists() or (folder.is_dir() and all(x.name.startswith(DRAFT) for x in folder.iterdir())):
                 return None
             if not (folder / METADATA).is_file():
-                raise ImportFileError(
-                    f"{str(folder)!r} is not a store of kane.sweep: it has no file {METADATA}; give the folder that "
-                    "kane.sweep wrote"
-                )
+                raise ImportFileError(f"{str(folder)!r} is not a store of kane.sweep: it has no file {METADATA}")
             content = json.loads((folder / METADATA).read_text("utf-8"))
             about = content["attributes"]["kane_sweep"]
             shapes = {name: tuple(shape) for name, shape in about.pop("shapes").items()}
