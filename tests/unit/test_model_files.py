@@ -1,6 +1,8 @@
 """Model files in TOML: the same declarations in Python vouch for each table; the line of each fault is checked."""
 
+import copy
 import re
+import tomllib
 import typing
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from kane.expression.construct import build_spline
 from kane.expression.formula import read_formula
 from kane.expression.formula_text import Formulas, quoted_name
 from kane.expression.spline import PiecewiseCubic
+from kane.files.toml_file import TomlFile
+from kane.model.toml.toml_reader import model_of_text
+from kane.model.toml.toml_writer import in_toml, quoted_key
 
 MODELS = [
     name
@@ -489,7 +494,8 @@ ELBOW = '[joints.q2]\ntype = "Weld"\n'
         ('point = "bob"', "point = [0, 0, 1]", "line 38: point is a point"),
         ('arm = "1 + 0*mass"', 'arm = "2*arm"', "line 10: the definition arm uses arm; break the circle"),
         ('arm = "1 + 0*mass"', 'mass = "1"', "line 10: the definition 'mass' has the name of"),
-        ('arm = "1 + 0*mass"', 'q1 = "1"', "line 10: the definition 'q1' has the name of a coordinate"),
+        ('arm = "1 + 0*mass"', 'q1 = "1"', "line 10: the definition 'q1' has the name of a body, coordinate"),
+        ('arm = "1 + 0*mass"', 'bob = "1"', "line 10: the definition 'bob' has the name of a body"),
         ('arm = "1 + 0*mass"', "arm = '''1 +\n mas'''", "line 10: .*there is no 'mas'; did you mean mass"),
         ('name = "pendulum"', "name = 3", "line 1: name is a text, not 3"),
         ('name = "pendulum"', 'name = "a"\ngravity = [0, 0, "tau"]', "line 2: gravity depends on tau"),
@@ -547,6 +553,50 @@ def test_names_of_python_cannot_be_reached(tmp_path):
         path.write_text(faults(PENDULUM, ('effort = "tau"', f'effort = "{formula}"')), "utf-8")
         with pytest.raises(kane.ImportFileError, match=r"line 34: .*has no part|line 34: .*is missing"):
             kane.load_model(path)
+
+
+def damaged(content, random):
+    """Replace a random value somewhere inside tables and lists."""
+    while True:
+        keys = list(content) if isinstance(content, dict) else range(len(content))
+        key = keys[int(random.integers(len(keys)))]
+        inner = content[key]
+        if not isinstance(inner, (dict, list)) or not inner or random.uniform() < 0.2:
+            values = [
+                3,
+                -1.5,
+                True,
+                "",
+                "x",
+                "rod",
+                "q1",
+                "rod.z",
+                "1 +",
+                [],
+                [1],
+                [[1]],
+                ["q1", 2],
+                {},
+                {"type": "Box"},
+            ]
+            content[key] = values[int(random.integers(len(values)))]
+            return
+        content = inner
+
+
+def test_wrong_values_anywhere_are_errors_of_the_file(table, tmp_path):
+    """Every model that is read or refused, none that ends with another error."""
+    whole, messages = tomllib.loads(table.read_text("utf-8")), []
+    for seed in range(400):
+        content = copy.deepcopy(whole)
+        damaged(content, np.random.default_rng(seed))
+        text = "\n".join(f"{quoted_key(key)} = {in_toml(x)}" for key, x in content.items())
+        try:
+            model_of_text(TomlFile("damaged.toml", text))
+        except kane.ImportFileError as error:
+            messages.append(str(error))
+    assert len(messages) > 250
+    assert all(message.startswith("damaged.toml") for message in messages)
 
 
 class Wind(kane.Load):

@@ -52,5 +52,5 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 
 def is_model_text(path: Any) -> bool:
-    """Check whether a path is that of a model file in TOML."""
+    """Check whether a path names a model file in TOML."""
     return os.fspath(given_path(path, "the path of a model")).lower().endswith(".toml")

@@ -199,10 +199,11 @@ class _ModelFile:
             with self.file.at(*path):
                 restore_requirement(model, found)
         known = {name for c in model.connections for name in (*c.coordinate_names, *c.speed_names)}
+        known |= {body.name for body in model.bodies}
         for name in self.content.get("definitions", ()):
             with self.file.at("definitions", name):
                 if name in known:
-                    raise ModelError(f"the definition {name!r} has the name of a coordinate or speed; give another")
+                    raise ModelError(f"the definition {name!r} has the name of a body, coordinate or speed; rename it")
             self.read.define(name)  # raises for a fault in a definition that nothing uses
 
 

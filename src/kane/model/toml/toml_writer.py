@@ -170,7 +170,7 @@ class _Text:
         parts = ["\n".join(_line(key, x) for key, x in top.items() if x != [])]
         parts += [_table(f"[{key}]", x) for key, x in plain.items() if x]
         for key, tables in self.named(content).items():
-            parts += [_table(f"[{key}.{_key(name)}]", x) for name, x in tables.items()]
+            parts += [_table(f"[{key}.{quoted_key(name)}]", x) for name, x in tables.items()]
         for key in ("loads", "shapes"):
             listed = [self.value(x, f"{key[:-1]} {k}") for k, x in enumerate(content[key], start=1)]
             parts += [_table(f"[[{key}]]", x) for x in listed]
@@ -249,24 +249,25 @@ def _table(header: str, content: Mapping[str, Any]) -> str:
 
 
 def _line(key: str, x: Any) -> str:
-    line = f"{_key(key)} = {_toml(x)}"
+    line = f"{quoted_key(key)} = {in_toml(x)}"
     if len(line) <= LONGEST_LINE or not isinstance(x, list):
         return line
-    return "\n".join([f"{_key(key)} = [", *(f"    {_toml(item)}," for item in x), "]"])
+    return "\n".join([f"{quoted_key(key)} = [", *(f"    {in_toml(item)}," for item in x), "]"])
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+def quoted_key(name: str) -> str:
+    """Return a key of TOML, between quotation marks if it has other characters than letters, digits, _ and -."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else in_toml(name)
 
 
-def _toml(x: Any) -> str:
+def in_toml(x: Any) -> str:
     """Return a value in TOML."""
     if isinstance(x, str):
         return json.dumps(x, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(x, list):
-        return f"[{', '.join(map(_toml, x))}]"
+        return f"[{', '.join(map(in_toml, x))}]"
     if isinstance(x, Mapping):
-        return f"{{ {', '.join(f'{_key(key)} = {_toml(y)}' for key, y in x.items())} }}"
+        return f"{{ {', '.join(f'{quoted_key(key)} = {in_toml(y)}' for key, y in x.items())} }}"
     if isinstance(x, bool):
         return str(x).lower()
     return "-0.0" if str(x) == "-0.0" else number_text(float(x))
