@@ -25,7 +25,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from kane.errors import CompileError
+from kane.errors import CompileError, pip_install
 from kane.files.write_file import write_whole
 from kane.machine.linker import link
 from kane.machine.object_cache import environment_cache
@@ -162,7 +162,7 @@ def _compiled(group: str, target: str) -> bytes:
     if find_spec("numba") is None:
         raise CompileError(
             f"the native code of {group} is missing from {FOLDER}, or older than its source; install kane again, "
-            "or numba (pip install numba), which then compiles it"
+            f"or numba, which then compiles it: {pip_install('compile')}"
         )
     import tempfile  # imported here because the import takes milliseconds and is rarely needed
 

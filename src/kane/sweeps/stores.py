@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import math
 import os
 import shutil
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -193,6 +193,10 @@ class FolderStore(SweepStore):
         Raises:
             FileError: the disk is too small, another process writes the store, or the folder cannot be written.
         """
+        if sys.platform == "win32":
+            raise FileError("Windows has no locks of folders, which stores need; sweep without a store, in memory")
+        import fcntl
+
         made_folder(self.path)
         self._lock = os.open(self.path, os.O_RDONLY)
         try:
@@ -335,6 +339,8 @@ class FolderStore(SweepStore):
 
     @property
     def busy(self) -> bool:
+        import fcntl
+
         folder = os.open(self.path, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)

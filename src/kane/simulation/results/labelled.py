@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from kane.files.xarray import load_xarray
+
 if TYPE_CHECKING:
     import xarray
 
@@ -57,6 +59,4 @@ class Labelled:
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """All data as an xarray dataset."""
-        import xarray
-
-        return xarray.Dataset(self.variables, self.coordinates, self.attributes)
+        return load_xarray().Dataset(self.variables, self.coordinates, self.attributes)
