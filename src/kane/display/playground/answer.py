@@ -88,9 +88,7 @@ def moving_page(equations: Equations, q: Any, u: Any) -> tuple[Any, str]:
         return page, "Pages do not simulate contacts: move the coordinates by the sliders."
     sliders = [leaf.name for leaf in (*equations.inputs, *equations.parameters)][:MOST_SLIDERS]
     arrows = [title for title, _ in equations.tree.loads][:MOST_ARROWS]
-    page = live_page(
-        equations, start=(0.0, start), sliders_asked=sliders, parameters={}, inputs={}, arrows=arrows
-    )
+    page = live_page(equations, start=(0.0, start), sliders_asked=sliders, parameters={}, inputs={}, arrows=arrows)
     return page, ""
 
 

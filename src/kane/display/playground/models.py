@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_PENDULUM = '''import kane
+_PENDULUM = """import kane
 
 model = kane.Model("double pendulum")  # gravity along -z
 L = model.parameter("L", 0.6)
@@ -14,8 +14,8 @@ model.load(kane.Damper(elbow, model.parameter("c", 0.02)))
 model.load(kane.Motor(shoulder, model.input("torque")))
 
 q = {"q1": 1.0, "q2": 1.5}
-'''
-_CART = '''import kane
+"""
+_CART = """import kane
 
 model = kane.Model("cart and pole")  # gravity along -z
 cart = model.body("cart", mass=2.0, inertia=(0.1, 0.1, 0.1))
@@ -26,15 +26,15 @@ model.load(kane.Motor(rail, model.input("force")))
 model.load(kane.Damper(rail, 0.3))
 
 q = {"tilt": 0.2}
-'''
-_BALL = '''import kane
+"""
+_BALL = """import kane
 
 model = kane.Model("ball on a floor")  # gravity along -z
 ball = model.body("ball", mass=0.5, inertia=(0.002, 0.002, 0.002))
 model.connect(model.ground, ball, kane.Free("ball"), at=(0, 0, 0.3))
 floor = kane.Plane(model.ground.point(), model.ground.z)
 model.contact(kane.Sphere(ball.point(), 0.1), floor, friction=kane.Coulomb(0.4), restitution=0.6, name="floor")
-'''
+"""
 # Models of kane.library, with initial values that show a motion.
 _LIBRARY = {
     "andrews_squeezer": "",

@@ -25,9 +25,9 @@ async function start() {
     const source = await (await fetch("worker.js")).text();
     const blob = new Blob([`const SITE = ${JSON.stringify(SITE)};\n${source}`], { type: "text/javascript" });
     const address = URL.createObjectURL(blob);
-    worker = new Worker(address);
-    worker.onmessage = ({ data }) => take(data);
-    worker.onerror = (error) => fail(error.message || "the browser blocks workers");
+    const own = worker = new Worker(address);
+    own.onmessage = ({ data }) => own === worker && take(data);
+    own.onerror = (error) => own === worker && fail(error.message || "the browser blocks workers");
   } catch (error) {
     fail(error.message);
   }
@@ -41,9 +41,8 @@ function fail(text) {
 function derive() {
   clearTimeout(pause);
   if (!worker) return;
-  if (busy) stop();
   waiting = true;
-  if (ready) send();
+  if (ready && !busy) send();
 }
 
 function send() {
@@ -59,7 +58,6 @@ function send() {
 
 // Python cannot be interrupted from outside: its worker ends, and another one loads.
 function stop() {
-  clearTimeout(limit);
   worker.terminate();
   start();
 }
@@ -72,6 +70,7 @@ function take(data) {
   else if (data.kind === "end") {
     clearTimeout(limit);
     busy = false;
+    if (waiting) send();
   } else show[data.kind](data);
 }
 
@@ -133,15 +132,14 @@ async function copyLink() {
 }
 
 async function open() {
+  editor.value = Object.values(models)[0];
   if (location.hash.length > 1) {
     try {
       editor.value = await unpacked(location.hash.slice(1));
-      return derive();
     } catch {
-      say("The link is incomplete: its model cannot be read. An example is shown.", true);
+      return say("The link is incomplete, so that its model cannot be read. This is an example: press Derive.", true);
     }
   }
-  editor.value = Object.values(models)[0];
   derive();
 }
 
