@@ -1,4 +1,4 @@
-"""Locks of files between processes."""
+"""Locks of files and folders between processes."""
 
 from __future__ import annotations
 
@@ -29,3 +29,14 @@ def locked_file(path: Path) -> Iterator[None]:
 
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def lock_folder(folder: int, *, shared: bool = False) -> None:
+    """Lock an open folder, for one writer or for any number of readers, until it is closed; Windows has no such lock.
+
+    Raises:
+        OSError: another process holds the lock.
+    """
+    import fcntl
+
+    fcntl.flock(folder, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

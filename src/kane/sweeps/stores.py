@@ -19,6 +19,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import FileError, ImportFileError, ModelError, warn
 from kane.files.given_path import given_path
+from kane.files.lock import lock_folder
 from kane.files.write_file import made_folder, write_whole
 from kane.machine.memory import free_memory
 from kane.sweeps.tally import Tally
@@ -195,12 +196,10 @@ class FolderStore(SweepStore):
         """
         if sys.platform == "win32":
             raise FileError("Windows has no locks of folders, which stores need; sweep without a store, in memory")
-        import fcntl
-
         made_folder(self.path)
         self._lock = os.open(self.path, os.O_RDONLY)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_folder(self._lock)
             self._require_room()
             self._describe()
             whole = self._read_log()
@@ -339,11 +338,9 @@ class FolderStore(SweepStore):
 
     @property
     def busy(self) -> bool:
-        import fcntl
-
         folder = os.open(self.path, os.O_RDONLY)
         try:
-            fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock_folder(folder, shared=True)
         except OSError:
             return self._lock < 0
         finally:
