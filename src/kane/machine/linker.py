@@ -14,6 +14,8 @@ from kane.errors import CompileError
 
 # LLVM's default linker for each system: JITLink is incomplete for the object files of Windows.
 JIT_LINK = sys.platform != "win32"
+# Code with floating-point numbers refers to this symbol on Windows, where no library exports it.
+WINDOWS_SYMBOL, _windows_value = "_fltused", ctypes.c_int(1)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ def link(
     library = llvm.JITLibraryBuilder()
     for symbol in symbols:
         library.import_symbol(symbol, _address(symbol))
+    if sys.platform == "win32":
+        library.import_symbol(WINDOWS_SYMBOL, ctypes.addressof(_windows_value))
     for name in names:
         library.export_symbol(name)
     try:
