@@ -8,7 +8,6 @@ from importlib.util import find_spec
 
 import kane
 from kane.cli.help_page import help_page
-from kane.errors import pip_install
 
 
 def start() -> None:
@@ -20,6 +19,8 @@ def start() -> None:
         sys.stdout.write(f"kane {kane.__version__}\n")
     else:
         if find_spec("typer") is None:
+            from kane.errors import pip_install
+
             sys.exit(f"kane: the commands need the package typer; {pip_install('cli')}")
         from kane.cli.main import app
 

@@ -21,7 +21,7 @@ from kane.model.model import Model
 from kane.model.named_vector import named_vector
 
 # Quantities of models with closed loops that are embedded numerically: they have no expression of udot.
-PARTS = ("unconstrained", "constraints")
+LISTED_PARTS = ("unconstrained", "constraints")
 MOST_SLIDERS, MOST_ARROWS = 12, 6
 
 
@@ -63,7 +63,7 @@ def listing(equations: Equations) -> str:
     try:
         return equations.listing()
     except ModelError as error:
-        parts = [f"# {name}\n{equations.listing(name)}" for name in PARTS]
+        parts = [f"# {name}\n{equations.listing(name)}" for name in LISTED_PARTS]
         return "\n\n".join([f"# {str(error).partition(':')[0]}.", *parts])
 
 

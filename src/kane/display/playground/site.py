@@ -71,7 +71,7 @@ def write_sources(path: Path) -> None:
                 archive.write(file, str(Path("kane") / place))
 
 
-def main() -> None:
+def playground_command() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m kane.display.playground.site", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of the site")
@@ -81,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    playground_command()
