@@ -92,4 +92,4 @@ def test_stores_of_sweeps_are_refused_where_folders_cannot_be_locked(tmp_path, m
     dyn = kane.build(kane.formulate(kane.library.wrist()))
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(kane.FileError, match=r"Windows has no locks of folders, .* sweep without a store"):
-        kane.sweep(dyn, runs=kane.sample(3, q1=(-0.1, 0.1)), until=0.01, store=tmp_path / "store")
+        kane.sweep(dyn, runs=kane.sample(3, q1=(-0.1, 0.1)), seed=0, until=0.01, store=tmp_path / "store")
