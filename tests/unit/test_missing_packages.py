@@ -26,6 +26,7 @@ ledger = kane.power_ledger(m)
 many = kane.simulate_many(dyn, q=[[0.1], [0.2]], until=0.1, times=[0.0, 0.1])
 calls = {{
     "dataset": run.to_xarray,
+    "frame": run.to_pandas,
     "file": lambda: run.save("run.nc"),
     "load": lambda: kane.Trajectory.load("run.nc"),
     "ledger": lambda: ledger.along(run),
@@ -43,7 +44,7 @@ for name, call in calls.items():
         found[name] = str(error)
 print(json.dumps(found))
 """
-PACKAGES = {"dataset": "xarray", "file": "xarray", "load": "xarray", "ledger": "xarray", "ensemble": "xarray"} | {
+PACKAGES = {"dataset": "xarray", "frame": "xarray", "file": "xarray", "load": "xarray", "ledger": "xarray", "ensemble": "xarray"} | {
     "ensemble's file": "xarray", "spline": "scipy", "follow": "scipy", "scipy's system": "scipy",
 }  # fmt: skip
 

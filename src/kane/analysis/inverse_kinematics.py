@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.array_types import Array
+from kane.array_types import Array, StateLike
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.number_arguments import numbers, require
@@ -54,7 +54,7 @@ def inverse_kinematics(
     position: Any = None,
     orientation: Any = None,
     at: Any = (0.0, 0.0, 0.0),
-    q: Any = None,
+    q: StateLike | None = None,
     t: float | None = None,
     parameters: Mapping[str, float] | None = None,
     tolerance: float = 1e-12,
