@@ -32,7 +32,7 @@ def locked_file(path: Path) -> Iterator[None]:
 
 
 def lock_folder(folder: int, *, shared: bool = False) -> None:
-    """Lock an open folder, for one writer or for any number of readers, until it is closed; Windows has no such lock.
+    """Lock an open folder, for one writer or for any number of readers, until it is closed; not on Windows.
 
     Raises:
         OSError: another process holds the lock.

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
-from kane.array_types import StateLike
 from kane.display.page import Page
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Matrix, Vector
@@ -82,8 +81,8 @@ class Session:
         device: Device,
         coupler: AnyCoupler,
         *,
-        q: StateLike | None = None,
-        u: StateLike | None = None,
+        q: Any = None,
+        u: Any = None,
         inputs: Any = None,
         parameters: Any = None,
         integrator: Explicit | Implicit | PassiveMidpoint | None = None,
