@@ -44,9 +44,8 @@ for name, call in calls.items():
         found[name] = str(error)
 print(json.dumps(found))
 """
-PACKAGES = {"dataset": "xarray", "frame": "xarray", "file": "xarray", "load": "xarray", "ledger": "xarray", "ensemble": "xarray"} | {
-    "ensemble's file": "xarray", "spline": "scipy", "follow": "scipy", "scipy's system": "scipy",
-}  # fmt: skip
+OF_XARRAY = ("dataset", "frame", "file", "load", "ledger", "ensemble", "ensemble's file")
+PACKAGES = dict.fromkeys(OF_XARRAY, "xarray") | dict.fromkeys(("spline", "follow", "scipy's system"), "scipy")
 
 
 def process(text, folder, *more):
