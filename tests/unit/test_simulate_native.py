@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -505,6 +506,12 @@ def test_a_record_is_made_in_a_kernel_kept_in_another_and_returned_but_not_kept_
 def test_an_annotation_that_loops_cannot_take_is_refused(hint):
     with pytest.raises(TypeError, match="a native loop cannot take"):
         kinds.kind_of(hint)
+
+
+def test_an_array_is_of_one_kind_in_old_and_new_versions_of_numpy():
+    """NDArray[float] is ndarray[..., dtype[float]] up to NumPy 2.4, and an alias with the argument float since."""
+    new, old = Annotated[list[np.float64], 2], Annotated[tuple[int, np.dtype[np.float64]], 2]
+    assert kinds.kind_of(new).put(np.zeros((3, 4)), []) == kinds.kind_of(old).put(np.zeros((3, 4)), []) == 96
 
 
 # What is passed ------------------------------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from kane.files.xarray import load_xarray
-
 if TYPE_CHECKING:
     import xarray
 
@@ -59,4 +57,6 @@ class Labelled:
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """All data as an xarray dataset."""
+        from kane.files.xarray import load_xarray
+
         return load_xarray().Dataset(self.variables, self.coordinates, self.attributes)

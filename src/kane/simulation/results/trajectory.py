@@ -11,7 +11,6 @@ import numpy as np
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError
-from kane.files.xarray import load_xarray
 from kane.formulation.matrix_route import require_bodies
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
@@ -235,6 +234,8 @@ class Trajectory(Replayed):
         Raises:
             ModelError: xarray, which brings pandas, is not installed (extra "results").
         """
+        from kane.files.xarray import load_xarray
+
         columns = {name: ("time", values) for name, values in self._named_courses().items()}
         return load_xarray().Dataset(columns, {"time": self.time}).to_dataframe()
 
