@@ -219,6 +219,7 @@ def test_pyodide_gives_the_listings_of_the_desktop(serve, tmp_path):
     address = serve(write_playground(tmp_path, Path(folder)).parent)
     with Browser() as browser:
         tab = browser.open(f"{address}index.html")
+        tab.wait(f"{STATUS} === 'double pendulum: derived.'")
         for name, text in MODELS.items():
             tab.run(f"(editor.value = {json.dumps(text)}, document.getElementById('equations').textContent = '')")
             tab.run("derive()")
