@@ -55,6 +55,8 @@ self.loadPyodide = async () => ({
 });
 """
 OTHER = 'import kane\nmodel = kane.library.wrist()\n# "ä < b"\n'
+COUNT_ENDED = """Worker.prototype.terminate = new Proxy(Worker.prototype.terminate, {
+  apply: (end, worker) => (window.ended += 1, end.call(worker)) })"""
 STATUS = "document.getElementById('status')?.textContent"
 
 
@@ -195,8 +197,10 @@ def test_a_model_that_runs_for_ever_is_stopped_and_the_next_one_is_derived(site,
     with Browser() as browser:
         tab = browser.open(f"{serve(site)}index.html")
         tab.wait(f"{STATUS} === 'double pendulum: derived.'")
+        tab.run(f"(window.ended = 0, {COUNT_ENDED})")
         tab.run("(editor.value = 'while True: pass', derive())")
         tab.wait(f"{STATUS}.includes('longer than 5 s and was stopped')")
+        assert tab.run("window.ended") == 1
         tab.run("(editor.value = 'x', derive())")
         tab.wait(f"{STATUS}.includes('must assign a model')")
 

@@ -18,7 +18,7 @@ ASSETS = ("index.html", "playground.css", "playground.js", "worker.js")
 # Folders of kane that derive, export and draw; the others need native code, files or servers.
 FOLDERS = (
     "codegen", "display", "engine/memory", "exporters", "expression", "files", "formulation", "geometry", "importers",
-    "library", "machine", "model",
+    "library", "model",
 )  # fmt: skip
 SUFFIXES = (".py", ".pyi", ".js", ".css", ".html")
 # Files of Pyodide; the lock names the file of NumPy.
