@@ -56,8 +56,8 @@ def _row(links: int, mode: Mode, result: Table) -> list[str]:
     if theirs is None:
         return [*row, *["missing"] * 11]
     random = np.random.default_rng(1)
-    z, weights = random.normal(size=mesh.unknowns - 1), random.normal(size=theirs.rows)
-    own = np.append(z, DURATION)
+    z, weights = random.normal(size=mesh.unknowns - 2), random.normal(size=theirs.rows)
+    own = np.append(z, (0.0, DURATION))
     ours = [
         lambda i: program.constraints(own + 1e-9 * i),
         lambda i: program.jacobian(own + 1e-9 * i),

@@ -108,9 +108,14 @@ class Collocation:
         return float(self.solution.z[self.mesh.duration])
 
     @property
+    def begin(self) -> float:
+        """First time [s]."""
+        return float(self.solution.z[self.mesh.begin])
+
+    @property
     def time(self) -> Vector:
         """Times of the nodes [s], (nodes,)."""
-        return self.problem.begin + self.duration * self.mesh.fractions
+        return self.begin + self.duration * self.mesh.fractions
 
     @property
     def q(self) -> Array:
@@ -125,7 +130,7 @@ class Collocation:
     @property
     def point_time(self) -> Vector:
         """Times of the collocation points [s], (points,)."""
-        return self.problem.begin + self.duration * self.mesh.point_fractions
+        return self.begin + self.duration * self.mesh.point_fractions
 
     @property
     def point_inputs(self) -> Array:

@@ -121,10 +121,10 @@ def _closed(problem: Problem, fractions: Vector, states: Array) -> Course:
     """Return a course through states that are moved onto the configuration constraints, each from its predecessor."""
     project, nq = problem.dyn.project, len(problem.layout.coordinates)
     assert project is not None
-    constants, found = project.stage(problem.parameters), states.copy()
+    constants, found, time = project.stage(problem.parameters), states.copy(), np.clip([0.0], *problem.begin)
     for k in range(1, len(states)):
         moved = found[k - 1] + states[k] - states[k - 1]
-        at = project(np.concatenate([[problem.begin], moved]), np.zeros(project.n_rest), constants)[: len(moved)]
+        at = project(np.concatenate([time, moved]), np.zeros(project.n_rest), constants)[: len(moved)]
         if np.isfinite(at).all():
             found[k, :nq] = at[:nq]
     return _through(fractions, found)

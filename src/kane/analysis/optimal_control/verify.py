@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane.analysis.laws import load_power, prescribes_motion
-from kane.analysis.optimal_control.between_nodes import BetweenNodes
+from kane.analysis.optimal_control.between_nodes import FRACTIONS, BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation
 from kane.array_types import Array
 from kane.codegen.programs.program import Program
@@ -123,8 +123,10 @@ def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
     shape = between.times.shape
     fractions = (between.times - collocation.time[0]) / collocation.duration
     unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
-    others = np.zeros((*shape, mesh.speeds + mesh.rows))
-    shared = np.append(collocation.duration, collocation.solution.z[mesh.free_parameters])
+    weights = mesh.method.interpolated(FRACTIONS)
+    forces = np.einsum("sp,kpr->ksr", weights, collocation.multipliers[mesh.interval_points])
+    others = np.concatenate([np.zeros((*shape, mesh.speeds)), forces], axis=-1)
+    shared = collocation.solution.z[np.append(mesh.clock, mesh.free_parameters)]
     state = np.concatenate(
         [between.states, others, between.inputs[..., unknown], np.broadcast_to(shared, (*shape, len(shared)))], axis=-1
     )
