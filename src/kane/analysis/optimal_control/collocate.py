@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
+from kane.analysis.optimal_control.collocation import solve_on_mesh
 from kane.analysis.optimal_control.collocation_arguments import (
     PhaseLimits,
     SharedArguments,
@@ -17,7 +17,10 @@ from kane.analysis.optimal_control.collocation_arguments import (
     path_constraints,
 )
 from kane.analysis.optimal_control.end_values import Condition, EndLeaves
+from kane.analysis.optimal_control.phase import Phase
+from kane.analysis.optimal_control.phase_sequence import PhaseSequence
 from kane.analysis.optimal_control.phase_symbols import Symbols
+from kane.analysis.optimal_control.phased_collocation import solve_phases
 from kane.analysis.optimal_control.problem import Problem
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, warn
@@ -27,8 +30,9 @@ from kane.expression.number_arguments import number, positive, require, whole
 def collocate(
     dyn: Dynamics,
     *,
-    duration: Any,
-    nodes: Any,
+    duration: Any = None,
+    nodes: Any = None,
+    phases: Sequence[Phase] | None = None,
     objective: Any = 0.0,
     start: Mapping[str, Any] | None = None,
     end: Mapping[str, Any] | None = None,
@@ -42,7 +46,7 @@ def collocate(
     begin: float = 0.0,
     tolerance: float = 1e-8,
     iterations: int = 3000,
-) -> Collocation:
+) -> Any:
     """Find the motion and the inputs that minimize an objective, by direct collocation.
 
         minimize   phi(x(t0), x(T), p) + int l(t, x, inputs, p) dt
@@ -85,8 +89,14 @@ def collocate(
     require(dyn, Dynamics, "collocate needs Dynamics, as kane.build(equations) returns")
     shared = SharedArguments.of(dyn, method, inputs, parameters)
     given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
-    _warn_of_modes(dyn)
     first = number(begin, "begin", "seconds")
+    if phases is not None:
+        if duration is not None or nodes is not None:
+            raise ModelError("duration and nodes belong to each kane.Phase; leave them out where phases are given")
+        limits = PhaseLimits([("start", start)], [("end", end)], [("bounds", bounds)], (0.0, 0.0), (first, first))
+        sequence = PhaseSequence.of(shared, phases, limits, (objective, boundary, path))
+        return solve_phases(sequence, [node_fractions(phase.nodes) for phase in phases], guess, given)
+    _warn_of_modes(dyn)
     symbols = Symbols(dyn.equations, shared.laws)
     ends = EndLeaves(symbols, symbols, shared.method)
     asked = boundary_conditions(boundary)

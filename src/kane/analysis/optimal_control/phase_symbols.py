@@ -68,12 +68,17 @@ class Symbols:
         return tuple(self.leaf(f"multiplier {k + 1}") for k in range(len(self.equations.constraints)))
 
     @cached_property
+    def forces_by_row(self) -> dict[str, Expr]:
+        """Multiplier of each constraint row by name; zero for rows that are not active."""
+        rows = (row.name for row in self.equations.constraints)
+        zero = self.equations.t.arena.zero
+        return dict(zip(rows, self.multipliers, strict=True)) | dict.fromkeys(self.inactive, zero)
+
+    @cached_property
     def forces(self) -> dict[Expr, Expr]:
         """Multipliers by the leaves of reactions; the name of a constraint means its first row."""
-        t, found = self.equations.t, dict[str, Expr]()
-        rows = zip((row.name for row in self.equations.constraints), self.multipliers, strict=True)
-        for name, force in (*rows, *((name, t.arena.zero) for name in self.inactive)):
-            found[name] = force
+        t, found = self.equations.t, dict(self.forces_by_row)
+        for name, force in self.forces_by_row.items():
             found.setdefault(name.rpartition(": ")[0] or name, force)
         return {leaf(t, name): x for name, x in found.items() for leaf in (reaction_leaf, row_force)}
 
