@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.optimal_control.collocation import solve_on_mesh
+from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
 from kane.analysis.optimal_control.collocation_arguments import (
     PhaseLimits,
     SharedArguments,
@@ -20,7 +20,7 @@ from kane.analysis.optimal_control.end_values import Condition, EndLeaves
 from kane.analysis.optimal_control.phase import Phase
 from kane.analysis.optimal_control.phase_sequence import PhaseSequence
 from kane.analysis.optimal_control.phase_symbols import Symbols
-from kane.analysis.optimal_control.phased_collocation import solve_phases
+from kane.analysis.optimal_control.phased_collocation import PhasedCollocation, solve_phases
 from kane.analysis.optimal_control.problem import Problem
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, warn
@@ -46,7 +46,7 @@ def collocate(
     begin: float = 0.0,
     tolerance: float = 1e-8,
     iterations: int = 3000,
-) -> Any:
+) -> Collocation | PhasedCollocation:
     """Find the motion and the inputs that minimize an objective, by direct collocation.
 
         minimize   phi(x(t0), x(T), p) + int l(t, x, inputs, p) dt

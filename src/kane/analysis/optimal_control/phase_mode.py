@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from kane.analysis.automaton.mode_edges import statuses_allowed
-from kane.analysis.optimal_control.collocation_arguments import PathConstraint
+from kane.analysis.optimal_control.collocation_arguments import PathConstraint, path_constraints
 from kane.analysis.optimal_control.phase import Phase
 from kane.analysis.optimal_control.phase_symbols import Symbols
 from kane.analysis.sensitivities.contact_motions import held
@@ -97,14 +97,17 @@ class PhaseMode:
         inactive = tuple(row.name for c, status in self.constraints for row in c.rows if status == OPEN)
         return Symbols(self.dyn.equations, laws, f"phase {self.number} ", inactive)
 
-    def conditions(self, symbols: Symbols, touching: tuple[Collection[str], Collection[str]]) -> list[PathConstraint]:
-        """Return the conditions on gaps and forces.
+    def path(self, symbols: Symbols, touching: tuple[Collection[str], Collection[str]]) -> list[PathConstraint]:
+        """Return the path constraints of the phase, then the conditions on gaps and forces.
 
         Args:
             symbols: leaves of the phase.
             touching: names of the open contacts whose gap is zero at the start, and at the end.
+
+        Raises:
+            ModelError: a path constraint is invalid.
         """
-        found = []
+        found = path_constraints(symbols, self.phase.path, f"path constraint of phase {self.number}")
         for c, status in self.constraints:
             if status == OPEN and c.normal is not None and c.name not in self.passing:
                 loose = c.name in touching[0], c.name in touching[1]

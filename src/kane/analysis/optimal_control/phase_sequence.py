@@ -5,6 +5,7 @@ The unknowns are the free parameters, then the unknowns of each phase, then impu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -73,9 +74,8 @@ class PhaseSequence:
         modes = _modes(shared, phases)
         symbols = [mode.symbols(shared.laws) for mode in modes]
         ends = [EndLeaves(s, s, shared.method) for s in symbols]
-        links = tuple(
-            PhaseLink(*modes[k : k + 2], *symbols[k : k + 2], (ends[k], ends[k + 1])) for k in range(len(modes) - 1)
-        )
+        pairs = list(pairwise(zip(modes, symbols, ends, strict=True)))
+        links = tuple(PhaseLink(a, b, s, t, (last, first)) for (a, s, last), (b, t, first) in pairs)
         for link in links:
             link.check()
         objective, boundary, path = given
@@ -83,21 +83,15 @@ class PhaseSequence:
         asked = boundary_conditions(boundary)
         named = [*asked, ("the objective", objective, FREE)]
         limits = np.array([both for *_, both in asked]).reshape(-1, 2)
-        problems, conditions = [], ()
+        problems, conditions = [], tuple[Condition, ...]()
         for k, (mode, s) in enumerate(zip(modes, symbols, strict=True)):
             conditions = tuple(Condition.of(x, who, outer, s) for who, x, _ in named)
-            integrals = [replace(one, ends=ends[k], at_ends=s.equations.t.arena.zero) for one in conditions]
-            own = boundary_conditions(mode.phase.boundary, f"boundary condition of phase {mode.number}")
-            local = [*(Condition.of(x, who, ends[k], s) for who, x, _ in own), *integrals]
-            between = np.array([*(both for *_, both in own), *(FREE for _ in asked)]).reshape(-1, 2)
             touching = (links[k - 1].touching if k else set(), links[k].touching if k < len(links) else set())
-            constraints = [
-                *path_constraints(s, path),
-                *path_constraints(s, mode.phase.path, f"path constraint of phase {mode.number}"),
-                *mode.conditions(s, touching),
-            ]
             within = _phase_limits(mode, whole, k == 0, k == len(links))
-            problems.append(shared.problem(mode.dyn, s, (local, between), within, constraints))
+            constraints = [*path_constraints(s, path), *mode.path(s, touching)]
+            problems.append(
+                shared.problem(mode.dyn, s, _phase_conditions(mode, ends[k], conditions), within, constraints)
+            )
         return cls(tuple(modes), tuple(problems), links, conditions, limits)
 
     @cached_property
@@ -119,6 +113,14 @@ def _modes(shared: SharedArguments, phases: Any) -> list[PhaseMode]:
     if e.system.own is not None:
         raise ModelError(f"phases need the joints' own speeds; {e.name!r} has speeds of choice")
     return [PhaseMode.of(shared.dyn, phase, number) for number, phase in enumerate(phases, 1)]
+
+
+def _phase_conditions(mode: PhaseMode, ends: EndLeaves, whole: Sequence[Condition]) -> tuple[list[Condition], Array]:
+    """Return the conditions of a phase, then the integrals of the conditions on the whole motion, and their limits."""
+    own = boundary_conditions(mode.phase.boundary, f"boundary condition of phase {mode.number}")
+    found = [Condition.of(x, who, ends, ends.first) for who, x, _ in own]
+    found += [replace(one, ends=ends, at_ends=ends.first.duration.arena.zero) for one in whole]
+    return found, np.array([*(both for *_, both in own), *(FREE for _ in whole[:-1])]).reshape(-1, 2)
 
 
 def _phase_limits(mode: PhaseMode, whole: PhaseLimits, first: bool, last: bool) -> PhaseLimits:
@@ -229,11 +231,11 @@ class SequenceMesh:
                 found.append(replace(x, variables=where[x.variables], rows=at[x.rows]))
         *links, whole = self.sequence.functions
         last = np.append(self.condition_rows, self.total)
-        for functions, variables, rows in (
+        for functions, variables, own in (
             *zip(links, self._link_variables(), self.link_rows, strict=True),
             (whole, self._end_variables(), last),
         ):
-            found.append(ProgramElement(functions, variables[None], rows[None], np.zeros((1, 0)), constants))
+            found.append(ProgramElement(functions, variables[None], own[None], np.zeros((1, 0)), constants))
         return ElementProgram(found, self.total, self.unknowns)
 
     def _link_variables(self) -> list[Indices]:

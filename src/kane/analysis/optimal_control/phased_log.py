@@ -60,7 +60,7 @@ def _records(link: PhaseLink, before: Collocation, after: Collocation, impulses:
     dyn, names = link.before.whole, [c.name for c in link.before.whole.equations.intermittents]
     time, q = float(before.time[-1]), after.q[0]
     lost = _kinetic(dyn, before, time, q, before.u[-1]) - _kinetic(dyn, before, time, q, after.u[0])
-    statuses, found = np.array(link.after.statuses, np.int8), []
+    statuses, found = np.array(link.after.statuses, np.int8), list[TransitionRecord]()
     for c, guard in sorted(link.changes, key=lambda change: not change[1].rows):
         kind = "bounces" if c.name in link.before.bouncing else _KINDS[guard.kind]
         energy = lost if not found else 0.0

@@ -24,8 +24,9 @@ from kane.formulation.quantities.energy import energy
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
-# Fraction of the duration by which states are compared before a transition.
-EARLY = 1e-9
+# Fraction of the duration by which states are compared before a transition; shorter modes of a simulation, such as slip
+# of a foot that has almost no load when it leaves the ground, belong to the transition.
+EARLY, BRIEF = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,10 @@ def _phases_again(collocation: PhasedCollocation) -> tuple[float, Trajectory, st
     """Return the difference of a simulation through all phases, the simulation, and a remark on its modes."""
     early, span = EARLY * collocation.duration, collocation.time[[0, -1]]
     run = _simulated(collocation, collocation.dyn, collocation.time)
-    met = [visit for visit in visits(run) if visit.time < span[1] - early]
+    every = visits(run)
+    ends = [*(visit.time for visit in every[1:]), span[1]]
+    brief = BRIEF * collocation.duration
+    met = [visit for visit, end in zip(every, ends, strict=True) if end - visit.time > brief]
     planned = [mode.phase.mode for mode in collocation.sequence.modes]
     if [visit.mode for visit in met] != planned:
         found = ", ".join(f"{visit.mode} from {visit.time:.6g} s" for visit in met)
