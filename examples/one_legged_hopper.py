@@ -69,7 +69,7 @@ def main() -> None:
     force.plot(found.phases[1].point_time, found.phases[1].multipliers, label=["normal", "tangential"])
     force.plot(found.point_time, found["thrust"], "grey", label="thrust of the leg")
     force.set(xlabel="time [s]", ylabel="force [N]")
-    force.legend(loc="upper left")
+    force.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "one_legged_hopper.png", dpi=120)
     found.trajectory.save_html(OUT / "one_legged_hopper.html")

@@ -81,6 +81,11 @@ class Collocation:
         return f"{words}: {self.remark}" if self.remark else words
 
     @property
+    def phases(self) -> tuple[Collocation, ...]:
+        """The phases of the motion: this one, for the sake of functions that take ``PhasedCollocation`` too."""
+        return (self,)
+
+    @property
     def duration(self) -> float:
         """Duration T [s]."""
         return float(self.solution.z[self.mesh.duration])

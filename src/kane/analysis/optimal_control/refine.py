@@ -38,7 +38,7 @@ def refine(
     require(collocation, (Collocation, PhasedCollocation), "refine needs a Collocation, as kane.collocate returns")
     allowed = positive(tolerance, "tolerance")
     for _ in range(whole(rounds, "rounds", 1)):
-        phases = collocation.phases if isinstance(collocation, PhasedCollocation) else (collocation,)
+        phases = collocation.phases
         errors = [BetweenNodes(phase).errors for phase in phases]
         if not collocation.solved or all((own <= allowed).all() for own in errors):
             return collocation

@@ -83,8 +83,7 @@ def verify(collocation: Collocation | PhasedCollocation) -> Verification:
     """
     wanted = "verify needs a Collocation, as kane.collocate returns"
     require(collocation, (Collocation, PhasedCollocation), wanted)
-    phases = collocation.phases if isinstance(collocation, PhasedCollocation) else (collocation,)
-    pairs = [(phase, BetweenNodes(phase)) for phase in phases]
+    pairs = [(phase, BetweenNodes(phase)) for phase in collocation.phases]
     last = collocation.solution.steps[-1].residual if collocation.solution.steps else math.nan
     checks = (
         last,
