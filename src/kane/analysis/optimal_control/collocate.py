@@ -54,13 +54,16 @@ def collocate(
 
     States, inputs, accelerations and multipliers of constraints at all nodes are unknowns of one sparse nonlinear
     program, which Ipopt solves with exact first and second derivatives. Closed loops, rolling and chosen speeds are
-    allowed; contacts and other intermittent constraints are not active.
+    allowed. Contacts and other intermittent constraints act only in the modes of ``phases``: between two phases are the
+    guard of the transition and its impulse, M (u+ - u-) = A^T p.
 
     Args:
         dyn: compiled equations, from ``kane.build``.
         duration: length of the motion [s]: a number, or limits (lower, upper) if it is free. Its first guess is the
             middle of the limits, or the lower one without an upper one.
         nodes: number of nodes, at equal distances; or an array of increasing fractions from 0 to 1.
+        phases: list of ``kane.Phase`` in contact modes, in place of ``duration`` and ``nodes``. ``objective`` and
+            ``boundary`` refer to the whole motion, ``start`` and ``end`` to its ends, the others to all phases.
         objective: expression of ``kane.initial``, ``kane.final``, ``kane.integral`` and parameters.
         start, end: states at both ends by name: numbers, or limits (lower, upper).
         bounds: limits (lower, upper) of coordinates, speeds and inputs by name, at all times; a number is a value that
@@ -71,14 +74,15 @@ def collocate(
         parameters: values by name; limits (lower, upper) make a parameter unknown.
         guess: first guess: a ``Trajectory``, another ``Collocation``, or a dict from names to numbers or to samples at
             equal distances in time. The names are states, unknown inputs, free parameters and "duration". By default
-            states change linearly from ``start`` to ``end``.
+            states change linearly from ``start`` to ``end``. With phases, a ``Trajectory`` through the same modes or
+            another result; each ``Phase`` has a guess of its own.
         method: "backward euler", "midpoint", "trapezoid", "hermite-simpson" or "radau".
         begin: first time [s].
         tolerance: relative residual of optimality at which the iterations end.
         iterations: largest number of iterations.
 
     Returns:
-        The result, which says in words whether it is a solution.
+        The result, which says in words whether it is a solution: ``PhasedCollocation`` with phases.
 
     Raises:
         ModelError: an argument is invalid; the message names it.
@@ -88,26 +92,30 @@ def collocate(
     """
     require(dyn, Dynamics, "collocate needs Dynamics, as kane.build(equations) returns")
     shared = SharedArguments.of(dyn, method, inputs, parameters)
-    given = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
+    settings = positive(tolerance, "tolerance"), whole(iterations, "iterations", 1)
     first = number(begin, "begin", "seconds")
+    limits = PhaseLimits([("start", start)], [("end", end)], [("bounds", bounds)], (0.0, 0.0), (first, first))
+    given = objective, boundary, path
     if phases is not None:
         if duration is not None or nodes is not None:
             raise ModelError("duration and nodes belong to each kane.Phase; leave them out where phases are given")
-        limits = PhaseLimits([("start", start)], [("end", end)], [("bounds", bounds)], (0.0, 0.0), (first, first))
-        sequence = PhaseSequence.of(shared, phases, limits, (objective, boundary, path))
-        return solve_phases(sequence, [node_fractions(phase.nodes) for phase in phases], guess, given)
+        sequence = PhaseSequence.of(shared, phases, limits, given)
+        return solve_phases(sequence, [node_fractions(phase.nodes) for phase in phases], guess, settings)
     _warn_of_modes(dyn)
-    symbols = Symbols(dyn.equations, shared.laws)
+    problem = _of_one_phase(shared, limits._replace(duration=duration_limits(duration)), given)
+    _require_choice(problem)
+    return solve_on_mesh(problem, node_fractions(nodes), guess, settings)
+
+
+def _of_one_phase(shared: SharedArguments, limits: PhaseLimits, given: tuple[Any, Any, Any]) -> Problem:
+    """Return the problem of one phase; ``given`` are objective, boundary conditions and path constraints."""
+    objective, boundary, path = given
+    symbols = Symbols(shared.dyn.equations, shared.laws)
     ends = EndLeaves(symbols, symbols, shared.method)
     asked = boundary_conditions(boundary)
     conditions = [Condition.of(x, who, ends, symbols) for who, x, _ in (*asked, ("the objective", objective, None))]
     between = np.array([both for *_, both in asked]).reshape(-1, 2)
-    limits = PhaseLimits(
-        [("start", start)], [("end", end)], [("bounds", bounds)], duration_limits(duration), (first, first)
-    )
-    problem = shared.problem(dyn, symbols, (conditions, between), limits, path_constraints(symbols, path))
-    _require_choice(problem)
-    return solve_on_mesh(problem, node_fractions(nodes), guess, given)
+    return shared.problem(shared.dyn, symbols, (conditions, between), limits, path_constraints(symbols, path))
 
 
 def _warn_of_modes(dyn: Dynamics) -> None:
@@ -116,7 +124,7 @@ def _warn_of_modes(dyn: Dynamics) -> None:
     if names:
         warn(
             f"contacts, stops, latches, sticks and switches do not act in kane.collocate: {list_names(names)}; give "
-            "bounds or path constraints in their place"
+            "phases= with their modes, or bounds or path constraints in their place"
         )
 
 

@@ -229,5 +229,5 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         bounds = without_given_rows(program, problem.bounds(mesh, rows), described, problem.layout.model)
         start = first_guess(problem, mesh, bounds, guess)
         bounds = with_small_corrections(program, bounds, places, start.z)
-        solution, took = iterate(program, bounds, start, settings, isinstance(guess, Collocation), bar)
+        solution, took = iterate(program, bounds, start, settings, near=isinstance(guess, Collocation), bar=bar)
     return Collocation(problem, mesh, solution, settings, *judged(program, bounds, places, described, solution), took)

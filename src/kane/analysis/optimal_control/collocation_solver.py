@@ -45,6 +45,7 @@ def iterate(
     bounds: Bounds,
     start: Solution,
     settings: tuple[float, int],
+    *,
     near: bool,
     bar: ProgressBar,
 ) -> tuple[Solution, float]:

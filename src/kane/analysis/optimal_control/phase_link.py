@@ -31,7 +31,7 @@ from kane.expression.traverse import substitute_nodes
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.constraints.rows import Equation
 
-FREE, POSITIVE, ZERO = (-math.inf, math.inf), (0.0, math.inf), (0.0, 0.0)
+FREE, AT_LEAST_ZERO, ZERO = (-math.inf, math.inf), (0.0, math.inf), (0.0, 0.0)
 
 
 class LinkEquation(NamedTuple):
@@ -177,7 +177,7 @@ class PhaseLink:
             if guard.kind == "opens" and self.impact:
                 assert c.normal is not None
                 (departure,) = new.at(INITIAL, e.baked_in([c.normal.motion]))
-                yield LinkEquation(f"the separation of {c.name!r}", departure, POSITIVE)
+                yield LinkEquation(f"the separation of {c.name!r}", departure, AT_LEAST_ZERO)
             elif guard.kind == "opens":
                 for row in c.rows:
                     (force,) = old.at(FINAL, [self.first.forces_by_row[row.name]])
@@ -200,4 +200,4 @@ class PhaseLink:
             if own and not c.constraint.bilateral:
                 for who, x in cone(c, own):
                     (given,) = self.ends[1].at(INITIAL, self.second.equations.unconstrained.baked_in([x]))
-                    yield LinkEquation(f"{who.replace('force', 'impulse')} at the impact", given, POSITIVE)
+                    yield LinkEquation(f"{who.replace('force', 'impulse')} at the impact", given, AT_LEAST_ZERO)

@@ -29,7 +29,7 @@ from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.contact_mode import active_rows
 from kane.model.checks import require_known
 
-CONE = "the friction cone of"
+IN_CONE = "the friction cone of"
 
 
 @dataclass(frozen=True)
@@ -138,5 +138,5 @@ def cone(c: IntermittentEquations, forces: list[Expr]) -> list[tuple[str, Expr]]
     if c.constraint.friction is None or not tangential:
         return found
     if len(tangential) == 1:
-        return [*found, *((f"{CONE} {c.name!r}", bound + sign * tangential[0]) for sign in (1.0, -1.0))]
-    return [*found, (f"{CONE} {c.name!r}", bound * bound - sum((x * x for x in tangential), bound.arena.zero))]
+        return [*found, *((f"{IN_CONE} {c.name!r}", bound + sign * tangential[0]) for sign in (1.0, -1.0))]
+    return [*found, (f"{IN_CONE} {c.name!r}", bound * bound - sum((x * x for x in tangential), bound.arena.zero))]

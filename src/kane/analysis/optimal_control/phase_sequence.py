@@ -6,7 +6,7 @@ The unknowns are the free parameters, then the unknowns of each phase, then impu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -46,6 +46,7 @@ class PhaseSequence:
         links: transitions between them.
         conditions: conditions on the whole motion, and the objective as the last one, without integrals.
         condition_limits: limits of the conditions, (conditions, 2).
+        arguments: arguments of ``of``.
     """
 
     modes: tuple[PhaseMode, ...]
@@ -53,10 +54,11 @@ class PhaseSequence:
     links: tuple[PhaseLink, ...]
     conditions: tuple[Condition, ...]
     condition_limits: Array
+    arguments: tuple[Any, ...]
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the problem without its functions, which belong to this process."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments, because functions and equations of modes belong to this process."""
+        return PhaseSequence.of, self.arguments
 
     @classmethod
     def of(cls, shared: SharedArguments, phases: Any, whole: PhaseLimits, given: tuple[Any, Any, Any]) -> PhaseSequence:
@@ -92,7 +94,7 @@ class PhaseSequence:
             problems.append(
                 shared.problem(mode.dyn, s, _phase_conditions(mode, ends[k], conditions), within, constraints)
             )
-        return cls(tuple(modes), tuple(problems), links, conditions, limits)
+        return cls(tuple(modes), tuple(problems), links, conditions, limits, (shared, phases, whole, given))
 
     @cached_property
     def functions(self) -> tuple[Functions, ...]:

@@ -56,6 +56,12 @@ class PhasedCollocation:
     solution: Solution
     seconds: float
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the equations of modes, which ``sequence`` derives again."""
+        first = self.phases[0]
+        verdict = first.objective, first.infeasibility, first.remark, self.seconds
+        return _phased, (self.sequence, self.places.fractions, self.solution, first.settings, verdict)
+
     def __repr__(self) -> str:
         first = self.phases[0]
         modes = ", ".join(mode.phase.mode for mode in self.sequence.modes)
@@ -196,14 +202,25 @@ def solve_phases(
         start = _first_iterate(places, guess)
         bounds = with_small_corrections(program, bounds, places.placed, start.z)
         near = isinstance(guess, PhasedCollocation)
-        solution, took = iterate(program, bounds, start, settings, near, bar)
-    verdict = judged(program, bounds, places.placed, places.describe, solution)
-    phases = []
+        solution, took = iterate(program, bounds, start, settings, near=near, bar=bar)
+    verdict = *judged(program, bounds, places.placed, places.describe, solution), took
+    return _phased(sequence, places.fractions, solution, settings, verdict)
+
+
+def _phased(
+    sequence: PhaseSequence,
+    fractions: tuple[Vector, ...],
+    solution: Solution,
+    settings: tuple[float, int],
+    verdict: tuple[float, float, str, float],
+) -> PhasedCollocation:
+    """Return the result with the motion in each phase; ``verdict`` is objective, violation, remark and wall time."""
+    places, phases = SequenceMesh(sequence, fractions), []
     for (problem, mesh, where), at in zip(places.placed, places.phase_rows, strict=True):
         multipliers, at_bounds = solution.multipliers[at[:-1]], solution.at_bounds[where]
         own = replace(solution, z=solution.z[where], multipliers=multipliers, at_bounds=at_bounds)
-        phases.append(Collocation(problem, mesh, own, settings, *verdict, took))
-    return PhasedCollocation(sequence, tuple(phases), places, solution, took)
+        phases.append(Collocation(problem, mesh, own, settings, *verdict))
+    return PhasedCollocation(sequence, tuple(phases), places, solution, verdict[-1])
 
 
 def _first_iterate(places: SequenceMesh, guess: Any) -> Solution:

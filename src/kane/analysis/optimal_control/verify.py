@@ -26,7 +26,7 @@ from kane.simulation.simulate import simulate
 
 # Fraction of the duration by which states are compared before a transition; shorter modes of a simulation, such as slip
 # of a foot that has almost no load when it leaves the ground, belong to the transition.
-EARLY, BRIEF = 1e-9, 1e-6
+JUST_BEFORE, BRIEF = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _difference(run: Trajectory, times: Vector, collocation: Collocation | Phase
 
 def _phases_again(collocation: PhasedCollocation) -> tuple[float, Trajectory, str]:
     """Return the difference of a simulation through all phases, the simulation, and a remark on its modes."""
-    early, span = EARLY * collocation.duration, collocation.time[[0, -1]]
+    early, span = JUST_BEFORE * collocation.duration, collocation.time[[0, -1]]
     run = _simulated(collocation, collocation.dyn, collocation.time)
     every = visits(run)
     ends = [*(visit.time for visit in every[1:]), span[1]]
