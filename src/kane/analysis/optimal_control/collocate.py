@@ -54,8 +54,8 @@ def collocate(
 
     States, inputs, accelerations and multipliers of constraints at all nodes are unknowns of one sparse nonlinear
     program, which Ipopt solves with exact first and second derivatives. Closed loops, rolling and chosen speeds are
-    allowed. Contacts and other intermittent constraints act only in the modes of ``phases``: between two phases are the
-    guard of the transition and its impulse, M (u+ - u-) = A^T p.
+    allowed. Contacts and other intermittent constraints act only in the modes of ``phases``. Guards and impulses
+    M (u+ - u-) = A^T p join the phases.
 
     Args:
         dyn: compiled equations, from ``kane.build``.

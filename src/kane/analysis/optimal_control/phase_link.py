@@ -82,7 +82,7 @@ class PhaseLink:
             raise ModelError(f"{self.before.who}: {c.name!r} bounces with friction, which does not exist yet")
 
     def check(self) -> None:
-        """Raise ModelError if nothing ends the first phase, or the impact law allows no such transition."""
+        """Raise ModelError if nothing ends the first phase, or the impact law excludes the transition."""
         phase = self.before.phase
         if not self.changes and not phase.end and not phase.boundary:
             raise ModelError(

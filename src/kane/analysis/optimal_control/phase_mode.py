@@ -56,7 +56,7 @@ class PhaseMode:
         """Read the mode of a phase.
 
         Raises:
-            ModelError: no such mode, a name is unknown or of a closed contact, or a contact slides with friction.
+            ModelError: no mode has the name, a name is unknown or of a closed contact, or a contact slides with friction.
         """
         e, who = whole.equations, f"phase {number}"
         try:

@@ -24,8 +24,8 @@ from kane.formulation.quantities.energy import energy
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
-# Fraction of the duration by which states are compared before a transition; shorter modes of a simulation, such as slip
-# of a foot that has almost no load when it leaves the ground, belong to the transition.
+# Fraction of the duration by which states are compared before a transition. Modes of a simulation that last shorter than
+# the fraction BRIEF belong to the transition: a foot may slip when it leaves the ground, because it has almost no load.
 JUST_BEFORE, BRIEF = 1e-9, 1e-6
 
 
