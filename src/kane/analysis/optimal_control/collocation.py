@@ -10,6 +10,7 @@ import numpy as np
 
 from kane.analysis.optimal_control.collocation_mesh import CollocationMesh
 from kane.analysis.optimal_control.collocation_solver import (
+    NEAR_OPTIONS,
     TOO_FEW,
     iterate,
     judged,
@@ -229,5 +230,6 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
         bounds = without_given_rows(program, problem.bounds(mesh, rows), described, problem.layout.model)
         start = first_guess(problem, mesh, bounds, guess)
         bounds = with_small_corrections(program, bounds, places, start.z)
-        solution, took = iterate(program, bounds, start, settings, near=isinstance(guess, Collocation), bar=bar)
+        options = NEAR_OPTIONS if isinstance(guess, Collocation) else {}
+        solution, took = iterate(program, bounds, start, settings, options=options, bar=bar)
     return Collocation(problem, mesh, solution, settings, *judged(program, bounds, places, described, solution), took)

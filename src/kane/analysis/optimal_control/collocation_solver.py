@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -34,6 +34,8 @@ WARM_OPTIONS: dict[str, float | int | str] = {
 }
 # A start from a solution on another mesh: it may be near bounds, and the barrier begins small.
 NEAR_OPTIONS: dict[str, float | int | str] = {"mu_init": 1e-3, "bound_push": 1e-5, "bound_frac": 1e-5}
+# Several phases: transitions may have equations that a symmetric mechanism satisfies by itself.
+PHASE_OPTIONS: dict[str, float | int | str] = {"mu_strategy": "adaptive"}
 # A phase: its problem, its mesh, and the places of its unknowns in the program.
 PlacedPhase = tuple[Problem, CollocationMesh, Indices]
 # Name of a row, by its index and the unknowns.
@@ -46,7 +48,7 @@ def iterate(
     start: Solution,
     settings: tuple[float, int],
     *,
-    near: bool,
+    options: Mapping[str, float | int | str],
     bar: ProgressBar,
 ) -> tuple[Solution, float]:
     """Solve a program by Ipopt; return the solution and the wall time [s].
@@ -56,7 +58,7 @@ def iterate(
         bounds: its bounds.
         start: first iterate; with multipliers it is a warm start.
         settings: tolerance and largest number of iterations.
-        near: whether the start is a solution on another mesh.
+        options: further options of Ipopt for a start without multipliers.
         bar: display of the iterations.
     """
 
@@ -66,13 +68,10 @@ def iterate(
             f"optimality {step.residual:.1e}"
         )
 
-    options = {**IPOPT_OPTIONS, "tol": settings[0], "max_iter": settings[1]}
-    if start.multipliers.any():
-        options |= WARM_OPTIONS
-    elif near:
-        options |= NEAR_OPTIONS
+    chosen = WARM_OPTIONS if start.multipliers.any() else options
+    given = {**IPOPT_OPTIONS, "tol": settings[0], "max_iter": settings[1], **chosen}
     began = time.perf_counter()
-    solution = solve_by_ipopt(program, bounds, start, options, told)
+    solution = solve_by_ipopt(program, bounds, start, given, told)
     return solution, time.perf_counter() - began
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from kane.analysis.automaton.mode_edges import statuses_allowed
+from kane.analysis.automaton.modes_graph import independent_speeds
 from kane.analysis.optimal_control.collocation_arguments import PathConstraint, path_constraints
 from kane.analysis.optimal_control.phase import Phase
 from kane.analysis.optimal_control.phase_symbols import Symbols
@@ -22,10 +23,11 @@ from kane.analysis.sensitivities.contact_motions import held
 from kane.dynamics.compile_modes import read_statuses
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.contact_codes import OPEN, SLIDING
-from kane.errors import ModelError
+from kane.errors import ModelError, list_names
 from kane.expression.node import Expr
 from kane.expression.number_arguments import words
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
+from kane.formulation.constraints.rows import Equation
 from kane.formulation.contact_mode import active_rows
 from kane.model.checks import require_known
 
@@ -56,7 +58,8 @@ class PhaseMode:
         """Read the mode of a phase.
 
         Raises:
-            ModelError: no mode has the name, a name is unknown or of a closed contact, or a contact slides with friction.
+            ModelError: the mode or a name is unknown, a named contact is closed, a contact slides with friction, or
+                rows are redundant.
         """
         e, who = whole.equations, f"phase {number}"
         try:
@@ -75,7 +78,24 @@ class PhaseMode:
             for name in found:
                 require_known(name, opened, "open contact", f" in {who}, as {word}= names")
             named.append(found)
-        return cls(whole, phase, number, statuses, *named)
+        found = cls(whole, phase, number, statuses, *named)
+        found._require_independent_rows()
+        return found
+
+    def _require_independent_rows(self) -> None:
+        """Raise ModelError if forces of the active rows are indeterminate, because rows are linear combinations."""
+        e, rows = self.whole.equations, self.active
+        free = len(independent_speeds(e, (OPEN,) * len(self.statuses)))
+        if free - len(independent_speeds(e, self.statuses)) < len(rows):
+            raise ModelError(
+                f"{self.who}: the rows {list_names([row.name for row in rows])} are redundant, and their forces "
+                "indeterminate; leave out a contact, or the friction of one"
+            )
+
+    @property
+    def active(self) -> list[Equation]:
+        """Active rows of intermittent constraints."""
+        return [row for c, status in self.constraints for row in active_rows(c, status)]
 
     @property
     def who(self) -> str:
@@ -90,7 +110,7 @@ class PhaseMode:
     @cached_property
     def dyn(self) -> Dynamics:
         """Compiled equations in which the active rows are permanent."""
-        return held(self.whole, [row for c, status in self.constraints for row in active_rows(c, status)])
+        return held(self.whole, self.active)
 
     def symbols(self, laws: Any) -> Symbols:
         """Return the leaves of the phase."""

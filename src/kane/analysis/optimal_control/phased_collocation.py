@@ -12,6 +12,8 @@ import numpy as np
 from kane.analysis.automaton.visited_modes import visits
 from kane.analysis.optimal_control.collocation import Collocation
 from kane.analysis.optimal_control.collocation_solver import (
+    NEAR_OPTIONS,
+    PHASE_OPTIONS,
     iterate,
     judged,
     with_small_corrections,
@@ -201,8 +203,8 @@ def solve_phases(
         bounds = without_given_rows(program, places.bounds(), places.describe, model)
         start = _first_iterate(places, guess)
         bounds = with_small_corrections(program, bounds, places.placed, start.z)
-        near = isinstance(guess, PhasedCollocation)
-        solution, took = iterate(program, bounds, start, settings, near=near, bar=bar)
+        options = NEAR_OPTIONS if isinstance(guess, PhasedCollocation) else PHASE_OPTIONS
+        solution, took = iterate(program, bounds, start, settings, options=options, bar=bar)
     verdict = *judged(program, bounds, places.placed, places.describe, solution), took
     return _phased(sequence, places.fractions, solution, settings, verdict)
 

@@ -24,7 +24,7 @@ from kane.formulation.quantities.energy import energy
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
 
-# Fraction of the duration by which states are compared before a transition. Modes of a simulation that last shorter than
+# Fraction of the duration by which states are compared before a transition. Modes of a simulation that last less than
 # the fraction BRIEF belong to the transition: a foot may slip when it leaves the ground, because it has almost no load.
 JUST_BEFORE, BRIEF = 1e-9, 1e-6
 
