@@ -181,6 +181,7 @@ def _walk(walker, guess=None, nodes=31, **changes):
             kane.final(after) - kane.initial(before) for before, after in ((a, b), (b, a), (at, bt), (bt, at))
         ],
         "method": "radau",
+        "tolerance": 1e-10,
     }
     return kane.collocate(dyn, guess=guess, **{**given, **changes})
 
@@ -375,6 +376,63 @@ def test_a_free_body_bounces_on_a_sphere_and_keeps_its_quaternion():
     assert found.q[-1] == pytest.approx(run.q[-1], abs=1e-6)
 
 
+def test_a_leg_in_space_jumps_with_a_round_foot():
+    """Two tangents, a rolling sphere and a quaternion: impulses and forces stay in the cone; the simulation agrees."""
+    m = kane.Model("pogo", gravity=(0.0, 0.0, -G))
+    body, shank = m.body("b", mass=8.0, inertia=(0.3, 0.3, 0.2)), m.body("shank", mass=0.5, inertia=(0.01, 0.01, 5e-3))
+    foot = m.body("foot", mass=0.5, inertia=(2e-3,) * 3)
+    m.connect(m.ground, body, kane.Free("b"))
+    hip = m.connect(body, shank, kane.Universal(("roll", "swing"), axis1="x", axis2="y"))
+    leg = m.connect(shank, foot, kane.Prismatic("length", axis=(0, 0, -1)))
+    for joint, name in ((leg, "thrust"), (hip["roll"], "tx"), (hip["swing"], "ty")):
+        m.load(kane.Motor(joint, m.input(name)))
+    ground = kane.Plane(m.ground.point(), m.ground.z)
+    m.contact(kane.Sphere(foot.point(), 0.05), ground, friction=kane.Coulomb(0.8), name="foot")
+    dyn = kane.build(kane.formulate(m))
+    thrust, tx, ty = dyn.equations.inputs
+    start = dict.fromkeys((x.name for x in (*dyn.equations.q, *dyn.equations.u)), 0.0)
+    stance = {"nodes": 11, "guess": {"thrust": 90.0}}
+    found = kane.collocate(
+        dyn,
+        phases=[
+            kane.Phase("foot held", duration=(0.1, 0.6), **stance),
+            kane.Phase("free", duration=(0.1, 0.6), nodes=11, end={"b_x": (0.15, None), "b_y": (0.05, None)}),
+            kane.Phase("foot held", duration=0.2, **stance),
+        ],
+        start=start | {"b_qw": 1.0, "b_z": 0.65, "length": 0.6},
+        bounds={"length": (0.4, 0.8), "roll": (-0.7, 0.7), "swing": (-0.7, 0.7), "thrust": (-200, 400)},
+        objective=kane.integral((thrust / 100) ** 2 + (tx / 10) ** 2 + (ty / 10) ** 2),
+    )
+    assert found.solved
+    normal, *tangents = found.impulses[1].values()
+    # A cone in space is an inequality of squares, which may be violated by 1e-8 of its scale.
+    assert math.hypot(*tangents) <= 0.8 * normal + 1e-4
+    for phase in found.phases[::2]:
+        N, *f = phase.multipliers.T
+        assert (np.hypot(*f) <= 0.8 * N + 1e-4).all()
+    assert np.linalg.norm(found.q[:, :4], axis=1) == pytest.approx(1.0, abs=1e-8)
+    checks = kane.verify(found)
+    assert checks.problem == ""
+    assert checks.simulated < 10.0 * checks.between
+
+
+def test_a_phase_may_end_at_a_waypoint(ball):
+    # Without a guard nothing jumps: least effort without gravity's work from rest to rest through a given height.
+    _, dyn = ball
+    force = dyn.equations.inputs[0]
+    rest = {"z_dot": 0.0}
+    found = kane.collocate(
+        dyn, phases=[kane.Phase("free", duration=0.5, end={"z": 2.0}), kane.Phase("free", duration=0.5)],
+        start={"z": 1.0} | rest, end={"z": 1.0} | rest, objective=kane.integral((force - 2.0 * G) ** 2),
+    )  # fmt: skip
+    assert found.solved
+    assert found.impulses == [{}]
+    middle = found.phases[0]
+    assert middle.u[-1] == pytest.approx(found.phases[1].u[0], abs=1e-9)
+    # Cubic splines with z' = 0 at the ends and, by symmetry, in the middle: 12 m^2 d^2 / T^3 for each half.
+    assert found.objective == pytest.approx(2.0 * 12.0 * 4.0 / 0.5**3, rel=1e-8)
+
+
 def test_bad_phases_are_named(ball, juggler):
     _, dyn = ball
 
@@ -418,6 +476,18 @@ def test_bad_phases_are_named(ball, juggler):
     refused("'block' has no contacts.*leave phases out", free, on=without)
     with pytest.raises(ModelError, match="duration is None; give a finite number"):
         kane.collocate(without, nodes=5)
+
+
+def test_redundant_rows_of_a_phase_are_refused():
+    m = kane.Model("sled", gravity=(0.0, 0.0, -G))
+    sled = m.body("sled", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.connect(m.ground, sled, kane.Planar(("z", "x", "turn"), axis="y"))
+    ground = kane.Plane(m.ground.point(), m.ground.z)
+    for name, x in (("heel", -0.1), ("toe", 0.1)):
+        m.contact(sled.point((x, 0, 0)), ground, friction=kane.Coulomb(0.5), name=name)
+    dyn = kane.build(kane.formulate(m))
+    with pytest.raises(ModelError, match="heel: normal, heel: tangent 2, toe: normal, toe: tangent 2 are redundant"):
+        kane.collocate(dyn, phases=[kane.Phase("heel held, toe held", duration=1.0)])
 
 
 def test_contacts_that_slide_or_bounce_with_friction_are_refused(hopper):

@@ -21,6 +21,7 @@ from kane.analysis.optimal_control.collocation_solver import (
 )
 from kane.analysis.optimal_control.first_guess import first_guess
 from kane.analysis.optimal_control.ipopt import Solution
+from kane.analysis.optimal_control.multiplier_guess import guessed_multipliers
 from kane.analysis.optimal_control.phase_sequence import PhaseSequence, SequenceMesh
 from kane.analysis.optimal_control.phased_log import phased_log
 from kane.array_types import Array
@@ -236,6 +237,8 @@ def _first_iterate(places: SequenceMesh, guess: Any) -> Solution:
         found = first_guess(problem, mesh, problem.bounds(mesh, rows), own, origin).z
         begin = float(np.clip(begin, *problem.begin))
         found[mesh.begin] = begin
+        if mesh.rows and not isinstance(own, Collocation):
+            found[mesh.point_multipliers] = guessed_multipliers(problem, mesh, rows, found)
         z[where], origin, begin = found, found[mesh.node_states[-1]], begin + float(found[mesh.duration])
     return Solution(z, np.zeros(places.total), np.zeros(places.unknowns))
 
