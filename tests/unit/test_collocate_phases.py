@@ -463,7 +463,7 @@ def test_bad_phases_are_named(ball, juggler):
     refused(
         "start of phase 1 from 1 to 1 contradict", kane.Phase("free", duration=1.0, start={"z": 1.0}), start={"z": 0.5}
     )
-    refused("boundary condition of phase 1 1 depends on z at no time",
+    refused("boundary condition 1 of phase 1 depends on z at no time",
             kane.Phase("free", duration=1.0, boundary=[dyn.equations.q[0]]))  # fmt: skip
     refused("guess is 3; with phases", free, guess=3)
     refused("guess is a run through the modes free; phases has floor held", held, on=plastic,

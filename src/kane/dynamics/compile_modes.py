@@ -165,7 +165,7 @@ def read_statuses(mode: Any, eqs: Equations) -> tuple[int, ...]:
     """Return the statuses of the intermittent constraints that the name of a mode means.
 
     Raises:
-        ModelError: no mode has this name; the message names similar ones.
+        ModelError: no mode has this name; the message lists the names.
     """
     slides = {c.name: _slides(c) for c in eqs.intermittents}
     found = statuses_of(mode, list(slides)) if isinstance(mode, str) else None

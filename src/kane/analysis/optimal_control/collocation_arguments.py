@@ -137,7 +137,7 @@ def duration_limits(given: Any, who: str = "duration") -> tuple[float, float]:
     return least, most
 
 
-def boundary_conditions(boundary: Any, word: str = "boundary condition") -> list[tuple[str, Any, tuple[float, float]]]:
+def boundary_conditions(boundary: Any, phase: str = "") -> list[tuple[str, Any, tuple[float, float]]]:
     """Return name, expression and limits of boundary conditions.
 
     Raises:
@@ -145,19 +145,20 @@ def boundary_conditions(boundary: Any, word: str = "boundary condition") -> list
     """
     found = []
     for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
-        who = f"{word} {k}"
+        who = f"boundary condition {k}{phase}"
         found.append((who, *((one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, who))))
     return found
 
 
-def path_constraints(symbols: Symbols, path: Any, word: str = "path constraint") -> list[PathConstraint]:
+def path_constraints(symbols: Symbols, path: Any, phase: str = "") -> list[PathConstraint]:
     """Return the path constraints of a user.
 
     Raises:
         ModelError: one is not (expression, lower, upper), or depends on other quantities.
     """
     given = list_argument(path, "path", "tuples (expression, lower, upper)")
-    found = {f"{word} {k}": _limited(one, f"{word} {k}") for k, one in enumerate(given, 1)}
+    words = [f"path constraint {k}{phase}" for k in range(1, len(given) + 1)]
+    found = {who: _limited(one, who) for who, one in zip(words, given, strict=True)}
     known = known_expressions(symbols, {who: expression for who, (expression, _) in found.items()})
     return [PathConstraint(who, x, found[who][1]) for who, x in zip(found, known, strict=True)]
 

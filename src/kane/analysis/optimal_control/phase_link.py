@@ -173,7 +173,7 @@ class PhaseLink:
         old, new = self.ends
         e = self.second.equations.unconstrained
         for c, guard in self.changes:
-            who = f"{c.name!r} {guard.kind}"
+            who = f"the guard of {c.name!r}"
             if guard.kind == "opens" and self.impact:
                 assert c.normal is not None
                 (departure,) = new.at(INITIAL, e.baked_in([c.normal.motion]))

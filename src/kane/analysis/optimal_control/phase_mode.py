@@ -78,9 +78,9 @@ class PhaseMode:
             for name in found:
                 require_known(name, opened, "open contact", f" in {who}, as {word}= names")
             named.append(found)
-        found = cls(whole, phase, number, statuses, *named)
-        found._require_independent_rows()
-        return found
+        made = cls(whole, phase, number, statuses, *named)
+        made._require_independent_rows()
+        return made
 
     def _require_independent_rows(self) -> None:
         """Raise ModelError if forces of the active rows are indeterminate, because rows are linear combinations."""
@@ -127,7 +127,7 @@ class PhaseMode:
         Raises:
             ModelError: a path constraint is invalid.
         """
-        found = path_constraints(symbols, self.phase.path, f"path constraint of phase {self.number}")
+        found = path_constraints(symbols, self.phase.path, f" of phase {self.number}")
         for c, status in self.constraints:
             if status == OPEN and c.normal is not None and c.name not in self.passing:
                 loose = c.name in touching[0], c.name in touching[1]

@@ -119,7 +119,7 @@ def _modes(shared: SharedArguments, phases: Any) -> list[PhaseMode]:
 
 def _phase_conditions(mode: PhaseMode, ends: EndLeaves, whole: Sequence[Condition]) -> tuple[list[Condition], Array]:
     """Return the conditions of a phase, then the integrals of the conditions on the whole motion, and their limits."""
-    own = boundary_conditions(mode.phase.boundary, f"boundary condition of phase {mode.number}")
+    own = boundary_conditions(mode.phase.boundary, f" of phase {mode.number}")
     found = [Condition.of(x, who, ends, ends.first) for who, x, _ in own]
     found += [replace(one, ends=ends, at_ends=ends.first.duration.arena.zero) for one in whole]
     return found, np.array([*(both for *_, both in own), *(FREE for _ in whole[:-1])]).reshape(-1, 2)
@@ -279,7 +279,10 @@ class SequenceMesh:
         for link, at in zip(self.sequence.links, self.link_rows, strict=True):
             if row in at:
                 return f"{link.equations[row - int(at[0])].name} at the end of phase {link.before.number}"
-        for (problem, mesh, where), rows, at in zip(self.placed, self.rows, self.phase_rows, strict=True):
+        phases = zip(self.placed, self.rows, self.phase_rows, strict=True)
+        for number, ((problem, mesh, where), rows, at) in enumerate(phases, 1):
             if row in at:
-                return describe_row(problem, mesh, rows, int(np.flatnonzero(at == row)[0]), z[where])
+                own = int(np.flatnonzero(at == row)[0])
+                suffix = f" of phase {number}" if own in rows.conditions else ""
+                return describe_row(problem, mesh, rows, own, z[where]) + suffix
         raise AssertionError(row)
