@@ -83,7 +83,7 @@ class Collocation:
 
     @property
     def phases(self) -> tuple[Collocation, ...]:
-        """The phases of the motion: this one, for the sake of functions that take ``PhasedCollocation`` too."""
+        """Phases of the motion, as in ``PhasedCollocation``: this one only."""
         return (self,)
 
     @property

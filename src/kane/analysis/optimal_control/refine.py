@@ -20,7 +20,7 @@ def refine(
     """Solve again on finer meshes until the error of each interval is below a tolerance.
 
     The error of an interval is the integral of |x' - f(x, inputs)| over it, relative to the largest |x| plus one.
-    Intervals with larger errors are divided. Each solution is the guess of the next one.
+    Intervals with larger errors are divided; each phase has its own mesh. Each solution is the guess of the next one.
 
     Args:
         collocation: result of ``collocate``.
