@@ -89,13 +89,12 @@ class PhaseLink:
                 f"nothing ends {self.before.who}: {self.after.who} has the same mode; name a contact that bounces, as "
                 "in bounces=['floor'], or give end= or boundary="
             )
-        for c, guard in self.changes:
+        for c, status in self.after.constraints if self.impact else ():
             coefficient = c.numbers.restitution
-            plastic = coefficient is coefficient.arena.zero
-            if guard.kind == "impact" and not plastic and c.name not in self.before.bouncing:
+            if status != OPEN and coefficient is not coefficient.arena.zero:
                 raise ModelError(
-                    f"{c.name!r} closes at the end of {self.before.who} and has the restitution {coefficient!r}, so "
-                    "that it bounces: give bounces=, or restitution 0"
+                    f"{c.name!r} is held after the impact at the end of {self.before.who} and has the restitution "
+                    f"{coefficient!r}, so that it bounces: give bounces=, or restitution 0"
                 )
 
     @property
@@ -197,7 +196,10 @@ class PhaseLink:
         by_row = dict(zip((row.name for row in self.rows), self.impulses, strict=True))
         for c, _ in self.after.constraints:
             own = [by_row[row.name] for row in c.rows if row.name in by_row]
-            if own and not c.constraint.bilateral:
+            if own and c.normal is None and c.constraint.friction is not None:
+                for p in own:  # the finite effort of a sticking joint gives no impulse
+                    yield LinkEquation(f"the impulse of {c.name!r}", p)
+            elif own and not c.constraint.bilateral:
                 for who, x in cone(c, own):
                     (given,) = self.ends[1].at(INITIAL, self.second.equations.unconstrained.baked_in([x]))
                     yield LinkEquation(f"{who.replace('force', 'impulse')} at the impact", given, AT_LEAST_ZERO)
