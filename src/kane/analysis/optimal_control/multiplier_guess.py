@@ -10,7 +10,7 @@ from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
 
 # Relative singular value below which forces are indeterminate.
-INDETERMINATE = 1e-10
+FORCE_RANK_TOLERANCE = 1e-10
 
 
 def guessed_multipliers(problem: Problem, mesh: CollocationMesh, rows: Rows, z: Vector) -> Array:
@@ -30,5 +30,5 @@ def guessed_multipliers(problem: Problem, mesh: CollocationMesh, rows: Rows, z: 
     A[:, outputs[chosen], unknowns[chosen] - first] = slopes[:, chosen]
     if not (np.isfinite(A).all() and np.isfinite(residuals).all()):
         return np.zeros((mesh.points, mesh.rows))
-    found = -np.linalg.pinv(A, rcond=INDETERMINATE) @ residuals[..., None]
+    found = -np.linalg.pinv(A, rcond=FORCE_RANK_TOLERANCE) @ residuals[..., None]
     return np.asarray(found[:, mesh.speeds :, 0])

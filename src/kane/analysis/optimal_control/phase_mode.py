@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from kane.analysis.automaton.mode_edges import statuses_allowed
-from kane.analysis.automaton.modes_graph import independent_speeds
+from kane.analysis.automaton.modes_graph import mode_independent_speeds
 from kane.analysis.optimal_control.collocation_arguments import PathConstraint, path_constraints
 from kane.analysis.optimal_control.phase import Phase
 from kane.analysis.optimal_control.phase_symbols import Symbols
@@ -85,8 +85,8 @@ class PhaseMode:
     def _require_independent_rows(self) -> None:
         """Raise ModelError if forces of the active rows are indeterminate, because rows are linear combinations."""
         e, rows = self.whole.equations, self.active
-        free = len(independent_speeds(e, (OPEN,) * len(self.statuses)))
-        if free - len(independent_speeds(e, self.statuses)) < len(rows):
+        free = len(mode_independent_speeds(e, (OPEN,) * len(self.statuses)))
+        if free - len(mode_independent_speeds(e, self.statuses)) < len(rows):
             raise ModelError(
                 f"{self.who}: the rows {list_names([row.name for row in rows])} are redundant, and their forces "
                 "indeterminate; leave out a contact, or the friction of one"
