@@ -509,6 +509,24 @@ def test_bad_phases_are_named(ball, juggler):
         kane.collocate(without, nodes=5)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_largest_push_on_a_sticking_block_is_that_of_coulombs_law(sign):
+    m = kane.Model("block", gravity=(0.0, 0.0, -G))
+    slide, block = m.body("slide", mass=0.0), m.body("block", mass=2.0)
+    along = m.connect(m.ground, slide, kane.Prismatic("x", axis="x"))
+    m.connect(slide, block, kane.Prismatic("z", axis="z"))
+    m.load(kane.Motor(along, m.input("F")))
+    ground = kane.Plane(m.ground.point(), m.ground.z)
+    m.contact(block.point(), ground, friction=kane.Coulomb(0.4, 0.3), name="sole")
+    dyn = kane.build(kane.formulate(m))
+    found = kane.collocate(
+        dyn, phases=[kane.Phase("sole held", duration=1.0, nodes=5)], start={"x": 0.0},
+        objective=sign * kane.integral(dyn.equations.inputs[0]),
+    )  # fmt: skip
+    assert found.solved
+    assert found["F"] == pytest.approx(-sign * 0.4 * 2.0 * G, rel=1e-6)
+
+
 def test_redundant_rows_of_a_phase_are_refused():
     m = kane.Model("sled", gravity=(0.0, 0.0, -G))
     sled = m.body("sled", mass=1.0, inertia=(0.1, 0.1, 0.1))
