@@ -14,6 +14,7 @@ from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.formula import Vocabulary, read_formula
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, require, text, whole
+from kane.files.scipy import load_scipy
 from kane.files.source_file import read_source
 from kane.files.toml_file import TomlFile
 from kane.model.checks import require_known
@@ -202,8 +203,7 @@ def _hint(found: Mapping[str, Any]) -> str:
 
 
 def _made(kind: str, parameters: list[float]) -> Any:
-    from scipy import stats  # imported late: it takes a second
-
+    stats = load_scipy("stats")
     if kind == "uniform":
         return tuple(parameters)
     if kind == "normal":
