@@ -226,7 +226,7 @@ def test_a_store_is_needed_and_files_that_are_missing_are_named(folder):
     assert "nothing.toml" in call("nothing.toml", "--store", "a.zarr").output
     assert "there is no store of a sweep at 'nothing'" in call("nothing", "--status").output
     assert "study.toml is a study; --status needs its store" in call("study.toml", "--status").output
-    assert "is not a store of kane.sweep: it has no file zarr.json" in call(".", "--status").output
+    assert "is not a store of kane.sweep (it has no zarr.json)" in call(".", "--status").output
     (folder / "both.toml").write_text(STUDY + "[grid]\nq1 = [1]\n", "utf-8")
     assert "needs one of the tables [grid] and [sample]" in call("both.toml", "--store", "a.zarr").output
     (folder / "grid.toml").write_text('model = "pendulum.py"\nuntil = 0.1\nseed = 3\n[grid]\nq1 = [1]', "utf-8")

@@ -157,8 +157,6 @@ class FolderStore(SweepStore):
         try:
             if not folder.exists() or (folder.is_dir() and all(x.name.startswith(DRAFT) for x in folder.iterdir())):
                 return None
-            if not (folder / METADATA).is_file():
-                raise ImportFileError(f"{str(folder)!r} is not a store of kane.sweep: it has no file {METADATA}")
             content = json.loads((folder / METADATA).read_text("utf-8"))
             about = content["attributes"]["kane_sweep"]
             shapes = {name: tuple(shape) for name, shape in about.pop("shapes").items()}
@@ -169,9 +167,8 @@ class FolderStore(SweepStore):
         except (OSError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, ImportFileError):
                 raise
-            raise ImportFileError(
-                f"{str(folder)!r} is not a store of kane.sweep ({type(error).__name__}: {error}); give another path"
-            ) from None
+            reason = f"it has no {METADATA}" if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            raise ImportFileError(f"{str(folder)!r} is not a store of kane.sweep ({reason}); give another") from None
         return found
 
     def _read_log(self) -> int:
