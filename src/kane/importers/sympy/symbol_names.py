@@ -55,7 +55,9 @@ class SymbolNames:
         name = symbol_name(symbol, "the symbol")
         require_word(name)
         if name in self.values or name == "t":
-            raise ModelError(f"the name {name!r} is given twice among t, q=, u=, inputs= and parameters=; rename one")
+            raise ModelError(
+                f"the name {name!r} is given twice among t, q=, u=, inputs=, parameters= and replacements=; rename one"
+            )
         if not isinstance(symbol, str):
             self._seen[name] = symbol
             self._times.update(map(str, symbol.args[:1]))
