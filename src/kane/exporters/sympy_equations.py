@@ -120,7 +120,7 @@ class SymPyEquations:
         if source.closing:
             raise ModelError(
                 f"the configuration of {source.name!r} is constrained, so that its coordinates are not independent; "
-                "kane.linearize(dyn, q=...) eliminates them, in numbers"
+                "kane.linearize(dyn, q=...) eliminates them numerically"
             )
         dependent = source.embedding.u
         free = [(x, rate) for x, rate in zip(source.u, source.forward, strict=True) if x not in dependent]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from kane.errors import ModelError, shown, user_frame
 from kane.expression.arena import Arena
@@ -17,12 +17,14 @@ from kane.expression.operations import MEASURE
 from kane.expression.text import number_text
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
-from kane.model.checks import near, require_fixed
+from kane.model.checks import is_symbolic, near, require_fixed
 from kane.model.requirements import Requirement
 
 if TYPE_CHECKING:
     from kane.model.connection import Connection
     from kane.model.shapes.shape import Shape
+
+Declared = TypeVar("Declared")
 
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
 VECTOR_KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
@@ -344,6 +346,10 @@ class Mechanism:
 
     def scalar(self, value: Any, what: str) -> Scalar:
         """Return ``value`` as a finite float or an expression of this model; errors name the argument by ``what``."""
+        if is_symbolic(value):
+            from kane.model.symbols.model_symbols import read_symbolic
+
+            value = read_symbolic(self, value, what)
         if isinstance(value, Expr):
             if value.arena is not self.arena:
                 raise ModelError(
@@ -359,6 +365,16 @@ class Mechanism:
         if not math.isfinite(number):
             raise ModelError(f"{what} is {shown(number)}; give a finite number")
         return number
+
+    def read(self, declared: Declared) -> Declared:
+        """Return a load, constraint or joint with expressions of this model instead of SymPy expressions."""
+        given: list[Any] = [getattr(declared, name, None) for name in getattr(declared, "__dataclass_fields__", ())]
+        values = (x for v in given for x in (v if type(v) in (tuple, list) else (v,)))
+        if not any(map(is_symbolic, values)):
+            return declared
+        from kane.model.symbols.model_symbols import with_expressions
+
+        return with_expressions(self, declared)
 
 
 def own_body(model: Mechanism, given: Any) -> Body:

@@ -18,6 +18,11 @@ def require_word(name: Any) -> None:
         raise ModelError(f"{shown(name)} is not a name; give a non-empty word without spaces around it")
 
 
+def is_symbolic(value: Any) -> bool:
+    """Check whether a value is a SymPy expression."""
+    return hasattr(value, "free_symbols") and hasattr(value, "func")
+
+
 USE_A_JOINT = "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
 
 

@@ -12,11 +12,11 @@ from kane.expression.number_arguments import require
 from kane.expression.operations import COORDINATE, SPEED
 from kane.formulation.equations import Equations
 from kane.formulation.given_equations import equations_of_matrices
-from kane.importers.sympy.symbol_names import SymbolNames, symbol_name
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.model.checks import require_known
 from kane.model.joints.joint import default_speed_name
 from kane.model.model import Model
+from kane.model.symbols.symbol_names import SymbolNames, symbol_name
+from kane.model.symbols.sympy_reader import SymPyReader
 from kane.progress import stage
 
 

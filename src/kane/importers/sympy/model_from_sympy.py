@@ -18,14 +18,14 @@ from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.importers.sympy.from_sympy import declared_symbols
-from kane.importers.sympy.symbol_names import SymbolNames
 from kane.importers.sympy.sympy_places import LinkPlace, Places
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.importers.sympy.sympy_system import CURE, SymPySystem, mass_centre, read_system
 from kane.model.body import Body, Direction
 from kane.model.joints import Weld
 from kane.model.loads import Force, Torque
 from kane.model.model import Model
+from kane.model.symbols.symbol_names import SymbolNames
+from kane.model.symbols.sympy_reader import SymPyReader
 from kane.progress import stage
 
 # Largest difference of velocities of SymPy and kane at random states, relative to the speeds.

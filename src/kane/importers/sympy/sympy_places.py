@@ -16,12 +16,12 @@ from kane.expression.operations import COORDINATE, COS, PARAMETER, TIME
 from kane.expression.traverse import leaves, substitute_nodes
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR, Triple, dot, sum_vectors
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.importers.sympy.sympy_system import CURE
 from kane.model.body import Body
 from kane.model.joints import CustomJoint, Prismatic, Revolute
 from kane.model.joints.joint import Joint
 from kane.model.model import Model
+from kane.model.symbols.sympy_reader import SymPyReader
 
 # Function that replaces the coordinates of a joint in an expression.
 CoordinateImage: TypeAlias = Callable[[Expr], Expr]

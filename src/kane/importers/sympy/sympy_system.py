@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.importers.sympy.symbol_names import symbol_name
+from kane.model.symbols.symbol_names import symbol_name
 
 CURE = "give it a position by set_pos or locatenew; kane derives velocities from positions"
 

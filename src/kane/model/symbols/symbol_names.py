@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
-from kane.expression.operations import SPEED
+from kane.expression.operations import SPEED, TIME
 from kane.model.checks import near, require_word
-from kane.model.model import Model
+
+if TYPE_CHECKING:
+    from kane.model.body import Mechanism
 
 
 def symbol_name(symbol: Any, what: str) -> str:
@@ -39,10 +41,11 @@ class SymbolNames:
         rates: value of the time derivative of each coordinate, by name.
     """
 
-    def __init__(self, model: Model, cure: str) -> None:
+    def __init__(self, model: Mechanism, cure: str) -> None:
         self.values: dict[str, Expr] = {}
         self.rates: dict[str, Expr] = {}
         self._model, self._cure = model, cure
+        self._time = model.arena.leaf(TIME, "t")
         self._seen: dict[str, Any] = {}
         self._times = {"t"}
 
@@ -91,7 +94,7 @@ class SymbolNames:
                 f"{place} contains two different SymPy symbols that are named {name!r}: functions and symbols, "
                 "dummies, and symbols with different assumptions differ; rename one, or use one of them everywhere"
             )
-        found = self.values.get(name, self._model.time if name in self._times and node.is_Symbol else None)
+        found = self.values.get(name, self._time if name in self._times and node.is_Symbol else None)
         if found is None:
             like = near(name, [*self.values])
             raise ModelError(f"{place} contains {node}, which has no value; {self._cure} ({like})")

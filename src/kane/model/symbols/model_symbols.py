@@ -1,0 +1,64 @@
+"""SymPy expressions in declarations of a model: symbols mean the leaves of the same names."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from kane.expression.node import Expr
+from kane.expression.operations import INPUT, PARAMETER, RATE
+from kane.model.checks import is_symbolic
+from kane.model.symbols.symbol_names import SymbolNames
+from kane.model.symbols.sympy_reader import SymPyReader
+
+if TYPE_CHECKING:
+    from kane.model.body import Declared, Mechanism
+    from kane.model.model import Model
+
+
+def read_symbolic(model: Mechanism, value: Any, what: str) -> Expr:
+    """Return a SymPy expression as an expression of the model.
+
+    Raises:
+        ModelError: a symbol has no value in the model, or kane lacks a function.
+    """
+    return SymPyReader(model.arena, names_in_model(cast("Model", model)))(value, what)
+
+
+def with_expressions(model: Mechanism, declared: Declared) -> Declared:
+    """Return a load, constraint or joint whose fields have expressions of the model instead of SymPy expressions.
+
+    Raises:
+        ModelError: a symbol has no value in the model, or kane lacks a function.
+    """
+    read: dict[str, Any] = {}
+    for field in fields(cast(Any, declared)):
+        value = getattr(declared, field.name)
+        place = f"{field.name} of the {type(declared).__name__}"
+        if is_symbolic(value):
+            read[field.name] = read_symbolic(model, value, place)
+        elif isinstance(value, tuple | list):
+            read[field.name] = tuple(read_symbolic(model, x, place) if is_symbolic(x) else x for x in value)
+    found: Declared = replace(cast(Any, declared), **read)
+    return found
+
+
+def names_in_model(model: Model) -> SymbolNames:
+    """Return the values of SymPy symbols that have the names of a model's symbols."""
+    names = SymbolNames(model, "it is no symbol of the model")
+    for name, value in _symbols(model).items():
+        names.add(name, value)
+    coordinates = [name for c in model.connections for name in c.coordinate_names]
+    names.rates = {name: model.arena.leaf(RATE, name) for name in coordinates}
+    return names
+
+
+def _symbols(model: Model) -> dict[str, Expr]:
+    """Return the parameters, inputs, coordinates and speeds of a model, by name."""
+    leaf = model.arena.leaf
+    known = {name: leaf(PARAMETER, name) for name in model.parameters}
+    known |= {name: leaf(INPUT, name) for name in model.inputs}
+    for c in model.connections:
+        known |= dict(zip(c.coordinate_names, c.coordinates, strict=True)) if c.coordinate_names else {}
+        known |= dict(zip(c.speed_names, c.speeds, strict=True)) if c.speed_names else {}
+    return {**known, **model.speed_choice.definitions}
