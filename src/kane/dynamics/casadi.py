@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
@@ -209,53 +210,69 @@ class _External:
         return function(q, u, rest if self._reads else None, float(t[0]), parameters=values)
 
 
+@dataclass(frozen=True)
+class _Form:
+    """Shapes and names of the arguments and results of a CasADi function; names are optional."""
+
+    takes: Sequence[tuple[int, int]]
+    gives: Sequence[tuple[int, int]]
+    argument_names: Sequence[str] = ()
+    result_names: Sequence[str] = ()
+
+
 def _external(casadi: Any, dyn: Dynamics, name: str) -> Any:
     """Return a program of compiled equations as a callback with exact first derivatives."""
     program = _External(dyn, name)
     columns = [(n, 1) for n in program.sizes]
     size = program.shape[0] * program.shape[1]
+    slopes = _Form([*columns, program.shape], [(size, n) for n in program.sizes])
 
     def jacobian(title: str, options: Any) -> Any:
-        blocks = [(size, n) for n in program.sizes]
-        return _callback(casadi, title, [*columns, program.shape], blocks, program.slopes, None, **options)
+        found = _callback(casadi, slopes, program.slopes)
+        found.construct(title, {**options, "enable_fd": True})
+        return found
 
-    words = (program.words, (_plain(name),))
-    return _callback(casadi, _word(dyn.equations, name), columns, [program.shape], program.value, jacobian, words)
+    found = _callback(casadi, _Form(columns, [program.shape], program.words, [_plain(name)]), program.value, jacobian)
+    found.construct(_word(dyn.equations, name), {})
+    return found
 
 
 def _callback(
     casadi: Any,
-    title: str,
-    takes: Sequence[tuple[int, int]],
-    gives: Sequence[tuple[int, int]],
+    form: _Form,
     evaluate: Callable[[Sequence[Any]], list[Array]],
-    jacobian: Callable[[str, Any], Any] | None,
-    words: tuple[Sequence[str], Sequence[str]] | None = None,
-    **options: Any,
+    jacobian: Callable[[str, Any], Any] | None = None,
 ) -> Any:
-    """Return a CasADi function that calls ``evaluate``; without ``jacobian`` its derivatives are differences."""
+    """Return a CasADi function, to be constructed, that calls ``evaluate``."""
 
     class Native(casadi.Callback):
-        get_n_in = lambda self: len(takes)  # noqa: E731
-        get_n_out = lambda self: len(gives)  # noqa: E731
-        get_sparsity_in = lambda self, i: casadi.Sparsity.dense(*takes[i])  # noqa: E731
-        get_sparsity_out = lambda self, i: casadi.Sparsity.dense(*gives[i])  # noqa: E731
-        has_jacobian = lambda self: jacobian is not None  # noqa: E731
+        def get_n_in(self) -> int:
+            return len(form.takes)
+
+        def get_n_out(self) -> int:
+            return len(form.gives)
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return casadi.Sparsity.dense(*form.takes[i])
+
+        def get_sparsity_out(self, i: int) -> Any:
+            return casadi.Sparsity.dense(*form.gives[i])
 
         def get_name_in(self, i: int) -> str:
-            return words[0][i] if words else f"i{i}"
+            return form.argument_names[i] if form.argument_names else f"i{i}"
 
         def get_name_out(self, i: int) -> str:
-            return words[1][i] if words else f"o{i}"
+            return form.result_names[i] if form.result_names else f"o{i}"
 
         def eval(self, arguments: Sequence[Any]) -> list[Any]:
             return [casadi.DM(x) for x in evaluate(arguments)]
 
-        def get_jacobian(self, title: str, inames: Any, onames: Any, options: Any) -> Any:
+        def has_jacobian(self) -> bool:
+            return jacobian is not None
+
+        def get_jacobian(self, title: str, _inames: Any, _onames: Any, options: Any) -> Any:
             assert jacobian is not None
             self.jacobian = jacobian(title, options)  # CasADi does not keep Python's part of it alive
             return self.jacobian
 
-    found = Native()
-    found.construct(title, options if jacobian else {**options, "enable_fd": True})
-    return found
+    return Native()

@@ -55,11 +55,6 @@ def _terms(piece: Piece) -> tuple[SignedProduct, ...]:
     return piece.terms or (SignedProduct(False, ((piece, 1),)),)
 
 
-def _single(piece: Piece) -> SignedProduct:
-    """Return a product as it is, and a sum as one factor."""
-    return piece.terms[0] if len(piece.terms) == 1 else SignedProduct(False, ((piece, 1),))
-
-
 def _negated(terms: Sequence[SignedProduct]) -> tuple[SignedProduct, ...]:
     return tuple(t._replace(subtracted=not t.subtracted) for t in terms)
 
@@ -79,7 +74,9 @@ def _joined(a: Factors, b: Factors) -> tuple[tuple[Piece, int], ...]:
 
 def _rank(factor: Piece) -> int:
     """Return the place of a factor in a product: numbers, then names, then functions and sums."""
-    return 0 if factor.text[:1].isdigit() else 1 + (factor.binding < PRODUCT or "(" in factor.text)
+    if factor.binding < PRODUCT or "(" in factor.text:
+        return 2
+    return 0 if factor.text[:1].isdigit() else 1
 
 
 @dataclass(frozen=True)
@@ -134,16 +131,26 @@ class ProductNotation:
         above = self.product(term.above, PRODUCT)
         return self.over(above, self.product(term.below, SIGNED)) if term.below else above[0]
 
+    def _single(self, piece: Piece) -> SignedProduct:
+        """Return a product as it is, and a sum as one factor: -(a + b) instead of (-a - b)."""
+        if len(piece.terms) == 1:
+            return piece.terms[0]
+        if piece.terms and all(t.subtracted for t in piece.terms):
+            return SignedProduct(True, ((self.sum_of(_negated(piece.terms)), 1),))
+        return SignedProduct(False, ((piece, 1),))
+
     def rows(self) -> dict[int, Spelling]:
         """Return the spellings of sums, differences, products, quotients and signs, by operation."""
 
         def product(a: Piece, b: Piece) -> Piece:
-            x, y = _single(a), _single(b)
+            x, y = self._single(a), self._single(b)
+            if any(_rank(p) == 0 for p, _ in y.above) and not any(_rank(p) == 0 for p, _ in x.above):
+                x, y = y, x  # a coefficient is first
             above, below = _joined(x.above, y.above), _joined(x.below, y.below)
             return self.sum_of((SignedProduct(x.subtracted != y.subtracted, above, below),))
 
         def quotient(a: Piece, b: Piece) -> Piece:
-            x, y = _single(a), _single(b)
+            x, y = self._single(a), self._single(b)
             above, below = _joined(x.above, y.below), _joined(x.below, y.above)
             return self.sum_of((SignedProduct(x.subtracted != y.subtracted, above, below),))
 

@@ -23,6 +23,13 @@ def is_symbolic(value: Any) -> bool:
     return hasattr(value, "free_symbols") and hasattr(value, "func")
 
 
+def has_symbolic(declared: Any) -> bool:
+    """Check whether a field of a load, constraint or joint is a SymPy expression, or a sequence with one."""
+    fields = getattr(declared, "__dataclass_fields__", ())
+    values = (getattr(declared, name, None) for name in fields)
+    return any(is_symbolic(x) for v in values for x in (v if type(v) in (tuple, list) else (v,)))
+
+
 USE_A_JOINT = "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
 
 

@@ -36,7 +36,7 @@ def names_of_model(model: Model | Equations) -> SymbolNames:
     """Return the values of SymPy symbols that have the names of a model's symbols."""
     if not isinstance(model, Equations):
         return names_in_model(model)
-    names = SymbolNames(model.model, "it is no symbol of the equations")
+    names = SymbolNames(model.system.arena, "it is no symbol of the equations")
     for leaf in (*model.parameters, *model.inputs, *model.q, *model.u):
         names.add(leaf.name, leaf)
     names.rates = {leaf.name: leaf.arena.leaf(RATE, leaf.name) for leaf in model.q}

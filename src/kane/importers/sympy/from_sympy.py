@@ -64,7 +64,7 @@ def from_sympy(
     """
     model = Model(name)
     with stage("reading SymPy matrices"), collector_paused():
-        names = SymbolNames(model, "add it to parameters=, inputs=, q= or u=")
+        names = SymbolNames(model.arena, "add it to parameters=, inputs=, q= or u=")
         declared_symbols(names, model, parameters, inputs)
         coordinates = names.add_leaves(COORDINATE, _listed(q, "q"))
         speeds = _speeds(names, coordinates, u)

@@ -67,7 +67,7 @@ def model_from_sympy(
     given = read_system(system, bodies, loads)
     model = Model(name, gravity=(0.0, 0.0, 0.0))
     with stage("reading a SymPy model"), collector_paused():
-        names = SymbolNames(model, "add it to parameters= or inputs=")
+        names = SymbolNames(model.arena, "add it to parameters= or inputs=")
         declared_symbols(names, model, parameters, inputs)
         q, u = names.add_leaves(COORDINATE, given.q), names.add_leaves(SPEED, given.u)
         names.rates = {leaf.name: model.arena.leaf(RATE, leaf.name) for leaf in q}

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, TypeVar, cast
 
+from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER, RATE
 from kane.model.checks import is_symbolic
 from kane.model.symbols.symbol_names import SymbolNames
 from kane.model.symbols.sympy_reader import SymPyReader
 
-if TYPE_CHECKING:
-    from kane.model.body import Declared, Mechanism
-    from kane.model.model import Model
+Declared = TypeVar("Declared")
 
 
-def read_symbolic(model: Mechanism, value: Any, what: str) -> Expr:
+class SymbolOwner(Protocol):
+    """Attributes of a model with leaves that SymPy symbols may mean."""
+
+    @property
+    def arena(self) -> Arena: ...
+    @property
+    def parameters(self) -> Mapping[str, float]: ...
+    @property
+    def inputs(self) -> Mapping[str, float]: ...
+    @property
+    def connections(self) -> Sequence[Any]: ...
+    @property
+    def speed_choice(self) -> Any: ...
+
+
+def read_symbolic(model: SymbolOwner, value: Any, what: str) -> Expr:
     """Return a SymPy expression as an expression of the model.
 
     Raises:
         ModelError: a symbol has no value in the model, or kane lacks a function.
     """
-    return SymPyReader(model.arena, names_in_model(cast("Model", model)))(value, what)
+    return SymPyReader(model.arena, names_in_model(model))(value, what)
 
 
-def with_expressions(model: Mechanism, declared: Declared) -> Declared:
+def with_expressions(model: SymbolOwner, declared: Declared) -> Declared:
     """Return a load, constraint or joint whose fields have expressions of the model instead of SymPy expressions.
 
     Raises:
@@ -43,9 +58,9 @@ def with_expressions(model: Mechanism, declared: Declared) -> Declared:
     return found
 
 
-def names_in_model(model: Model) -> SymbolNames:
+def names_in_model(model: SymbolOwner) -> SymbolNames:
     """Return the values of SymPy symbols that have the names of a model's symbols."""
-    names = SymbolNames(model, "it is no symbol of the model")
+    names = SymbolNames(model.arena, "it is no symbol of the model")
     for name, value in _symbols(model).items():
         names.add(name, value)
     coordinates = [name for c in model.connections for name in c.coordinate_names]
@@ -53,7 +68,7 @@ def names_in_model(model: Model) -> SymbolNames:
     return names
 
 
-def _symbols(model: Model) -> dict[str, Expr]:
+def _symbols(model: SymbolOwner) -> dict[str, Expr]:
     """Return the parameters, inputs, coordinates and speeds of a model, by name."""
     leaf = model.arena.leaf
     known = {name: leaf(PARAMETER, name) for name in model.parameters}

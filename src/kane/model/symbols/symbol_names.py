@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kane.errors import ModelError, shown
+from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.expression.operations import SPEED, TIME
 from kane.model.checks import near, require_word
-
-if TYPE_CHECKING:
-    from kane.model.body import Mechanism
 
 
 def symbol_name(symbol: Any, what: str) -> str:
@@ -33,7 +31,7 @@ class SymbolNames:
     """Values of SymPy symbols by name; the argument of functions of time is the model's time.
 
     Args:
-        model: model whose leaves are the values.
+        arena: arena of the values.
         cure: end of the message about a symbol without a value.
 
     Attributes:
@@ -41,11 +39,11 @@ class SymbolNames:
         rates: value of the time derivative of each coordinate, by name.
     """
 
-    def __init__(self, model: Mechanism, cure: str) -> None:
+    def __init__(self, arena: Arena, cure: str) -> None:
         self.values: dict[str, Expr] = {}
         self.rates: dict[str, Expr] = {}
-        self._model, self._cure = model, cure
-        self._time = model.arena.leaf(TIME, "t")
+        self._arena, self._cure = arena, cure
+        self._time = arena.leaf(TIME, "t")
         self._seen: dict[str, Any] = {}
         self._times = {"t"}
 
@@ -68,7 +66,7 @@ class SymbolNames:
 
     def add_leaves(self, kind: int, symbols: Sequence[Any]) -> list[Expr]:
         """Add leaves of a kind, named as the symbols, and return them."""
-        found = [self._model.arena.leaf(kind, symbol_name(x, "the coordinate or speed")) for x in symbols]
+        found = [self._arena.leaf(kind, symbol_name(x, "the coordinate or speed")) for x in symbols]
         for symbol, leaf in zip(symbols, found, strict=True):
             self.add(symbol, leaf)
         return found
