@@ -236,7 +236,7 @@ def bead_on_a_turning_hoop():
 
 
 def jumping_man():
-    """learn-multibody-dynamics, energy: thigh, calf and trunk over a foot on a stiff floor, with a torque at the knee."""
+    """learn-multibody-dynamics, energy: calf, thigh and trunk over a foot on a stiff floor; a torque at the knee."""
     q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
     m, l, g, k, c, T = *sm.symbols("m l g k c"), me.dynamicsymbols("T")
     N, O = space()

@@ -145,6 +145,7 @@ u1, u2, u3 = me.dynamicsymbols("u1:4")
             "kinematical differential equations do not determine the speed u2",
         ),
         ({"kd_eqs": None}, "has no kinematical differential equations"),
+        ({"orientation": lambda N, q: me.ReferenceFrame("B")}, "is not oriented in the inertial frame.*spin angle"),
         (
             {
                 "orientation": lambda N, q: N.orientnew("A", "Axis", (q[0], N.z)).orientnew(
@@ -158,6 +159,17 @@ u1, u2, u3 = me.dynamicsymbols("u1:4")
 def test_models_beyond_the_supported_forms_are_refused(change, message):
     method = one_body(**change)
     with pytest.raises(kane.ModelError, match=message):
+        kane.model_from_sympy(method)
+
+
+def test_quaternions_are_refused_with_the_change_to_make():
+    q, u = me.dynamicsymbols("q0:4"), me.dynamicsymbols("u0:4")
+    N, O = me.ReferenceFrame("N"), me.Point("O")
+    O.set_vel(N, 0)
+    B = N.orientnew("B", "Quaternion", q)
+    body = me.RigidBody("body", O, B, 1, (me.inertia(B, 1, 2, 3), O))
+    method = me.KanesMethod(N, q, u, [a.diff() - b for a, b in zip(q, u, strict=True)], bodies=[body])
+    with pytest.raises(kane.ModelError, match=r"such as a quaternion; orient the frame by three angles.*Spherical"):
         kane.model_from_sympy(method)
 
 

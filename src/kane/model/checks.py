@@ -26,7 +26,7 @@ def is_symbolic(value: Any) -> bool:
 def has_symbolic(declared: Any) -> bool:
     """Check whether a field of a load, constraint or joint is a SymPy expression, or a sequence with one."""
     fields = getattr(declared, "__dataclass_fields__", ())
-    values = (getattr(declared, name, None) for name in fields)
+    values: list[Any] = [getattr(declared, name, None) for name in fields]
     return any(is_symbolic(x) for v in values for x in (v if type(v) in (tuple, list) else (v,)))
 
 
