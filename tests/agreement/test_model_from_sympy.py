@@ -82,7 +82,7 @@ def test_equations_need_not_be_formed():
 @pytest.mark.slow
 def test_the_bicycle_is_that_of_the_library():
     """Whipple's bicycle; that the library's has the published eigenvalues is tested in tests/papers."""
-    eqs = kane.formulate(kane.model_from_sympy(sympy_models.bicycle().method))
+    eqs = kane.formulate(read(sympy_models.bicycle()))
     theirs = kane.formulate(kane.library.whipple_bicycle())
     assert [leaf.name for leaf in eqs.q] == ["x", "y", "yaw", "roll", "steer", "rear", "front", "heave", "pitch"]
     at = {"roll": 0.2, "steer": 0.3, "yaw": 0.4, "heave": -0.3, "rear": 0.1, "front": 0.2}
