@@ -15,9 +15,9 @@ TITLE = "From SymPy to the first number"
 COLUMNS = ("model", "kane, s", "SymPy + PyDy, s", "equations", "Cython", "x", "difference")
 NOTE = (
     "CPU time from a KanesMethod with bodies and loads, whose equations are not formed, to the first accelerations; "
-    "processes of their own, without imports. kane: model_from_sympy, formulate, build of all programs of a run, without "
-    "the cache of object code. PyDy: kanes_equations, generate_ode_function with Cython and gcc, first call. The pendulum "
-    "has absolute angles."
+    "processes of their own, without imports. kane: model_from_sympy, formulate, build of all programs of a run, "
+    "without the cache of object code. PyDy: kanes_equations, generate_ode_function with Cython and gcc, first call. "
+    "The pendulum has absolute angles."
 )
 MODELS, QUICK_MODELS = ("20", "bicycle"), ("5",)
 NAMES = {"bicycle": "bicycle of Whipple, 9 coordinates, 6 constraints"}

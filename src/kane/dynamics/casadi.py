@@ -71,19 +71,19 @@ def to_casadi(source: Any, name: Any = "rhs") -> Any:
         f = kane.to_casadi(eqs)           # f(q, u, inputs, t, parameters): an SX graph
         g = kane.to_casadi(dyn)           # the same, evaluated by kane's native code
 
-    The functions have the named arguments q, u, inputs ("udot" for "inverse"), t and parameters, which are columns in
-    the order of ``eqs.q``, ``eqs.u``, ``eqs.inputs`` and ``eqs.parameters``, and one output with the name of the
-    program. Use the SX graph for models of up to some 1e5 operations, and ``Dynamics`` for larger models and for
+    The functions have the named arguments q, u, inputs ("udot" for "inverse"), t and parameters. These are columns in
+    the order of ``eqs.q``, ``eqs.u``, ``eqs.inputs`` and ``eqs.parameters``. The output has the name of the program.
+    Use the SX graph for models of up to some 1e5 operations, and ``Dynamics`` for larger models and for
     constraints that are embedded numerically. First derivatives of the latter are kane's exact ones; second derivatives
     are finite differences of these. Python must keep a function of ``Dynamics`` alive as long as CasADi uses it.
 
     Args:
         source: an expression, equations, or compiled equations.
-        name: for an expression the value of each symbol by name: SX, MX or numbers; else the name of a program, such as
-            "rhs", "forward", "inverse", "mass_matrix", "bias", "kinematics" or "energy".
+        name: name of a program, "rhs", "forward", "inverse", "mass_matrix", "bias", "kinematics", "energy" and others.
+            For an expression a dict from names of symbols to SX, MX or numbers.
 
     Raises:
-        ModelError: CasADi is missing, a symbol has no value, or the equations have no such program, or no expressions.
+        ModelError: CasADi is missing, a symbol has no value, or the equations lack the program or its expressions.
     """
     require(source, (Expr, Equations, Dynamics), "to_casadi takes an expression, Equations or Dynamics")
     try:

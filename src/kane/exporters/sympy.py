@@ -25,8 +25,8 @@ def to_sympy(source: Any, *, reactions: Reactions | None = None) -> Any:
     """Return an expression as a SymPy expression, or equations with the attributes of SymPy's ``KanesMethod``.
 
     Coordinates, speeds and inputs become functions of Symbol("t"), parameters symbols, rates and accelerations
-    derivatives. Nothing is expanded or simplified. In an expression, shared subexpressions are shared objects, which
-    ``sympy.cse`` finds; those of equations are symbols with a list of replacements.
+    derivatives. Nothing is expanded or simplified. Shared subexpressions of an expression are shared objects, which
+    ``sympy.cse`` finds. Shared subexpressions of equations are symbols with a list of replacements.
     ``kane.expression_from_sympy`` and ``kane.from_sympy`` lead back.
 
     Args:
@@ -34,8 +34,8 @@ def to_sympy(source: Any, *, reactions: Reactions | None = None) -> Any:
         reactions: result of ``kane.reveal_reactions(source, ...)``, for ``auxiliary_eqs``.
 
     Raises:
-        ModelError: SymPy is missing, the expression contains a spline or a measure of a model without equations, the
-            constraints of the equations are embedded numerically, or the reactions belong to other equations.
+        ModelError: SymPy is missing, or the expression contains a spline or a measure. The constraints of the equations
+            are embedded numerically, or the reactions belong to other equations.
     """
     require(source, (Expr, Equations), "to_sympy takes an expression or Equations")
     require(reactions, (Reactions, type(None)), "reactions is the result of kane.reveal_reactions")

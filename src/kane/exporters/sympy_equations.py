@@ -107,7 +107,7 @@ class SymPyEquations:
         """Return A and B of dx/dt = A x + B v as SymPy matrices, x = [q, independent u].
 
         Args:
-            op_point: numbers for coordinates, speeds, inputs, parameters and time, or a list of such dicts.
+            op_point: dict from coordinates, speeds, inputs, parameters and time to numbers, or a list of dicts.
             A_and_B: True; the implicit form M x' = A x + B v does not exist here.
 
         Raises:
