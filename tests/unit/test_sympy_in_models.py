@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sm
-from sympy.physics.mechanics import dynamicsymbols
+from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 import kane
 
@@ -51,6 +51,13 @@ def test_a_model_in_sympys_expressions_is_the_same_model(tmp_path):
     assert found[2] == pytest.approx(found[1], rel=1e-13)
 
 
+def driven():
+    m = kane.Model()
+    a = m.connect(m.ground, m.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(a, m.input("F")))
+    return m
+
+
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
@@ -61,6 +68,13 @@ def test_a_model_in_sympys_expressions_is_the_same_model(tmp_path):
         (lambda m, a: m.constrain(sm.gamma(x)), "contains SymPy's 'gamma', which kane does not have"),
         (lambda m, a: m.speeds(w=x.diff(t, 2)), "only first derivatives"),
         (lambda m, a: m.body("c", mass=sm.oo), "finite"),
+        (lambda m, a: m.constrain(sm.Eq(x, 1)), r"is the equation Eq\(x\(t\), 1\); give the difference of its sides"),
+        (lambda m, a: m.constrain(ReferenceFrame("N").x), "must be a number or an expression of this model, not N.x"),
+        (lambda m, a: m.speeds(w=y.diff()), r"contains y\(t\), which has no value"),
+        (
+            lambda m, a: kane.simulate(kane.build(kane.formulate(driven())), until=1.0, inputs={"F": -x}),
+            "the input 'F' is the SymPy expression .*; give kane.expression_from_sympy",
+        ),
         (
             lambda m, a: m.load(kane.Force(m.bodies[1].point(), (x.diff(), sm.Symbol("z"), 0))),
             "contains z, which has no",

@@ -15,7 +15,7 @@ from kane.expression.traverse import reachable
 TO_SYMPY: dict[int, Callable[..., Any]] = {
     ops.ADD: lambda s, a, b: s.Add(a, b, evaluate=False),
     ops.SUB: lambda s, a, b: s.Add(a, s.Mul(-1, b, evaluate=False), evaluate=False),
-    ops.MUL: lambda s, a, b: s.Mul(a, b, evaluate=False),
+    ops.MUL: lambda s, a, b: s.Pow(a, 2, evaluate=False) if a is b else s.Mul(a, b, evaluate=False),
     ops.DIV: lambda s, a, b: s.Mul(a, s.Pow(b, -1, evaluate=False), evaluate=False),
     ops.NEG: lambda s, a: s.Mul(-1, a, evaluate=False),
     ops.POW: lambda s, a, b: s.Pow(a, b, evaluate=False),

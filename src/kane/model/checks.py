@@ -20,7 +20,7 @@ def require_word(name: Any) -> None:
 
 def is_symbolic(value: Any) -> bool:
     """Check whether a value is a SymPy expression."""
-    return hasattr(value, "free_symbols") and hasattr(value, "func")
+    return hasattr(value, "is_Symbol") and hasattr(value, "func")
 
 
 def has_symbolic(declared: Any) -> bool:

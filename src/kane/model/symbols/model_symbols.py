@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Protocol, TypeVar, cast
 
+from kane.errors import ModelError, shown
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER, RATE
@@ -35,8 +36,10 @@ def read_symbolic(model: SymbolOwner, value: Any, what: str) -> Expr:
     """Return a SymPy expression as an expression of the model.
 
     Raises:
-        ModelError: a symbol has no value in the model, or kane lacks a function.
+        ModelError: a symbol has no value in the model, kane lacks a function, or the value is an equation.
     """
+    if type(value).__name__ == "Equality":
+        raise ModelError(f"{what} is the equation {shown(value)}; give the difference of its sides, which must vanish")
     return SymPyReader(model.arena, names_in_model(model))(value, what)
 
 

@@ -104,6 +104,8 @@ class SymbolNames:
         if base.__class__.__class__.__name__ != "UndefinedFunction":
             raise ModelError(f"{place} contains the derivative {shown(node)}; call doit() first")
         name = symbol_name(base, "the function")
+        if order == 1 and name not in self.values:
+            self(base, place)
         if order != 1 or name not in self.rates:
             raise ModelError(
                 f"{place} contains {node}, which has no value: only first derivatives of coordinates have one; "
