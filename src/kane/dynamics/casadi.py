@@ -211,7 +211,7 @@ class _External:
 
 
 @dataclass(frozen=True)
-class _Form:
+class _CallbackShape:
     """Shapes and names of the arguments and results of a CasADi function; names are optional."""
 
     takes: Sequence[tuple[int, int]]
@@ -225,21 +225,23 @@ def _external(casadi: Any, dyn: Dynamics, name: str) -> Any:
     program = _External(dyn, name)
     columns = [(n, 1) for n in program.sizes]
     size = program.shape[0] * program.shape[1]
-    slopes = _Form([*columns, program.shape], [(size, n) for n in program.sizes])
+    slopes = _CallbackShape([*columns, program.shape], [(size, n) for n in program.sizes])
 
     def jacobian(title: str, options: Any) -> Any:
         found = _callback(casadi, slopes, program.slopes)
         found.construct(title, {**options, "enable_fd": True})
         return found
 
-    found = _callback(casadi, _Form(columns, [program.shape], program.words, [_plain(name)]), program.value, jacobian)
+    found = _callback(
+        casadi, _CallbackShape(columns, [program.shape], program.words, [_plain(name)]), program.value, jacobian
+    )
     found.construct(_word(dyn.equations, name), {})
     return found
 
 
 def _callback(
     casadi: Any,
-    form: _Form,
+    form: _CallbackShape,
     evaluate: Callable[[Sequence[Any]], list[Array]],
     jacobian: Callable[[str, Any], Any] | None = None,
 ) -> Any:

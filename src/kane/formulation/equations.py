@@ -9,7 +9,6 @@ from html import escape
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from kane.codegen.emit.typesetting import Typesetting
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes as replace_leaves
 from kane.formulation.constraints.embedding import (
@@ -355,7 +354,7 @@ class Equations:
         """
         from kane.formulation.quantities.written import written_listing
 
-        return written_listing(self, name, Typesetting(digits, names or {}, columns))
+        return written_listing(self, name, (digits, names or {}, columns))
 
     def latex(
         self, name: str = "rhs", *, digits: int = 12, symbols: Mapping[str, str] | None = None, columns: int = 1
@@ -366,7 +365,7 @@ class Equations:
         """
         from kane.formulation.quantities.written import written_latex
 
-        return written_latex(self, name, Typesetting(digits, symbols or {}, columns))
+        return written_latex(self, name, (digits, symbols or {}, columns))
 
     @cached_property
     def applied(self) -> Applied:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from kane.codegen.emit.latex import emit_latex
 from kane.codegen.emit.listing import emit_listing
@@ -13,26 +14,34 @@ from kane.formulation.quantities.programs import written_quantity
 if TYPE_CHECKING:
     from kane.formulation.equations import Equations
 
+# Options, or digits, names and columns.
+Style: TypeAlias = "Typesetting | tuple[int, Mapping[str, str], int]"
 
-def written_listing(equations: Equations, name: str, style: Typesetting) -> str:
+
+def written_listing(equations: Equations, name: str, style: Style) -> str:
     """Return a program as text.
 
     Raises:
         ModelError: another name belongs to no leaf, is given to two leaves, or is not an identifier.
     """
-    require_leaves(equations, style)
+    style = _read(equations, style)
     style.require_identifiers()
     return emit_listing(_outputs(equations, name), style=style)
 
 
-def written_latex(equations: Equations, name: str, style: Typesetting) -> str:
+def written_latex(equations: Equations, name: str, style: Style) -> str:
     """Return a program as a LaTeX align environment.
 
     Raises:
         ModelError: a symbol belongs to no leaf, or is given to two leaves.
     """
-    require_leaves(equations, style)
-    return emit_latex(_outputs(equations, name), style=style)
+    return emit_latex(_outputs(equations, name), style=_read(equations, style))
+
+
+def _read(equations: Equations, style: Style) -> Typesetting:
+    found = style if isinstance(style, Typesetting) else Typesetting(*style)
+    require_leaves(equations, found)
+    return found
 
 
 def require_leaves(equations: Equations, style: Typesetting) -> None:

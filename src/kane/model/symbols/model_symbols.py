@@ -14,7 +14,7 @@ from kane.model.checks import is_symbolic
 from kane.model.symbols.symbol_names import SymbolNames
 from kane.model.symbols.sympy_reader import SymPyReader
 
-Declared = TypeVar("Declared")
+AnyDeclaration = TypeVar("AnyDeclaration")
 
 
 class SymbolOwner(Protocol):
@@ -43,7 +43,7 @@ def read_symbolic(model: SymbolOwner, value: Any, what: str) -> Expr:
     return SymPyReader(model.arena, names_in_model(model))(value, what)
 
 
-def with_expressions(model: SymbolOwner, declared: Declared) -> Declared:
+def with_expressions(model: SymbolOwner, declared: AnyDeclaration) -> AnyDeclaration:
     """Return a load, constraint or joint whose fields have expressions of the model instead of SymPy expressions.
 
     Raises:
@@ -57,7 +57,7 @@ def with_expressions(model: SymbolOwner, declared: Declared) -> Declared:
             read[field.name] = read_symbolic(model, value, place)
         elif isinstance(value, tuple | list):
             read[field.name] = tuple(read_symbolic(model, x, place) if is_symbolic(x) else x for x in value)
-    found: Declared = replace(cast(Any, declared), **read)
+    found: AnyDeclaration = replace(cast(Any, declared), **read)
     return found
 
 
