@@ -10,7 +10,7 @@ from kane.errors import ModelError
 from kane.expression.number_arguments import require, text, whole
 
 # Suffixes that a name keeps if its stem gets another name: theta_dot for q1_dot, theta' for q1'.
-SUFFIXES = ("'", "_dot")
+DERIVATIVE_SUFFIXES = ("'", "_dot")
 MOST_DIGITS = 17
 
 
@@ -47,7 +47,7 @@ class Typesetting:
         """Return the longest beginning of a name that has another name, and the suffixes after it."""
         stem = name
         while stem not in self.names:
-            suffix = next((s for s in SUFFIXES if stem.endswith(s) and stem != s), None)
+            suffix = next((s for s in DERIVATIVE_SUFFIXES if stem.endswith(s) and stem != s), None)
             if suffix is None:
                 return name, ""
             stem = stem.removesuffix(suffix)
