@@ -60,6 +60,7 @@ from kane.analysis.sensitivities.sensitivities import Sensitivities as Sensitivi
 from kane.analysis.sensitivities.sensitivities import sensitivities as sensitivities
 from kane.dynamics.build import LLVM as LLVM
 from kane.dynamics.build import build as build
+from kane.dynamics.casadi import to_casadi as to_casadi
 from kane.dynamics.compile_modes import compile_modes as compile_modes
 from kane.dynamics.derivatives.derivatives import Blocks as Blocks
 from kane.dynamics.derivatives.derivatives import Derivatives as Derivatives

@@ -130,7 +130,7 @@ ROOMS = {
         ("dynamics",),
         ("contacts",),
         ("build",),
-        ("compile_modes", "constraint_terms"),
+        ("casadi", "compile_modes", "constraint_terms"),
         ("reactions",),
     ),
     "analysis": (
