@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kane.analysis.reasons.contributions import Contributions
 from kane.expression.form import Writer
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
@@ -16,6 +15,7 @@ from kane.expression.text import format_expression, name_of
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials
+from kane.formulation.reasons.contributions import Contributions
 from kane.formulation.tree.loads import titled
 from kane.geometry.frame import Frame
 from kane.model.model import Model

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import xarray
 
+# Dimension that names the entries of each recorded variable.
+ENTRIES = {
+    "q": "coordinate",
+    "u": "speed",
+    "inputs": "input",
+    "parameters": "parameter",
+    "event_q": "coordinate",
+    "event_u": "speed",
+}
 # Dimensions (a single one as str), values and attributes, as xarray takes them.
 XarrayVariable = tuple[Any, NDArray[Any], Mapping[str, Any]]
 
@@ -24,13 +34,15 @@ class Labelled:
 
     Attributes:
         variables: recorded quantities.
-        coordinates: axes of the variables: times, names, units.
+        coordinates: axes of the variables: times and names.
         attributes: settings of the run.
+        units: units of coordinates, speeds, inputs and parameters by name.
     """
 
     variables: Mapping[str, XarrayVariable]
     coordinates: Mapping[str, XarrayVariable]
     attributes: Mapping[str, Any]
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, dataset: xarray.Dataset) -> Labelled:
@@ -43,7 +55,7 @@ class Labelled:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle or copy without the dataset, which repeats the same data."""
-        return Labelled, (self.variables, self.coordinates, self.attributes)
+        return Labelled, (self.variables, self.coordinates, self.attributes, dict(self.units))
 
     def __contains__(self, name: str) -> bool:
         """Check whether a variable or a coordinate has this name."""
@@ -59,4 +71,17 @@ class Labelled:
         """All data as an xarray dataset."""
         import xarray
 
-        return xarray.Dataset(self.variables, self.coordinates, self.attributes)
+        return with_units(xarray.Dataset(self.variables, self.coordinates, self.attributes), self.units)
+
+
+def with_units(dataset: xarray.Dataset, units: Mapping[str, str]) -> xarray.Dataset:
+    """Return a dataset with coordinates such as ``speed_units``, from units by name; "?" for an unknown unit.
+
+    A variable whose entries have one unit has this unit as attribute ``units`` too.
+    """
+    words = {along: [units.get(str(x), "?") for x in dataset[along].to_numpy()] for along in set(ENTRIES.values())}
+    columns = {f"{along}_units": (along, np.array(found, dtype=object)) for along, found in sorted(words.items())}
+    for name, along in ENTRIES.items():
+        if name in dataset and len({*words[along]}) == 1 and "?" not in words[along]:
+            dataset[name].attrs["units"] = words[along][0]
+    return dataset.assign_coords(columns)

@@ -9,18 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.reasons.contributions import (
-    CENTRIPETAL,
-    CONSTRAINT,
-    CORIOLIS,
-    GRAVITY,
-    GYROSCOPIC,
-    INERTIA,
-    LOAD,
-    PRESCRIBED_MOTION,
-    Contribution,
-    Contributions,
-)
 from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
@@ -30,22 +18,13 @@ from kane.expression.text import format_expression
 from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
+from kane.formulation.reasons.contributions import LOAD, Contribution, Contributions
+from kane.formulation.reasons.reason import Reason
+from kane.formulation.units.inferred_units import shown_units
 from kane.model.checks import require_known
 from kane.model.named_vector import named_vector
 from kane.model.reaction import row_force
 from kane.simulation.state_layout import Layout
-
-# Cause of each kind of term, for sentences.
-CAUSES: Mapping[str, str] = {
-    INERTIA: "the inertia of",
-    CENTRIPETAL: "the centripetal acceleration of the mass centres of",
-    CORIOLIS: "the Coriolis acceleration of the mass centres of",
-    GYROSCOPIC: "the gyroscopic torque on",
-    PRESCRIBED_MOTION: "the prescribed motion of",
-    GRAVITY: "the weight of",
-    LOAD: "the load",
-    CONSTRAINT: "the force of the constraint row",
-}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -89,11 +68,13 @@ class Explanation:
                 f"the accelerations of {self.equations.name!r} are not determined at this state, where a divisor of "
                 "its equations vanishes; give another state"
             )
-        return Shares(self.speed, self.contributions, found)
+        return Shares(self.speed, shown_units(self.equations)[f"f_{self.speed}"], self.contributions, found)
 
     def __repr__(self) -> str:
         rows = [(c.term, c.kind, _source(c), format_expression(c.expression)) for c in self.contributions]
-        return f"equation of {self.speed} of {self.equations.name!r}\n{_table(('term', 'kind', 'from', 'value'), rows)}"
+        unit = shown_units(self.equations)[f"f_{self.speed}"]
+        head = f"equation of {self.speed} of {self.equations.name!r} [{unit}]"
+        return f"{head}\n{_table(('term', 'kind', 'from', 'value'), rows)}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -105,11 +86,13 @@ class Shares:
 
     Attributes:
         speed: name of the speed whose equation this is.
+        unit: unit of the values: N m for a speed in rad/s, N for m/s.
         contributions: as in the ``Explanation``.
-        values: one number for each contribution, with the sum zero [N m for a speed in rad/s, N for m/s].
+        values: one number for each contribution, with the sum zero.
     """
 
     speed: str
+    unit: str
     contributions: tuple[Contribution, ...]
     values: Array
 
@@ -126,49 +109,11 @@ class Shares:
         order = np.argsort(-np.abs(self.values), kind="stable")
         told = [(self.contributions[k], float(self.values[k])) for k in order]
         rows = [(c.term, c.kind, _source(c), f"{x:.6g}", f"{100 * abs(x) / total:.1f} %") for c, x in told]
-        heads = ("term", "kind", "from", "value", "share")
+        heads = ("term", "kind", "from", f"value [{self.unit}]", "share")
         return f"equation of {self.speed}: shares of one side\n{_table(heads, rows)}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Reason:
-    """Contributions to one term of an equation; prints as a sentence.
-
-    Attributes:
-        speed: name of the speed whose equation has the term.
-        term: name of the term.
-        contributions: contributions to this term.
-    """
-
-    speed: str
-    term: str
-    contributions: tuple[Contribution, ...]
-
-    @property
-    def kinds(self) -> dict[str, tuple[str, ...]]:
-        """Names of the bodies, loads or rows that contribute, by kind."""
-        found: dict[str, dict[str, None]] = {}
-        for c in self.contributions:
-            found.setdefault(c.kind, {})[c.source] = None
-        return {kind: tuple(names) for kind, names in found.items()}
-
-    @property
-    def value(self) -> Expr:
-        """The term as an expression: the sum of its contributions."""
-        first, *others = (c.expression for c in self.contributions)
-        return sum(others, first)
-
-    def __repr__(self) -> str:
-        causes = " and ".join(f"{CAUSES[kind]} {_listed(names)}" for kind, names in self.kinds.items())
-        ways = tuple(dict.fromkeys(c.through for c in self.contributions if c.through))
-        through = f", in part by the constraints that make {_listed(ways)} dependent" if ways else ""
-        return f"{self.term} is in the equation of {self.speed} because of {causes}{through}."
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>"
 
 
 def explain(equations: Equations, equation: str) -> Explanation:
@@ -241,10 +186,6 @@ def _factors(term: Any) -> list[str]:
 
 def _source(c: Contribution) -> str:
     return f"{c.source} through {c.through}" if c.through else c.source
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

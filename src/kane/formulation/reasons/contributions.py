@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.random_states import RandomStates
 from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
@@ -23,6 +22,7 @@ from kane.formulation.explicit.generalized_forces import (
 )
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
 from kane.formulation.explicit.velocity_forms import VelocityForm
+from kane.formulation.random_states import RandomStates
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.spatial import times
 from kane.geometry.scalars import Triple, dot
