@@ -19,6 +19,7 @@ from kane.expression.number_arguments import number, require
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.programs import quantity as expressions_of
+from kane.formulation.units.inferred_units import UNDETERMINED, shown_units
 from kane.model.named_vector import named_vector
 from kane.simulation.state_layout import Layout
 
@@ -32,11 +33,13 @@ class Digits:
 
     Attributes:
         names: names of the outputs.
+        units: their units; "?" if undetermined.
         values: results of native code, (outputs,).
         bounds: |value - exact| <= bound, (outputs,).
     """
 
     names: tuple[str, ...]
+    units: tuple[str, ...]
     values: Array
     bounds: Array
 
@@ -48,9 +51,12 @@ class Digits:
         return np.where(self.bounds == 0.0, math.inf, found)
 
     def __repr__(self) -> str:
-        rows = zip(self.names, self.values.tolist(), self.bounds.tolist(), self.digits.tolist(), strict=True)
-        width = max(map(len, self.names), default=0)
-        return "\n".join(f"{name:<{width}} {x: .17g} +- {bound:.1e}  {d:.1f} digits" for name, x, bound, d in rows)
+        numbers = zip(self.values.tolist(), self.bounds.tolist(), self.digits.tolist(), strict=True)
+        width, units = max(map(len, self.names), default=0), map(bracketed, self.units)
+        return "\n".join(
+            f"{name:<{width}} {x: .17g} +- {bound:.1e}{unit}  {d:.1f} digits"
+            for name, unit, (x, bound, d) in zip(self.names, units, numbers, strict=True)
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -107,7 +113,18 @@ def digits(
     if not np.isfinite(bounds).all():
         name = found.names[int(np.argmin(np.isfinite(bounds)))]
         raise ModelError(f"{name!r} of {dyn.equations.name!r} has no finite bound at this state; a divisor vanishes")
-    return Digits(tuple(found.names), native, bounds)
+    return Digits(tuple(found.names), output_units(dyn.equations, found.names), native, bounds)
+
+
+def output_units(equations: Equations, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the units of the outputs of a program."""
+    known = shown_units(equations).by_name
+    return tuple(known.get(name, UNDETERMINED) for name in names)
+
+
+def bracketed(unit: str) -> str:
+    """Return a unit in brackets after a space; an empty text if it is undetermined."""
+    return "" if unit == UNDETERMINED else f" [{unit}]"
 
 
 def _bound(error: Ball) -> float:
