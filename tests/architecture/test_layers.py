@@ -135,7 +135,7 @@ ROOMS = {
         ("reactions",),
     ),
     "analysis": (
-        ("laws", "small_motions", "margins", "inverse_kinematics"),
+        ("laws", "mode_equations", "small_motions", "margins", "inverse_kinematics"),
         ("power_ledger", "assembly", "explain"),
         ("linear", "sensitivities"),
         ("identification", "certificate", "optimal_control", "differences", "automaton", "enclosures"),

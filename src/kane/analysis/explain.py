@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kane.analysis.mode_equations import chosen_mode
 from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
@@ -16,9 +17,10 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import number, require
 from kane.expression.text import format_expression
 from kane.expression.traverse import leaves
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
-from kane.formulation.reasons.contributions import LOAD, Contribution, Contributions
+from kane.formulation.reasons.contributions import LOAD, Contribution, Contributions, friction_force
 from kane.formulation.reasons.reason import Reason
 from kane.formulation.units.inferred_units import shown_units
 from kane.model.checks import require_known
@@ -31,18 +33,20 @@ from kane.simulation.state_layout import Layout
 class Explanation:
     """Contributions to one equation of motion; prints as a table. The sum of all contributions is zero.
 
-        M udot + bias - B inputs - A^T lambda = 0
+        M udot + bias - B inputs - A^T lambda - friction = 0
 
     Attributes:
         equations: the equations of the model.
         speed: name of the generalized speed whose equation this is.
         contributions: one for each term, kind and body, load or constraint row. The lambda of numerically embedded
-            constraints are the reactions of their rows.
+            constraints and of active contacts are the reactions of their rows.
+        sliding: intermittent constraints whose kinetic friction acts.
     """
 
     equations: Equations
     speed: str
     contributions: tuple[Contribution, ...]
+    sliding: tuple[IntermittentEquations, ...] = ()
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -59,14 +63,15 @@ class Explanation:
             t: time [s].
 
         Raises:
-            ModelError: an unknown name, a wrong shape, or a state at which the mass matrix is singular.
+            ModelError: an unknown name, a wrong shape, or a state at which the mass matrix is singular or a sliding
+                constraint has no slip velocity.
         """
-        values = _values(self.equations, (q, u), inputs, parameters, t)
+        values = _values(self.equations, self.sliding, (q, u), inputs, parameters, t)
         found = np.array(interpret([c.expression for c in self.contributions], values), float) + 0.0
         if not np.isfinite(found).all():
             raise ModelError(
                 f"the accelerations of {self.equations.name!r} are not determined at this state, where a divisor of "
-                "its equations vanishes; give another state"
+                "its equations or the velocity of a sliding contact vanishes; give another state"
             )
         return Shares(self.speed, shown_units(self.equations)[f"f_{self.speed}"], self.contributions, found)
 
@@ -116,7 +121,7 @@ class Shares:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def explain(equations: Equations, equation: str) -> Explanation:
+def explain(equations: Equations, equation: str, *, mode: str | None = None) -> Explanation:
     """Return every body, load and constraint that contributes to an equation of motion, term by term.
 
     The equation of u_r is -(F_r + F*_r) = 0. F*_r is linear in masses and moments of inertia, and F_r is additive:
@@ -125,18 +130,22 @@ def explain(equations: Equations, equation: str) -> Explanation:
 
     with c_ii u_i^2 of the mass centre centripetal, and c_ij u_i u_j Coriolis. Removing a body or a load removes exactly
     its contributions. With symbolically embedded constraints, the equations of dependent speeds contribute too:
-    F_i + D^T F_d. With numerically embedded constraints, the rows contribute their reactions, A^T lambda.
+    F_i + D^T F_d. With numerically embedded constraints, the rows contribute their reactions, A^T lambda. So do the
+    active rows of contacts, stops, latches, switches and sticking joints; sliding ones contribute kinetic friction.
 
     Args:
         equations: equations of a model.
         equation: name of the speed, "u2", or of its derivative, "u2'".
+        mode: name of a contact mode as in ``run.modes``, such as "free" or "left held, right sliding"; required if the
+            model has intermittent constraints.
 
     Raises:
-        ModelError: the speed is unknown, or constraints make it dependent.
+        ModelError: the speed is unknown, constraints make it dependent, or the mode is unknown or missing.
 
     Source: Kane & Levinson 1983, Eqs. 78-79, 90; Gillespie 2003, Eq. 44.
     """
     require(equations, Equations, "explain takes Equations, which kane.formulate(model) returns")
+    equations, sliding = chosen_mode(equations, mode)
     names = [leaf.data for leaf in equations.u]
     speed = equation.removesuffix("'") if isinstance(equation, str) else equation
     require_known(speed, names, "equation of the speed")
@@ -147,22 +156,23 @@ def explain(equations: Equations, equation: str) -> Explanation:
             f"the constraints of {equations.name!r} make {speed!r} dependent, so that it has no equation of its own; "
             f"ask for {', '.join(free)}, or explain equations.unconstrained"
         )
-    return Explanation(equations, speed, tuple(Contributions(equations).of([row])))
+    return Explanation(equations, speed, tuple(Contributions(equations, sliding).of([row])), sliding)
 
 
-def why(equations: Equations, equation: str, term: str | Expr) -> Reason:
+def why(equations: Equations, equation: str, term: str | Expr, *, mode: str | None = None) -> Reason:
     """Return why a term is in an equation of motion: its kind, and the bodies, loads or constraints it comes from.
 
     Args:
         equations: equations of a model.
         equation: name of the speed, "u2", or of its derivative, "u2'".
         term: "u1*u2", "u2**2", "u3'", "gravity", the title of a load ("Motor on q2") or of a constraint row, an input,
-            or an expression such as ``eqs.u[0] * eqs.u[1]``.
+            the name of a sliding contact, or an expression such as ``eqs.u[0] * eqs.u[1]``.
+        mode: name of a contact mode, as for ``explain``.
 
     Raises:
         ModelError: the equation is unknown, or does not have the term; the message names similar terms.
     """
-    found = explain(equations, equation)
+    found = explain(equations, equation, mode=mode)
     factors = _factors(term)
     named = [c for c in found.contributions if _factors(c.term) == factors]
     if named:
@@ -196,7 +206,14 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _values(equations: Equations, state: tuple[Any, Any], inputs: Any, parameters: Any, t: float) -> dict[Expr, Any]:
+def _values(
+    equations: Equations,
+    sliding: Sequence[IntermittentEquations],
+    state: tuple[Any, Any],
+    inputs: Any,
+    parameters: Any,
+    t: float,
+) -> dict[Expr, Any]:
     """Return the values of all leaves at a state, with its accelerations and reactions."""
     layout = Layout.of(equations)
     x = layout.named_state(*state)
@@ -210,14 +227,19 @@ def _values(equations: Equations, state: tuple[Any, Any], inputs: Any, parameter
     values: dict[Expr, Any] = {}
     for group, row in given:
         values |= dict(zip(group, row, strict=True))
-    if not equations.embedding.numerical:
+    if not equations.embedding.numerical and not sliding:
         found = interpret(equations.forward, values)
         return values | dict(zip(equations.udot, found, strict=True))
-    return values | _constrained(equations, values)
+    return values | _constrained(equations, sliding, values)
 
 
-def _constrained(equations: Equations, values: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """Return udot and the reactions lambda: M udot + h = A^T lambda, A udot + remainder = 0."""
+def _constrained(
+    equations: Equations, sliding: Sequence[IntermittentEquations], values: Mapping[Expr, Any]
+) -> dict[Expr, Any]:
+    """Return udot and the reactions lambda: M udot + h = (A^T + G) lambda + g, A udot + remainder = 0.
+
+    G lambda + g are the generalized forces of kinetic friction.
+    """
     n, rows = len(equations.u), equations.constraints
     terms = interpret(quantity(equations, "unconstrained").outputs, values)
     size = n * (n + 1) // 2
@@ -226,7 +248,28 @@ def _constrained(equations: Equations, values: Mapping[Expr, Any]) -> dict[Expr,
     M += np.tril(M, -1).T
     h, remainder = np.array(terms[size : size + n]), np.array(terms[size + n : size + n + len(rows)])
     A = np.array(interpret(quantity(equations, "constraints").outputs[: len(rows) * n], values)).reshape(len(rows), n)
-    whole = np.block([[M, -A.T], [A, np.zeros((len(rows), len(rows)))]])
-    found = np.linalg.lstsq(whole, -np.concatenate([h, remainder]), rcond=None)[0]
     forces = [row_force(equations.t, row.name) for row in rows]
+    friction = _friction_at(equations, sliding, values, forces)
+    if not np.isfinite(friction).all():
+        return dict.fromkeys((*equations.udot, *forces), np.nan)
+    whole = np.block([[M, -A.T - friction[:, 1:]], [A, np.zeros((len(rows), len(rows)))]])
+    found = np.linalg.lstsq(whole, np.concatenate([friction[:, 0] - h, -remainder]), rcond=None)[0]
     return dict(zip((*equations.udot, *forces), found, strict=True))
+
+
+def _friction_at(
+    equations: Equations,
+    sliding: Sequence[IntermittentEquations],
+    values: Mapping[Expr, Any],
+    forces: Sequence[Expr],
+) -> Array:
+    """Return the generalized forces of friction without reactions, and per unit of each reaction, (n, 1 + rows)."""
+    zero = equations.t.arena.zero
+    totals = [
+        sum((f for c in sliding if (f := friction_force(c, r)) is not None), zero) for r in range(len(equations.u))
+    ]
+    baked, none = equations.baked_in(totals), dict.fromkeys(forces, 0.0)
+    at = [interpret(baked, {**values, **none, **one}) for one in ({}, *({force: 1.0} for force in forces))]
+    found = np.array(at, float).T
+    found[:, 1:] -= found[:, :1]
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
@@ -16,14 +16,12 @@ from kane.analysis.differences.entries import (
     same_value,
     written,
 )
-from kane.dynamics.compiled_modes import statuses_of
+from kane.analysis.mode_equations import equations_in_mode
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, NEG, SUB
 from kane.expression.text import format_expression
 from kane.files.json_file import format_of
-from kane.formulation.constraints.embedding import NumericalEmbedding
-from kane.formulation.contact_mode import active_rows
 from kane.formulation.equations import Equations
 from kane.formulation.equations_form import EQUATIONS_FORMAT, load_equations
 from kane.formulation.formulate import formulate
@@ -111,7 +109,9 @@ def compare(a: Comparable, b: Comparable, *, modes: tuple[str, str] | None = Non
     if modes is not None:
         if not isinstance(modes, (tuple, list)) or len(modes) != 2:
             raise ModelError(f'modes= is {shown(modes)}; give two names of modes, such as ("free", "left held")')
-        first, second = (_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True))
+        a, b = (equations_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True))
+        names = (a.equations.name, b.equations.name)
+        return _compared(names, equation_entries(*a), equation_entries(*b))
     if isinstance(first, Model) and isinstance(second, Model):
         return _compared((first.name, second.name), declared_entries(first), declared_entries(second))
     first, second = _derived(first), _derived(second)
@@ -135,19 +135,6 @@ def _read(given: Any) -> Model | Equations:
 
 def _derived(given: Model | Equations) -> Equations:
     return formulate(given) if isinstance(given, Model) else given
-
-
-def _in_mode(equations: Equations, mode: str) -> Equations:
-    """Return the equations with the rows that a contact mode imposes."""
-    names = [c.name for c in equations.intermittents]
-    statuses = statuses_of(mode, names) if isinstance(mode, str) else None
-    if statuses is None:
-        known = ", ".join(f"'{name} held'" for name in names) or "none: it has no contacts"
-        raise ModelError(f"{shown(mode)} is no mode of {equations.name!r}; modes are 'free' and lists of {known}")
-    whole = equations.with_intermittent_rows
-    active = zip(equations.intermittents, statuses, strict=True)
-    rows = (*equations.constraints, *(row for c, status in active for row in active_rows(c, status)))
-    return replace(whole, constraints=rows, touching=False, embedding=NumericalEmbedding(equations.name))
 
 
 def _compared(names: tuple[str, str], a: Entries, b: Entries) -> Comparison:

@@ -13,6 +13,7 @@ from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.text import format_expression, name_of
 from kane.expression.traverse import leaves
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials
 from kane.formulation.reasons.contributions import Contributions
@@ -79,8 +80,11 @@ def _item(label: str, value: Sequence[Any], k: int, part: Any, names: Sequence[s
     return f"{label} {AXES[k] if len(value) == 3 else k + 1}", part
 
 
-def equation_entries(equations: Equations) -> Entries:
-    """Return speeds, constraint rows, defaults, partial velocities and terms of all equations by name."""
+def equation_entries(equations: Equations, sliding: Sequence[IntermittentEquations] = ()) -> Entries:
+    """Return speeds, constraint rows, defaults, partial velocities and terms of all equations by name.
+
+    ``sliding`` are intermittent constraints whose kinetic friction acts.
+    """
     D, names = equations.embedding.D, [leaf.data for leaf in equations.u]
     found: Entries = {f"speed {name}": "dependent" if j in D else "independent" for j, name in enumerate(names)}
     found |= {f"default of {name}": value for name, value in equations.defaults.items()}
@@ -89,7 +93,7 @@ def equation_entries(equations: Equations) -> Entries:
     for symbol, forms in (("w", table.angular_velocities), ("v", table.mass_centres)):
         for body, partials in forms.items():
             found.update(_partials(equations, symbol, body, partials, table.frames["N"]))
-    for c in Contributions(equations).of([j for j in range(len(names)) if j not in D]):
+    for c in Contributions(equations, sliding).of([j for j in range(len(names)) if j not in D]):
         through = f" through {c.through}" if c.through else ""
         found[f"equation of {c.speed}: {c.term}, {c.kind} of {c.source}{through}"] = c.expression
     return found

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.enclosures.flint import Ball, continuous_balls, enclosing_balls, precision
-from kane.analysis.enclosures.proved_digits import bracketed, leaf_values, output_units
+from kane.analysis.enclosures.proved_digits import (
+    bracketed,
+    leaf_values,
+    output_units,
+    require_without_contacts,
+)
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown
@@ -81,6 +86,7 @@ def enclose(
     inputs: Any = None,
     parameters: Any = None,
     t: float = 0.0,
+    without_contacts: bool = False,
 ) -> Enclosure:
     """Return intervals that contain every output for every state in a box, by proved bounds.
 
@@ -100,14 +106,17 @@ def enclose(
             parameters. Accelerations in them follow from the equations.
         parts: largest number of parts of the box.
         q, u, udot, inputs, parameters, t: values of all other quantities, as for ``kane.digits``.
+        without_contacts: whether the motion without intermittent constraints is meant, as for ``kane.digits``.
 
     Raises:
         ModelError: python-flint is not installed (extra ``certify``), a name is unknown, a range is empty, the box
-            contains a state at which an output is singular, or accelerations of an output have no expressions.
+            contains a state at which an output is singular, accelerations of an output have no expressions, or the
+            model has intermittent constraints and ``without_contacts`` is False.
 
     Source: Neumaier 1990, "Interval methods for systems of equations", Sec. 2.3; Clarke 1983, Theorem 2.3.7.
     """
     require(dyn, Dynamics, "enclose needs Dynamics, as kane.build(equations) returns")
+    require_without_contacts(dyn.equations, without_contacts)
     found, units = _asked(dyn.equations, quantity, outputs)
     values = leaf_values(dyn.equations, (q, u), (udot, inputs, parameters), t)
     ranges = _ranges(values, box)

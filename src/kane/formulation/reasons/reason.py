@@ -12,6 +12,7 @@ from kane.formulation.reasons.contributions import (
     CENTRIPETAL,
     CONSTRAINT,
     CORIOLIS,
+    FRICTION,
     GRAVITY,
     GYROSCOPIC,
     INERTIA,
@@ -31,6 +32,7 @@ CAUSES: Mapping[str, str] = {
     GRAVITY: "the weight of",
     LOAD: "the load",
     CONSTRAINT: "the force of the constraint row",
+    FRICTION: "the kinetic friction of",
 }
 
 

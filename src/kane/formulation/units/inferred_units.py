@@ -166,6 +166,9 @@ def _leaf_units(equations: Equations) -> Callable[[Expr], Form]:
         for axis in "xyz":
             known[ops.INPUT, f"{REACTION_PREFIX}{c.name} F{axis}"] = NEWTON
             known[ops.INPUT, f"{REACTION_PREFIX}{c.name} T{axis}"] = JOULE
+    for touching in (c for c in model.intermittents if c.surfaces):
+        for name in (touching.name, *(f"{touching.name}: {row.name}" for row in touching.rows)):
+            known[ops.INPUT, f"{REACTION_PREFIX}{name}"] = NEWTON
 
     def unit_of(leaf: Expr) -> Form:
         if leaf.op == ops.CONSTANT:
