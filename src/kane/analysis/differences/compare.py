@@ -14,6 +14,7 @@ from kane.analysis.differences.entries import (
     declared_entries,
     equation_entries,
     same_value,
+    sampled,
     written,
 )
 from kane.analysis.mode_equations import equations_in_mode
@@ -109,9 +110,8 @@ def compare(a: Comparable, b: Comparable, *, modes: tuple[str, str] | None = Non
     if modes is not None:
         if not isinstance(modes, (tuple, list)) or len(modes) != 2:
             raise ModelError(f'modes= is {shown(modes)}; give two names of modes, such as ("free", "left held")')
-        a, b = (equations_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True))
-        names = (a.equations.name, b.equations.name)
-        return _compared(names, equation_entries(*a), equation_entries(*b))
+        each = [equations_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True)]
+        return _compared((each[0].equations.name, each[1].equations.name), *(equation_entries(*x) for x in each))
     if isinstance(first, Model) and isinstance(second, Model):
         return _compared((first.name, second.name), declared_entries(first), declared_entries(second))
     first, second = _derived(first), _derived(second)
@@ -138,13 +138,13 @@ def _derived(given: Model | Equations) -> Equations:
 
 
 def _compared(names: tuple[str, str], a: Entries, b: Entries) -> Comparison:
-    changes, unchanged = [], 0
+    changes, unchanged, samples = [], 0, sampled(a) | sampled(b)
     for name in dict.fromkeys((*a, *b)):
         if name not in b:
             changes.append(Change("removed", name, written(a[name]), ""))
         elif name not in a:
             changes.append(Change("added", name, "", written(b[name])))
-        elif same_value(a[name], b[name]):
+        elif same_value(a[name], b[name], samples):
             unchanged += 1
         else:
             changes.append(Change("changed", name, *_different(a[name], b[name])))

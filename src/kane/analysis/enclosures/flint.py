@@ -182,7 +182,7 @@ class _CutBalls(Balls):
     def __init__(self) -> None:
         self.cut = False
 
-    def atan2(self, y: Ball, x: Ball) -> Ball:  # type: ignore[override]
+    def atan2(self, y: Ball, x: Ball) -> Ball:
         """Return the angle, and note a jump."""
         self.cut |= bool(y.x.contains(0)) and not bool(x.x > 0)
         return Balls.atan2(y, x)

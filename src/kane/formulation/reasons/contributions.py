@@ -23,7 +23,7 @@ from kane.formulation.explicit.generalized_forces import (
     weight_wrench,
 )
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
-from kane.formulation.explicit.velocity_forms import VelocityForm
+from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
 from kane.formulation.random_states import RandomStates
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.spatial import times
@@ -80,12 +80,23 @@ class Contributions:
     F*_r is linear in masses and inertias, and F_r is additive, so that the contribution of a body or a load is exact.
     """
 
-    def __init__(self, equations: Equations, sliding: Sequence[IntermittentEquations] = ()) -> None:
-        """Prepare the motion of all bodies; ``sliding`` are intermittent constraints whose kinetic friction acts."""
+    def __init__(
+        self,
+        equations: Equations,
+        sliding: Sequence[IntermittentEquations] = (),
+        motion: Velocities | None = None,
+    ) -> None:
+        """Prepare the motion of all bodies.
+
+        Args:
+            equations: equations of a model.
+            sliding: intermittent constraints whose kinetic friction acts.
+            motion: velocities of all bodies; by default in the bases with the fewest operations.
+        """
         x, y, z = equations.system.gravity
-        self._equations, self._sliding = equations, sliding
-        self._motion = with_cheapest_bases(equations.tree, equations.system.speeds, (-x, -y, -z))
         speeds, embedding = equations.system.speeds, equations.embedding
+        self._equations, self._sliding = equations, sliding
+        self._motion = motion or with_cheapest_bases(equations.tree, speeds, (-x, -y, -z))
         udot = speeds.udot if embedding.numerical else embedding.accelerations(speeds.udot)
         self._accelerations = Accelerations(self._motion, speeds.natural_accelerations(udot))
 
