@@ -66,7 +66,7 @@ class Explanation:
             ModelError: an unknown name, a wrong shape, or a state at which the mass matrix is singular or a sliding
                 constraint has no slip velocity.
         """
-        values = _values(self.equations, self.sliding, (q, u), inputs, parameters, t)
+        values = _values(self.equations, self.sliding, (q, u), (inputs, parameters, t))
         found = np.array(interpret([c.expression for c in self.contributions], values), float) + 0.0
         if not np.isfinite(found).all():
             raise ModelError(
@@ -210,12 +210,10 @@ def _values(
     equations: Equations,
     sliding: Sequence[IntermittentEquations],
     state: tuple[Any, Any],
-    inputs: Any,
-    parameters: Any,
-    t: float,
+    others: tuple[Any, Any, float],
 ) -> dict[Expr, Any]:
     """Return the values of all leaves at a state, with its accelerations and reactions."""
-    layout = Layout.of(equations)
+    layout, (inputs, parameters, t) = Layout.of(equations), others
     x = layout.named_state(*state)
     given: list[tuple[Sequence[Expr], Any]] = [
         ((equations.t,), [number(t, "the time")]),
