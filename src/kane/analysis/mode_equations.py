@@ -24,7 +24,7 @@ class ModeEquations(NamedTuple):
 
 
 def equations_in_mode(equations: Equations, mode: Any) -> ModeEquations:
-    """Return the equations in a contact mode; those of "free" are the equations themselves.
+    """Return the equations in a contact mode; without active rows they do not change.
 
     Raises:
         ModelError: the mode is unknown, or a constraint cannot slide.

@@ -1,4 +1,4 @@
-"""Equations of a live page, term by term: the reason of each term, the bodies behind it, and a program of values."""
+"""Equations of a live page, term by term: the reason of each term, its bodies, and a program of values."""
 
 from __future__ import annotations
 

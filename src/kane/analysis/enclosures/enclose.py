@@ -109,9 +109,9 @@ def enclose(
         without_contacts: whether the motion without intermittent constraints is meant, as for ``kane.digits``.
 
     Raises:
-        ModelError: python-flint is not installed (extra ``certify``), a name is unknown, a range is empty, the box
-            contains a state at which an output is singular, accelerations of an output have no expressions, or the
-            model has intermittent constraints and ``without_contacts`` is False.
+        ModelError: python-flint is not installed (extra ``certify``), a name is unknown, or a range is empty. Also if
+            the box contains a state at which an output is singular, or accelerations of an output have no expressions.
+            Also if the model has intermittent constraints and ``without_contacts`` is False.
 
     Source: Neumaier 1990, "Interval methods for systems of equations", Sec. 2.3; Clarke 1983, Theorem 2.3.7.
     """

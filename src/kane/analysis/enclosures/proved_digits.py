@@ -123,7 +123,7 @@ def digits(
 
 
 def require_without_contacts(equations: Equations, without_contacts: Any) -> None:
-    """Raise unless there are no intermittent constraints, or the motion without them is asked for.
+    """Raise if there are intermittent constraints, unless the user wants the motion without them.
 
     Raises:
         ModelError: names the constraints.
