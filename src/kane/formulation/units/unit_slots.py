@@ -122,6 +122,7 @@ def _point_spring(load: Any) -> Iterator[Named]:
 
 def _point_damper(load: Any) -> Iterator[Named]:
     yield "coefficient", multiplied(multiplied(NEWTON, SECOND), METRE, -1), load.coefficient
+    yield from (("point", METRE, x) for x in (*load.P.position_in_body, *load.Q.position_in_body))
 
 
 def _force(load: Any) -> Iterator[Named]:
