@@ -48,6 +48,8 @@ from kane.analysis.optimal_control.collocation import Collocation as Collocation
 from kane.analysis.optimal_control.end_values import final as final
 from kane.analysis.optimal_control.end_values import initial as initial
 from kane.analysis.optimal_control.end_values import integral as integral
+from kane.analysis.optimal_control.phase import Phase as Phase
+from kane.analysis.optimal_control.phased_collocation import PhasedCollocation as PhasedCollocation
 from kane.analysis.optimal_control.refine import refine as refine
 from kane.analysis.optimal_control.verify import Verification as Verification
 from kane.analysis.optimal_control.verify import verify as verify

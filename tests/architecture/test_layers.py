@@ -137,8 +137,8 @@ ROOMS = {
     "analysis": (
         ("laws", "mode_equations", "small_motions", "margins", "inverse_kinematics"),
         ("power_ledger", "assembly", "explain"),
-        ("linear", "sensitivities"),
-        ("identification", "certificate", "optimal_control", "differences", "automaton", "enclosures"),
+        ("linear", "sensitivities", "automaton"),
+        ("identification", "certificate", "optimal_control", "differences", "enclosures"),
     ),
     "codegen": (("programs",), ("emit",), ("contact_laws", "jit")),
     "simulation": (

@@ -29,7 +29,8 @@ def run():
 
 def test_datasets_of_runs_files_and_pickles_have_units(run, tmp_path):
     run.save(tmp_path / "run.nc")
-    for found in (run, pickle.loads(pickle.dumps(run)), kane.Trajectory.load(tmp_path / "run.nc")):
+    loaded = kane.Trajectory.load(tmp_path / "run.nc")
+    for found in (run, pickle.loads(pickle.dumps(run)), loaded, pickle.loads(pickle.dumps(loaded))):
         data = found.to_xarray()
         assert [data[x].attrs["units"] for x in ("q", "u", "inputs", "time")] == ["rad", "rad/s", "N m", "s"]
         assert data.parameters.sel(parameter="k").parameter_units.item() == "N m"
@@ -45,7 +46,10 @@ def test_a_file_without_units_of_inputs_is_read(run, tmp_path):
     assert "inputs [SI units]" in {ax.get_ylabel() for ax in old.plot(inputs=True).axes}
 
 
-def test_axes_of_plots_have_units(run):
+def test_axes_of_plots_have_units(run, tmp_path):
+    run.save(tmp_path / "run.nc")
+    loaded = kane.Trajectory.load(tmp_path / "run.nc")
+    assert [ax.get_ylabel() for ax in loaded.plot("T").axes] == ["inputs [N m]"]
     labels = {ax.get_ylabel() for ax in run.plot(inputs=True).axes}
     assert labels == {"q [rad]", "u [rad/s]", "energy [J]", "inputs [N m]"}
 

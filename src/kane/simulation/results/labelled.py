@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,24 +64,37 @@ class Labelled:
     def values(self, name: str) -> NDArray[Any]:
         """Return the values of a variable or a coordinate."""
         group = self.variables if name in self.variables else self.coordinates
-        return group[name][1]
+        return group[name][1] if name in group else self._unit_words[name]
+
+    @cached_property
+    def _unit_words(self) -> dict[str, NDArray[Any]]:
+        return unit_words({along: self.coordinates[along][1] for along in ENTRIES.values()}, self.units)
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """All data as an xarray dataset."""
-        import xarray
+        from kane.files.xarray import load_xarray
 
-        return with_units(xarray.Dataset(self.variables, self.coordinates, self.attributes), self.units)
+        return with_units(load_xarray().Dataset(self.variables, self.coordinates, self.attributes), self.units)
+
+
+def unit_words(names: Mapping[str, Iterable[Any]], units: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Return the unit of each name of each dimension, as "speed_units", by dimension; "?" for an unknown unit."""
+    return {
+        f"{along}_units": np.array([units.get(str(name), "?") for name in found], dtype=object)
+        for along, found in sorted(names.items())
+    }
 
 
 def with_units(dataset: xarray.Dataset, units: Mapping[str, str]) -> xarray.Dataset:
-    """Return a dataset with coordinates such as ``speed_units``, from units by name; "?" for an unknown unit.
+    """Return a dataset with coordinates such as ``speed_units``, unless it has them.
 
     A variable whose entries have one unit has this unit as attribute ``units`` too.
     """
-    words = {along: [units.get(str(x), "?") for x in dataset[along].to_numpy()] for along in set(ENTRIES.values())}
-    columns = {f"{along}_units": (along, np.array(found, dtype=object)) for along, found in sorted(words.items())}
+    words = unit_words({along: dataset[along].to_numpy() for along in ENTRIES.values()}, units)
+    words = {name: dataset[name].to_numpy() if name in dataset.coords else found for name, found in words.items()}
     for name, along in ENTRIES.items():
-        if name in dataset and len({*words[along]}) == 1 and "?" not in words[along]:
-            dataset[name].attrs["units"] = words[along][0]
-    return dataset.assign_coords(columns)
+        found = {*words[f"{along}_units"]}
+        if name in dataset and len(found) == 1 and "?" not in found:
+            dataset[name].attrs["units"] = found.pop()
+    return dataset.assign_coords({name: (name.removesuffix("_units"), found) for name, found in words.items()})
