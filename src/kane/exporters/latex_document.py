@@ -16,6 +16,7 @@ from kane.formulation.explicit.partial_velocities import Partials, PartialVeloci
 from kane.formulation.matrix_route import has_bodies
 from kane.formulation.quantities.written import require_leaves, written_latex
 from kane.formulation.tree.body_tree import Member
+from kane.formulation.units.inferred_units import shown_units
 from kane.geometry.scalars import is_zero
 from kane.model.contacts.intermittent_constraint import declared_name
 
@@ -112,8 +113,12 @@ def _model(equations: Equations, style: Typesetting) -> Iterator[str]:
     joints = [_joint_row(m, members, style) for m in members[1:]]
     yield _table(("joint", "kind", "parent", "child", "$F$ in parent", "$M$ in child", "coordinates"), joints)
     symbols = [*equations.parameters, *equations.inputs]
-    rows = [[latex_name(s.name, style), latex_formula(equations.defaults[s.name], style)] for s in symbols]
-    yield _table(("parameter or input", "value unless given"), rows)
+    units = shown_units(equations)
+    rows = [
+        [latex_name(s.name, style), latex_formula(equations.defaults[s.name], style), latex_text(units[s.name])]
+        for s in symbols
+    ]
+    yield _table(("parameter or input", "value unless given", "unit"), rows)
     yield _table(("loads besides gravity",), [[latex_text(title)] for title, _ in equations.tree.loads])
 
 
@@ -134,11 +139,9 @@ def _joint_row(member: Member, members: Sequence[Member], style: Typesetting) ->
 
 def _coordinates(equations: Equations, style: Typesetting) -> Iterator[str]:
     yield "\\section*{Coordinates and generalized speeds}\n"
-    for head, leaves, units in (
-        ("coordinate", equations.q, equations.coordinate_units),
-        ("speed", equations.u, equations.speed_units),
-    ):
-        rows = [[latex_name(x.name, style), latex_text(unit)] for x, unit in zip(leaves, units, strict=True)]
+    units = shown_units(equations)
+    for head, leaves in (("coordinate", equations.q), ("speed", equations.u)):
+        rows = [[latex_name(x.name, style), latex_text(units[x.name])] for x in leaves]
         yield _table((head, "unit"), rows)
 
 
