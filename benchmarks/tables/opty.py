@@ -24,7 +24,7 @@ COLUMNS = (
 )
 NOTE = (
     "One set of SymPy equations, whose derivation is not counted. To both functions: CPU time from the equations to "
-    "the first values of constraints and Jacobian, compilers included, caches empty. x: opty's time over kane's. Solved: "
+    "the first values of constraints and Jacobian, compilers included. x: opty's time over kane's. Solved: "
     "wall time of one Ipopt, called by kane in both, from one linear guess, without compilation; opty has no Hessian. "
     "A result that is no solution has a star."
 )

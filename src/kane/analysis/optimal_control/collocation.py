@@ -44,7 +44,7 @@ TOO_FEW = "no solution: the nodes are too few for the constraints of the mechani
 NEARLY = 0.9
 # Largest residual of a row all of whose unknowns are given.
 GIVEN_RESIDUAL = 1e-6
-# Approximate minimum degree orders the long bands of collocations 4 times sooner than the default, and 1e5 nodes at all.
+# Approximate minimum degree (6) orders the long bands of collocations several times sooner than the default.
 IPOPT_OPTIONS: dict[str, float | int | str] = {
     "print_level": 0,
     "sb": "yes",

@@ -6,6 +6,7 @@ import numpy as np
 
 from kane.analysis.optimal_control.between_nodes import BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
+from kane.analysis.optimal_control.verify import violations
 from kane.expression.number_arguments import positive, require, whole
 
 # An interval is divided into at most this many parts at once.
@@ -15,8 +16,10 @@ MOST_PARTS = 4
 def refine(collocation: Collocation, tolerance: float = 1e-6, *, rounds: int = 8) -> Collocation:
     """Solve again on finer meshes until the error of each interval is below a tolerance.
 
-    The error of an interval is the integral of |x' - f(x, inputs)| over it, relative to the largest |x| plus one.
-    Intervals with larger errors are divided. Each solution is the guess of the next one.
+    The error of an interval is the larger of two integrals over it: of |x' - f(x, inputs)| relative to the largest |x|
+    plus one, and of violations of bounds and path constraints relative to the limit plus one. So inputs that jump
+    between their limits exceed these for a short time only. Intervals with larger errors are divided. Each solution is
+    the guess of the next one.
 
     Args:
         collocation: result of ``collocate``.
@@ -34,7 +37,8 @@ def refine(collocation: Collocation, tolerance: float = 1e-6, *, rounds: int = 8
     require(collocation, Collocation, "refine needs a Collocation, as kane.collocate returns")
     allowed = positive(tolerance, "tolerance")
     for _ in range(whole(rounds, "rounds", 1)):
-        errors = BetweenNodes(collocation).errors
+        between = BetweenNodes(collocation)
+        errors = np.maximum(between.errors, between.integrals(violations(collocation, between)))
         if not collocation.solved or (errors <= allowed).all():
             return collocation
         ratio = np.maximum(errors / allowed, 1.0) ** (1.0 / collocation.mesh.method.order)

@@ -10,6 +10,7 @@ import numpy as np
 from kane.analysis.laws import load_power, prescribes_motion
 from kane.analysis.optimal_control.between_nodes import BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation
+from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.array_types import Array
 from kane.codegen.programs.program import Program
 from kane.errors import SimulationError
@@ -26,7 +27,7 @@ class Verification:
     """Checks of a collocation; prints as a table of decimal digits.
 
     Attributes:
-        optimality: last residual of the optimality conditions, as Ipopt scales them.
+        optimality: largest component of the gradient of the Lagrangian, relative to its terms plus one.
         equations: largest violation of the equations at collocation points, constraints and conditions.
         between: largest relative error of an interval, see ``refine``.
         bounds: largest violation of bounds and path constraints between nodes, relative to their size plus one.
@@ -72,12 +73,12 @@ def verify(collocation: Collocation) -> Verification:
     """
     require(collocation, Collocation, "verify needs a Collocation, as kane.collocate returns")
     between = BetweenNodes(collocation)
-    last = collocation.solution.steps[-1].residual if collocation.solution.steps else math.nan
+    last = stationarity(collocation)
     checks = (
         last,
         collocation.infeasibility,
         float(between.errors.max()),
-        _violation(collocation, between),
+        float(violations(collocation, between).max()),
         _imbalance(collocation, between),
     )
     try:
@@ -100,19 +101,40 @@ def verify(collocation: Collocation) -> Verification:
     return Verification(*checks, float(off.max()), run)
 
 
-def _violation(collocation: Collocation, between: BetweenNodes) -> float:
-    """Return the largest relative violation of bounds and path constraints between nodes."""
+def stationarity(collocation: Collocation) -> float:
+    """Return the largest component of df/dz + multipliers . dg/dz + multipliers of bounds, relative to its terms.
+
+    Multipliers are those of Ipopt, derivatives those of the program without Ipopt's scaling. Unknowns whose limits are
+    equal are constants.
+    """
+    problem, mesh, solution = collocation.problem, collocation.mesh, collocation.solution
+    rows = problem.transcription.rows(mesh)
+    elements = problem.transcription.elements(mesh, rows, problem.constants)
+    program, z = ElementProgram(elements, rows.total, mesh.unknowns), solution.z
+    places, columns = program.jacobian_places
+    terms = solution.multipliers[places] * program.jacobian(z)
+    slope = program.objective_gradient(z)
+    total, sizes = slope + solution.at_bounds, np.abs(slope) + np.abs(solution.at_bounds)
+    np.add.at(total, columns, terms)
+    np.add.at(sizes, columns, np.abs(terms))
+    limits = problem.bounds(mesh, rows)
+    free = limits.least < limits.most
+    return float((np.abs(total) / (1.0 + sizes))[free].max(initial=0.0))
+
+
+def violations(collocation: Collocation, between: BetweenNodes) -> Array:
+    """Return the largest relative violation of bounds and path constraints at the fractions, (intervals, fractions)."""
     problem = collocation.problem
     unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
     found = [(between.states, problem.states), (between.inputs[..., unknown], problem.input_limits)]
     transcription = problem.transcription
     if transcription.path:
         found.append((_path_values(collocation, between), problem.path_limits))
-    worst = 0.0
+    worst = np.zeros(between.times.shape)
     for values, limits in found:
         below, above = limits[:, 0] - values, values - limits[:, 1]
         size = 1.0 + np.abs(np.where(np.isfinite(limits), limits, 0.0)).max(axis=1)
-        worst = max(worst, float((np.maximum(below, above) / size).max(initial=0.0)))
+        worst = np.maximum(worst, (np.maximum(below, above) / size).max(axis=2, initial=0.0))
     return worst
 
 
