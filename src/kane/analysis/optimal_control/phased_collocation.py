@@ -153,6 +153,11 @@ class PhasedCollocation:
         return np.concatenate([phase.point_time for phase in self.phases])
 
     @property
+    def point_inputs(self) -> Array:
+        """Unknown inputs at the collocation points of all phases, (points, unknown inputs)."""
+        return np.concatenate([phase.point_inputs for phase in self.phases])
+
+    @property
     def inputs(self) -> dict[str, Any]:
         """All inputs by name, for ``inputs=`` of ``kane.simulate``; inputs may jump at transitions."""
         first, found = self.phases[0], dict(self.phases[0].inputs)
