@@ -259,6 +259,8 @@ def test_a_solution_is_a_warm_start_and_can_be_pickled(juggler):
     np.testing.assert_array_equal(copy.trajectory.q, found.trajectory.q)
     assert kane.verify(copy).simulated == pytest.approx(kane.verify(found).simulated, rel=1e-6)
     assert "3 phases" in repr(found)
+    np.testing.assert_array_equal(found.point_inputs[:, 0], found["F"])
+    assert len(found.point_time) == len(found.point_inputs)
 
 
 @pytest.mark.parametrize("method", ["trapezoid", "hermite-simpson", "midpoint"])
