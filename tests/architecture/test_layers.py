@@ -19,6 +19,7 @@ LAYERS = (
     ("library", "dynamics", "exporters"),
     ("simulation",),
     ("analysis", "ensembles"),
+    ("compat",),
     ("sweeps",),
     ("haptics",),
     ("viewer",),

@@ -34,7 +34,7 @@ from kane.expression.construct import (
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, DIV
 
-# Value of a SymPy symbol, applied function or derivative; raises ModelError with the place if there is none.
+# Value of a SymPy symbol, applied function, derivative or integral; raises ModelError with the place if there is none.
 LeafMeaning: TypeAlias = Callable[[Any, str], Expr]
 
 
@@ -131,6 +131,8 @@ BUILDERS: dict[str, Callable[..., Expr]] = {
     "Not": _not,
     "Piecewise": _piecewise,
 }
+# Classes whose nodes have a meaning only with their argument.
+CALCULUS = ("Derivative", "Integral")
 TRUTHS = {"BooleanTrue": 1.0, "BooleanFalse": 0.0}
 # Marks of the classes whose nodes are leaves.
 NUMBER, SYMBOL = object(), object()
@@ -143,7 +145,7 @@ class SymPyReader:
 
     Args:
         arena: arena of the result.
-        meaning: value of each symbol, applied function and derivative.
+        meaning: value of each symbol, applied function, derivative and integral.
     """
 
     def __init__(self, arena: Arena, meaning: LeafMeaning) -> None:
@@ -185,7 +187,7 @@ class SymPyReader:
     def _kind_of(self, node: Any) -> Any:
         """Return the constructor for a class of nodes, or the mark of numbers or symbols."""
         kind, name = node.__class__, node.__class__.__name__
-        if kind.__class__.__name__ == "UndefinedFunction" or getattr(node, "is_Symbol", False) or name == "Derivative":
+        if kind.__class__.__name__ == "UndefinedFunction" or getattr(node, "is_Symbol", False) or name in CALCULUS:
             found: Any = SYMBOL
         elif getattr(node, "is_Number", False) or getattr(node, "is_NumberSymbol", False) or name in TRUTHS:
             found = NUMBER
