@@ -67,6 +67,15 @@ def test_the_dataset_has_names_and_units_and_is_a_copy(run):
     assert np.isfinite(run.q).all()
 
 
+def test_the_data_frame_has_a_row_for_each_time_and_a_column_for_each_name(run):
+    frame = run.to_pandas()
+    assert (frame.index == run.time).all()
+    assert frame.index.name == "time"
+    assert {"x", "angle", "x_dot", "angle_dot", "push", "kinetic_energy", "potential_energy", "energy"} == {*frame}
+    for name in frame:
+        assert (frame[name] == run[name]).all()
+
+
 def test_the_final_state_is_the_last_one_and_a_copy(run):
     final = run.final
     assert final.time == 1.0
