@@ -104,7 +104,7 @@ def verify(collocation: Collocation) -> Verification:
 def stationarity(collocation: Collocation) -> float:
     """Return the largest component of df/dz + multipliers . dg/dz + multipliers of bounds, relative to its terms.
 
-    Multipliers are those of Ipopt, derivatives those of the program without Ipopt's scaling. Unknowns whose limits are
+    The multipliers come from Ipopt, the derivatives from kane, without Ipopt's scaling. Unknowns whose limits are
     equal are constants.
     """
     problem, mesh, solution = collocation.problem, collocation.mesh, collocation.solution
