@@ -50,7 +50,7 @@ class Functions:
     def of(
         cls, dyn: Dynamics, name: str, outputs: Sequence[Expr], unknowns: Sequence[Expr], data: Sequence[Expr]
     ) -> Functions:
-        """Return the functions of expressions of a model; parameters are those that are not unknown."""
+        """Return the functions of expressions of a model; all its parameters without unknown ones are parameters."""
         free = tuple(p for p in dyn.equations.parameters if p not in unknowns)
         return cls(dyn.compile, name, tuple(outputs), tuple(unknowns), tuple(data), free)
 

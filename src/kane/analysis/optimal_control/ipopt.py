@@ -166,7 +166,7 @@ def check_option(name: str, value: float | int | str) -> None:
     """Check an option of Ipopt.
 
     Raises:
-        ModelError: Ipopt has no such option, or refuses the value.
+        ModelError: Ipopt does not know the option, or refuses its value.
         CompileError: see ``library``.
     """
     none = np.zeros(0, dtype=np.int64)

@@ -147,7 +147,7 @@ def _phases_again(collocation: PhasedCollocation) -> tuple[float, Trajectory, st
 def stationarity(collocation: Collocation | PhasedCollocation) -> float:
     """Return the largest component of df/dz + multipliers . dg/dz + multipliers of bounds, relative to its terms.
 
-    Multipliers are those of Ipopt, derivatives those of the program without Ipopt's scaling. Unknowns whose limits are
+    The multipliers come from Ipopt, the derivatives from kane, without Ipopt's scaling. Unknowns whose limits are
     equal are constants.
     """
     (program, limits), solution = _nonlinear_program(collocation), collocation.solution

@@ -214,11 +214,16 @@ class ConstraintCollocator:
     def generate_jacobian_function(self) -> Callable[[Any], Vector]:
         """Return the function from the free vector to the entries of the Jacobian, in the order of opty's."""
         motion, *others = self.program.elements
+        native, shape = motion.functions.slopes, motion.slope_places[0].shape
+        constants, first = native.stage(motion.constants), shape[0] * shape[1]
+        length = len(self.program.jacobian_places[0])
 
         def jacobian_function(free: Any) -> Vector:
-            z = self.at(free)
-            found = [x.slopes(z).ravel() for x in (motion, *others)]
-            return np.concatenate(found) if others else found[0]
+            z, found = self.at(free), np.empty(length)  # one array: a copy would take longer than the entries
+            native(z[motion.variables], motion.data, constants, out=found[:first].reshape(shape))
+            for x in others:
+                found[first:] = x.slopes(z).ravel()
+            return found
 
         return jacobian_function
 

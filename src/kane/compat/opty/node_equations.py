@@ -71,7 +71,7 @@ class NodeEquations:
         symbols: leaves of the symbols.
         equations: F as expressions of these leaves.
         method: BACKWARD_EULER or MIDPOINT.
-        free_inputs, known_inputs: trajectories that are unknown, and those that are given.
+        free_inputs, known_inputs: unknown trajectories, and given trajectories.
         free_parameters, known_parameters: SymPy symbols.
     """
 

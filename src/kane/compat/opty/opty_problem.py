@@ -117,7 +117,7 @@ class OptyProblem(OptyPlots):
         """Set an option of Ipopt.
 
         Raises:
-            ModelError: Ipopt has no such option, or the value is not allowed.
+            ModelError: Ipopt does not know the option, or refuses its value.
         """
         if isinstance(name, bytes):
             name = name.decode()
