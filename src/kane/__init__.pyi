@@ -16,6 +16,10 @@ from kane.analysis.enclosures.enclose import Enclosure as Enclosure
 from kane.analysis.enclosures.enclose import enclose as enclose
 from kane.analysis.enclosures.proved_digits import Digits as Digits
 from kane.analysis.enclosures.proved_digits import digits as digits
+from kane.analysis.explain import Explanation as Explanation
+from kane.analysis.explain import Shares as Shares
+from kane.analysis.explain import explain as explain
+from kane.analysis.explain import why as why
 from kane.analysis.identification.excitation import Excitation as Excitation
 from kane.analysis.identification.excitation import excitation as excitation
 from kane.analysis.identification.identification import Identification as Identification
@@ -51,15 +55,11 @@ from kane.analysis.optimal_control.verify import Verification as Verification
 from kane.analysis.optimal_control.verify import verify as verify
 from kane.analysis.power_ledger import PowerLedger as PowerLedger
 from kane.analysis.power_ledger import power_ledger as power_ledger
-from kane.analysis.reasons.explain import Explanation as Explanation
-from kane.analysis.reasons.explain import Reason as Reason
-from kane.analysis.reasons.explain import Shares as Shares
-from kane.analysis.reasons.explain import explain as explain
-from kane.analysis.reasons.explain import why as why
 from kane.analysis.sensitivities.sensitivities import Sensitivities as Sensitivities
 from kane.analysis.sensitivities.sensitivities import sensitivities as sensitivities
 from kane.dynamics.build import LLVM as LLVM
 from kane.dynamics.build import build as build
+from kane.dynamics.casadi import to_casadi as to_casadi
 from kane.dynamics.compile_modes import compile_modes as compile_modes
 from kane.dynamics.derivatives.derivatives import Blocks as Blocks
 from kane.dynamics.derivatives.derivatives import Derivatives as Derivatives
@@ -117,6 +117,7 @@ from kane.formulation.formulate import formulate as formulate
 from kane.formulation.formulate import substitute as substitute
 from kane.formulation.reactions.reactions import Reactions as Reactions
 from kane.formulation.reactions.reactions import reveal_reactions as reveal_reactions
+from kane.formulation.reasons.reason import Reason as Reason
 from kane.formulation.search.best_speeds import BestSpeeds as BestSpeeds
 from kane.formulation.search.best_speeds import TriedSpeeds as TriedSpeeds
 from kane.formulation.search.best_speeds import best_speeds as best_speeds

@@ -11,7 +11,7 @@ from oracles.loaded_tree import EVERY_JOINT, loaded_tree
 
 import kane
 from kane.analysis.certificate.claims import CLAIMS, common_digits
-from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, RandomStates
+from kane.formulation.random_states import LEAST_SINGULARITY_DISTANCE, RandomStates
 from kane.library import random_tree
 from kane.library.random_tree import JOINT_MAKERS
 

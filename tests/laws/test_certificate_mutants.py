@@ -17,11 +17,11 @@ from oracles.joint_mutants import FILES, PACKAGE, QUATERNION, SOURCES, Sandbox, 
 import kane
 from kane.analysis.certificate.certificate import DIGITS
 from kane.analysis.certificate.claims import coordinates_advance, explicit_agrees, lagrange_agrees
-from kane.analysis.random_states import RandomStates
 from kane.deferred import exports
 from kane.expression.functions import cos, sin
 from kane.expression.interpret import interpret
 from kane.expression.operations import COORDINATE, SPEED
+from kane.formulation.random_states import RandomStates
 from kane.model import joints
 
 STATES = 2  # of a certificate

@@ -6,7 +6,17 @@ import sys
 
 import pytest
 
-TABLES = ("loops", "modes", "modes-contacts", "contacts", "contact-steps", "switches", "contact-laws", "cones")
+TABLES = (
+    "loops",
+    "modes",
+    "modes-contacts",
+    "contacts",
+    "contact-steps",
+    "switches",
+    "contact-laws",
+    "cones",
+    "explanations",
+)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kane
-from kane.analysis.random_states import RandomStates
+from kane.formulation.random_states import RandomStates
 from kane.model.reaction import row_force
 
 stanford = importlib.import_module("kane.library.stanford_arm")  # a function has the same name

@@ -42,6 +42,7 @@ def test_the_drawing_has_every_mode_and_arrow(root):
     assert "caster sticks held" in words
     assert "u1, u2" in words
     assert "t - 1.7 > 0" in words
+    assert "t - 1 > 0, impulse" in words
     space = "{http://www.w3.org/2000/svg}"
     assert len(drawing.findall(f".//{space}ellipse")) == 2
     assert len(drawing.findall(f"./{space}path")) == 2

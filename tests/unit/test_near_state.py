@@ -10,10 +10,10 @@ from scipy.linalg import qr
 
 import kane
 from kane import library
-from kane.analysis.random_states import RandomStates
 from kane.expression.derivative import linear_coefficients
 from kane.expression.interpret import interpret
 from kane.formulation.constraints.angle_sums import gathered
+from kane.formulation.random_states import RandomStates
 from kane.library.andrews_squeezer import ANDREWS_START
 
 LEGS = {f"l{i}": 1.0 for i in range(1, 7)}

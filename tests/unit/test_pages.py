@@ -242,6 +242,69 @@ def test_sliders_of_a_live_page_set_inputs_and_parameters(opened, tmp_path):
     assert tab.run("[kane.motion.inputs[0], kane.motion.parameters.includes(1.5)]") == [1.5, True]
 
 
+# Finds the button of a term in the equation of a speed; opens the equation.
+TERM = """(() => {
+    document.getElementById("equations").open = true;
+    const found = kane.termButtons.find(({ term }) => term.name === "%s" && term.why.includes("equation of %s "));
+    found.button.parentElement.open = true;
+    found.button.scrollIntoView();
+    return found;
+})()"""
+
+
+def test_terms_of_a_live_page_tell_their_reasons_by_mouse_and_by_keyboard(opened, tmp_path):
+    equations = kane.formulate(kane.library.stanford_arm())
+    state = {"q": {"q2": 1.5708, "q6": 0.1}, "u": {"u2": 3.0, "u1": 0.5}}
+    tab = opened(kane.build(equations).save_html(tmp_path / "arm.html", **state).as_uri())
+    tab.ask("Emulation.setFocusEmulationEnabled", enabled=True)
+    tab.run("(() => { kane.toggle(false); kane.reset(); })()")
+    shown, sentence = "document.getElementById('reason')", repr(kane.why(equations, "u6", "u2**2"))
+    assert tab.run(f"{shown}.hidden")
+    x, y = tab.run(
+        f"(() => {{ const b = {TERM % ('u2**2', 'u6')}.button.getBoundingClientRect(); return [b.x, b.y]; }})()"
+    )
+    tab.mouse("mouseMoved", x + 5, y + 5)
+    tab.wait(f"!{shown}.hidden")
+    assert tab.run(f"{shown}.firstChild.textContent") == sentence
+    assert tab.run("[...kane.lit()].map((k) => kane.data.scene.frames[k])") == ["C", "D", "E", "F"]
+    tab.mouse("mouseMoved", 5, 400)
+    tab.wait(f"{shown}.hidden")
+    tab.run(f"{TERM % ('u1**2', 'u6')}.button.previousElementSibling.focus()")
+    tab.press("Tab")
+    tab.wait(f"!{shown}.hidden")
+    assert tab.run("document.activeElement.firstChild.textContent") == "u1**2"
+    assert tab.run(f"{shown}.firstChild.textContent") == repr(kane.why(equations, "u6", "u1**2"))
+    tab.press("Escape")
+    assert tab.run(f"{shown}.hidden")
+    assert tab.run("kane.lit().size") == 0
+
+
+@pytest.mark.parametrize("name", ["stanford_arm", "slider_crank", "shopping_cart"])
+def test_values_of_terms_in_a_page_are_the_shares_at_its_state(opened, tmp_path, name):
+    """The sliding crank has multipliers of numerically embedded rows; the cart has symbolically embedded rows."""
+    dyn = kane.build(kane.formulate(getattr(kane.library, name)()))
+    equations = dyn.equations
+    state = {"q": {"q2": 1.0, "q6": 0.1}, "u": {"u2": 3.0}}
+    if name != "stanford_arm":
+        start = kane.assemble(dyn, q=[0.5, *equations.neutral[1:]], u=[1.0] * len(equations.u))
+        state = {"q": start.q, "u": start.u}
+    tab = opened(dyn.save_html(tmp_path / "page.html", **state).as_uri())
+    tab.run("(() => { kane.toggle(false); kane.reset(); })()")
+    at = tab.run("Array.from(kane.motion.x)")
+    values = tab.run("Array.from(kane.termValues())")
+    for equation in tab.run("kane.data.equations"):
+        shares = kane.explain(equations, equation["speed"]).at(q=at[: len(equations.q)], u=at[len(equations.q) :])
+        found = {term["name"]: values[term["place"]] for term in equation["terms"]}
+        largest = max(map(abs, shares.by_term.values()))
+        assert found == pytest.approx(shares.by_term, rel=1e-9, abs=1e-9 * largest)
+
+
+def test_long_equations_are_not_listed_in_a_page(tmp_path):
+    dyn = kane.build(kane.formulate(kane.library.chain(11)))
+    text = dyn.save_html(tmp_path / "page.html").read_text("utf-8")
+    assert '"equations": []' in text
+
+
 def test_a_model_is_posed_by_sliders_and_its_loop_stays_closed(opened):
     dyn, start = bar()
     with kane.view(dyn, q=start.q) as view:

@@ -8,9 +8,9 @@ import pytest
 
 import kane
 from kane.analysis.enclosures.proved_digits import leaf_values
-from kane.analysis.random_states import RandomStates
 from kane.expression.interpret import interpret
 from kane.formulation.quantities.programs import quantity
+from kane.formulation.random_states import RandomStates
 
 pytest.importorskip("flint", reason="python-flint, extra certify")
 

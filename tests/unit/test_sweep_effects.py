@@ -84,7 +84,7 @@ def test_effects_and_plots_of_a_sweep(tmp_path):
     assert effects["initial q1"].sobol > 0.98
     assert abs(effects["mass"].sobol) < 5 * effects["mass"].sobol_error
     figure = found.plot()
-    assert [ax.get_xlabel() for ax in figure.axes] == ["angle", "initial q1", "mass"]
+    assert [ax.get_xlabel() for ax in figure.axes] == ["angle [rad]", "initial q1 [rad]", "mass [kg]"]
     assert len(figure.axes[1].lines[0].get_xdata()) == 600
     with pytest.raises(kane.ModelError, match="there is no result 'angel'; did you mean angle"):
         found.plot(["angel"])

@@ -1,7 +1,9 @@
 """Units by unification. The tables are from the papers, by hand; the mutants know which line is wrong."""
 
+import inspect
 import random
 import re
+import runpy
 
 import pytest
 from oracles.robots import talos
@@ -18,6 +20,12 @@ TABLES = {
     "stewart_platform": {"rb": "m", "eb": "1", "Ix": "kg m^2", "c1": "m", "F6": "N"},
     "four_bar": {"a": "m", "mu": "kg/m", "g": "m/s^2"},
 }
+
+
+# Members of the library that are feedback laws, starts and substitutions.
+NO_MODELS = {
+    "lock_steering", "platform_wheels", "tanner_speeds", "stanford_arm_feedback", "n_link_pendulum_to_vertical"
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -199,7 +207,107 @@ def test_mutants_of_loads_are_named_with_the_right_line():
     assert named >= 95
 
 
+def makers(path):
+    """Functions of an example without required arguments that return a model or its dynamics."""
+    names = re.findall(r"^def (\w+)\([^)]*\) -> kane\.(?:Model|Dynamics):", path.read_text("utf-8"), re.M)
+    found = runpy.run_path(str(path), run_name="example")
+    free = (p for p in names if all(x.default is not x.empty for x in inspect.signature(found[p]).parameters.values()))
+    return [found[name] for name in free]
+
+
+def test_no_example_and_no_library_model_has_a_contradiction(root):
+    """The examples were derived and checked in other ways, so that each contradiction would be a false alarm."""
+    found = [make() for path in sorted((root / "examples").glob("*.py")) for make in makers(path)]
+    equations = [x.equations if isinstance(x, kane.Dynamics) else kane.formulate(x) for x in found]
+    assert len(equations) >= 20
+    assert "rattleback" in {e.name for e in equations}
+    library = [getattr(kane.library, name) for name in kane.library.__all__ if name not in NO_MODELS]
+    for each in (*equations, *(kane.formulate(make()) for make in library)):
+        assert set(kane.units(each).coordinates.values()) <= {"rad", "m", "1"}
+
+
 def test_talos_has_units():
     found = kane.units(kane.formulate(talos()))
     assert len(found.speeds) == 38
     assert "?" not in found.outputs.values()
+
+
+def door(declare):
+    """A door with a sliding bolt; ``declare(m, door, bolt, p)`` adds an intermittent constraint."""
+    m = kane.Model("door", gravity=(0, 0, 0))
+    p = {name: m.parameter(name, value, unit=unit) for name, (value, unit) in DOOR.items()}
+    door = m.connect("ground", m.body("leaf", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("angle"))
+    bolt = m.connect("ground", m.body("bolt", mass=1.0, inertia=(1, 1, 1)), kane.Prismatic("shift", axis="x"))
+    declare(m, door, bolt, p)
+    return kane.formulate(m)
+
+
+DOOR = {
+    "reach": (1.5, "m"), "turn": (1.5, "rad"), "slow": (0.1, "rad/s"), "F0": (2.0, "N"), "T0": (1.0, "N m"),
+    "mu": (0.5, "1"), "open": (0.1, None),
+}  # fmt: skip
+# Declarations with a wrong unit: title of the quantity, the difference, and the declaration.
+WRONG_LIMITS = {
+    "the end of a stop": ("the constraint 'stop of angle: upper'", "m", lambda m, d, b, p: m.stop(d, upper=p["reach"])),
+    "the lower end of a stop": ("the constraint 'end: lower'", "m",
+                                lambda m, d, b, p: m.stop(b, lower=-p["turn"], name="end")),
+    "the gap of a latch": ("the constraint 'latch'", "m", lambda m, d, b, p: m.latch(p["turn"] - b.q)),
+    "the motion of a latch": ("the constraint 'latch'", "m",
+                              lambda m, d, b, p: m.latch(p["turn"] - d.q, holds=b.qdot - p["slow"])),
+    "off= of a latch": ("off= of 'latch'", "s", lambda m, d, b, p: m.latch(p["turn"] - d.q, off=d.qdot - p["turn"])),
+    "the motion of a switch": ("the constraint 'switch'", "m",
+                               lambda m, d, b, p: m.switch(b.qdot - p["slow"], on=d.q - p["turn"])),
+    "on= of a switch": ("on= of 'switch'", "m", lambda m, d, b, p: m.switch(b.qdot, on=d.q - p["reach"])),
+    "the reaction in off=": ("off= of 'brake'", "m", lambda m, d, b, p: m.switch(
+        d.qdot, on=d.q - p["turn"], off=contact(m, b) - p["T0"], name="brake")),
+    "static friction": ("the friction of 'friction of angle'", "m",
+                        lambda m, d, b, p: m.stick(d, static=p["F0"], kinetic=0.1)),
+    "kinetic friction": ("the friction of 'friction of shift'", "m",
+                         lambda m, d, b, p: m.stick(b, static=9.0, kinetic=p["T0"])),
+    "Coulomb friction": ("the friction of 'contact of bolt with ground'", "N",
+                         lambda m, d, b, p: contact(m, b, friction=kane.Coulomb(p["F0"], p["mu"]))),
+    "the restitution of a contact": ("the restitution of 'contact of bolt with ground'", "s",
+                                     lambda m, d, b, p: contact(m, b, restitution=p["slow"])),
+    "the restitution of a stop": ("the restitution of 'stop of angle: upper'", "s",
+                                  lambda m, d, b, p: m.stop(d, upper=1.0, restitution=p["slow"])),
+    "the radius of a contact": ("a length of Sphere of body 'bolt'", "s^2/kg",
+                                lambda m, d, b, p: contact(m, b, radius=p["F0"])),
+}  # fmt: skip
+
+
+def contact(m, bolt, radius=0.1, **laws):
+    ball = kane.Sphere(bolt.child.point(), radius)
+    m.contact(ball, kane.Plane(m.ground.point((-9.0, 0, 0)), m.ground.x), **laws)
+    return m.reaction("contact of bolt with ground")
+
+
+@pytest.mark.parametrize("case", WRONG_LIMITS)
+def test_limits_of_intermittent_constraints_are_checked(case):
+    title, difference, declare = WRONG_LIMITS[case]
+    with pytest.raises(kane.ModelError) as caught:
+        kane.units(door(declare))
+    written = re.escape(title) + r" \(test_units\.py:\d+\): .*differ by "
+    assert re.match(written, str(caught.value)), caught.value
+    assert f"differ by {unit_text(read_unit(difference, ''))}" in str(caught.value)
+
+
+def test_limits_with_the_right_units_are_accepted_and_inferred():
+    def declare(m, d, b, p):
+        m.stop(d, lower=-p["turn"], upper=p["turn"] + 0.1, restitution=p["mu"])
+        m.latch(p["reach"] - b.q, holds=d.qdot - p["slow"], off=p["slow"] - d.qdot)
+        m.switch(b.qdot, on=b.q - p["open"], off=contact(m, b, friction=kane.Coulomb(p["mu"])) - p["F0"])
+        m.stick(d, static=p["T0"])
+
+    assert kane.units(door(declare))["open"] == "m"
+
+
+def test_a_limit_gives_a_parameter_its_unit():
+    """Nothing but the stop, the friction and the switch uses the parameters."""
+    m = kane.Model("m")
+    end, hold, rest = m.parameter("end", 1.5), m.parameter("hold", 2.0), m.parameter("rest", 0.1)
+    j = m.connect("ground", m.body("b", mass=1.0, inertia=(1, 1, 1)), kane.Prismatic("x", axis="x"))
+    m.stop(j, upper=end)
+    m.stick(j, static=hold)
+    m.switch(j.qdot, on=rest - j.qdot)
+    found = kane.units(kane.formulate(m))
+    assert [found[x] for x in ("end", "hold", "rest")] == ["m", "N", "m/s"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from kane.codegen.programs.common_factors import factor
 from kane.codegen.programs.program import Program
+from kane.display.explained_terms import explained_form
 from kane.display.page import Page, scene_form
 from kane.display.scene import Numbers, Scene, poses_at, scene_of
 from kane.errors import ModelError, shown
@@ -21,6 +22,7 @@ from kane.formulation.quantities.programs import program
 from kane.formulation.reactions.exerted import Exerted, exerted
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.recursive.measures import images
+from kane.formulation.units.inferred_units import UNDETERMINED, shown_units
 from kane.model.checks import require_known
 
 # Tolerance for the relative error of one step; runs of seconds then keep nine digits.
@@ -56,15 +58,16 @@ def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: M
     own = equations.own
     rows = [i for i, row in enumerate(own.constraints) if row.configuration is not None]
 
-    def named(leaves: Sequence[Any], units: Sequence[str]) -> list[dict[str, Any]]:
-        return [{"name": leaf.name, "unit": unit} for leaf, unit in zip(leaves, units, strict=True)]
+    def named(leaves: Sequence[Any]) -> list[dict[str, Any]]:
+        return [{"name": leaf.name, "unit": written_unit(equations, leaf.name)} for leaf in leaves]
 
     def valued(leaves: Sequence[Any]) -> list[dict[str, Any]]:
-        return [{"name": leaf.name, "value": float(defaults[leaf.name])} for leaf in leaves]
+        values = (float(defaults[leaf.name]) for leaf in leaves)
+        return [given | {"value": value} for given, value in zip(named(leaves), values, strict=True)]
 
     return {
-        "coordinates": named(equations.q, equations.coordinate_units),
-        "speeds": named(equations.u, equations.speed_units),
+        "coordinates": named(equations.q),
+        "speeds": named(equations.u),
         "neutral": list(equations.neutral),
         "quaternions": list(equations.quaternions),
         "parameters": valued(equations.parameters),
@@ -74,6 +77,11 @@ def motion_form(equations: Equations, parameters: Mapping[str, float], inputs: M
         "own": {"n": len(own.u), "closing": rows},
         "tolerance": PAGE_STEP_TOLERANCE,
     }
+
+
+def written_unit(equations: Equations, name: str) -> str:
+    """Return the unit of a quantity; an empty text if it is unknown."""
+    return shown_units(equations)[name].replace(UNDETERMINED, "")
 
 
 def posed_form(equations: Equations, parameters: Mapping[str, float]) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def sliders(equations: Equations, asked: Any, values: Mapping[str, float]) -> li
         kind, place = places[name]
         value = float(values[name])
         low, high = _usual(kind, value) if span is None else _span(name, span)
-        found.append(Slider(kind, name, place, low, high, value))
+        found.append(Slider(kind, name, place, low, high, value, written_unit(equations, name)))
     return found
 
 
@@ -181,7 +189,8 @@ def page(
         programs: programs besides the program of poses.
         extra: entries that replace empty entries of the content.
     """
-    units = {leaf["name"]: leaf["unit"] for leaf in (*motion["coordinates"], *motion["speeds"])}
+    leaves = (*motion["parameters"], *motion["inputs"], *motion["coordinates"], *motion["speeds"])
+    units = {leaf["name"]: leaf["unit"] for leaf in leaves}
     defaults = {p["name"]: p["value"] for p in motion["parameters"]}
     energies = dict.fromkeys(("energy", "kinetic_energy", "potential_energy", *LEDGER), "J")
     content = {
@@ -197,6 +206,7 @@ def page(
         "arrows": [],
         "scales": {"force": 0.0, "torque": 0.0},
         "plots": [],
+        "equations": [],
         "units": {**units, **energies},
         "flat": looked_at(equations, scene, [start[0], *start[1]], Numbers(equations, defaults)),
         **(extra or {}),
@@ -255,15 +265,17 @@ def live_page(
     scene = scene_of(equations, parameters=parameters, q=start[1][: len(equations.q)])
     values = {**equations.defaults, **parameters, **inputs}
     acting = acting_form(equations, arrows, Numbers(equations, parameters))
+    explained = explained_form(equations)
     more = {
         "arrows": list(arrows),
         "exerted": {"parts": acting.parts, "reactions": acting.reactions},
+        "equations": explained.equations,
         "sliders": [s._asdict() for s in sliders(equations, sliders_asked, values)],
         "pull": pull_of(equations, scene, Numbers(equations, parameters)),
         "subtitle": "equations by kane, integrated here",
         **(extra or {}),
     }
-    programs = [*moving_programs(equations), *closing_programs(equations), *acting.programs]
+    programs = [*moving_programs(equations), *closing_programs(equations), *acting.programs, *explained.programs]
     motion = motion_form(equations, parameters, inputs)
     return page("live", equations, scene, motion, start=start, programs=programs, extra=more)
 

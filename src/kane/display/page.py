@@ -25,7 +25,9 @@ from kane.display.simplified import lighter
 from kane.files.given_path import given_path
 from kane.files.write_file import write_whole
 
-SCRIPTS = ("linear.js", "motion.js", "render.js", "scene.js", "page.js", "controls.js", "hand.js", "start.js")
+SCRIPTS = tuple(
+    f"{x}.js" for x in ["linear", "motion", "render", "scene", "page", "controls", "terms", "hand", "start"]
+)
 _ALONE = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'"
 _SERVED = _ALONE + " blob:; connect-src {socket}"
 # Coordinates of corners are integers from 0 to CORNER_STEPS across a form.

@@ -15,6 +15,7 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.files.xarray import load_xarray
 from kane.model.named_vector import index_of_name
+from kane.simulation.results.labelled import with_units
 from kane.simulation.state_layout import Layout
 
 if TYPE_CHECKING:
@@ -91,16 +92,12 @@ class Ensemble:
             "input": layout.inputs,
             "parameter": layout.parameters,
         }
-        units = {
-            "coordinate_units": ("coordinate", layout.coordinate_units),
-            "speed_units": ("speed", layout.speed_units),
-        }
         dimensions = {"inputs": "input", "parameters": "parameter"}
         each = {
             word: (("trajectory", dimension), np.array(np.broadcast_to(values, (n, values.shape[1]))))
             for (word, dimension), values in zip(dimensions.items(), (self.inputs, self.parameters), strict=True)
         }
-        return xarray.Dataset(
+        found = xarray.Dataset(
             data_vars={
                 "q": (("trajectory", "time", "coordinate"), self.q.copy(), {"long_name": "coordinates"}),
                 "u": (("trajectory", "time", "speed"), self.u.copy(), {"long_name": "generalized speeds"}),
@@ -112,10 +109,10 @@ class Ensemble:
             coords={
                 "time": ("time", self.time.copy(), {"units": "s"}),
                 **{word: (word, np.array(names, dtype=object)) for word, names in words.items()},
-                **{word: (along, np.array(names, dtype=object)) for word, (along, names) in units.items()},
             },
             attrs={"format": "kane ensemble", "format_version": 1, "model": layout.model, **self.attributes},
         )
+        return with_units(found, layout.units)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write ``to_xarray()`` to a NetCDF file, readable by ``xarray.open_dataset(path, engine="h5netcdf")``.

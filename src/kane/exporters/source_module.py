@@ -11,6 +11,7 @@ from kane.codegen.emit.jax import JAX
 from kane.codegen.emit.numpy import NUMPY
 from kane.exporters.exporter import Exporter, file_stem, names_of_outputs, programs_of
 from kane.formulation.equations import Equations
+from kane.formulation.units.inferred_units import shown_units
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class JAXSource(Exporter):
 
 def _text(language: ArrayLanguage, equations: Equations, quantities: Sequence[str]) -> str:
     programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
-    return language.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
+    units = shown_units(equations).by_name
+    return language.source(programs, name=equations.name, outputs=outputs, defaults=equations.defaults, units=units)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class JavaScriptSource(Exporter):
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
         programs, outputs = programs_of(equations, quantities), names_of_outputs(equations, quantities)
-        text = emit_javascript(programs, name=equations.name, outputs=outputs, defaults=equations.defaults)
+        defaults, units = equations.defaults, shown_units(equations).by_name
+        text = emit_javascript(programs, name=equations.name, outputs=outputs, defaults=defaults, units=units)
         exported = ", ".join(javascript_name(program) for program in programs)
         return {f"{file_stem(equations)}.mjs": f"{text}\nexport {{ {exported} }};\n"}

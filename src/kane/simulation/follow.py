@@ -33,7 +33,6 @@ from kane.simulation.state_layout import Layout
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORCE_UNITS = {"rad/s": "N m", "m/s": "N"}
 SPLINE_DEGREE = 5  # its second derivative is smooth, with an error of fourth order in the distance of the samples
 FORMS = "an expression of model.time, a function of t that returns one, a constant number, or samples"
 
@@ -110,7 +109,7 @@ def follow(dyn: Dynamics, *, q: Any, times: Any, parameters: Any = None) -> Foll
         energy = np.stack(dyn.energy(course.value, u, at, parameters=named), axis=-1)
     states = np.column_stack([at, course.value, u])
     run = Record(layout, states, inputs, energy, values).labelled({"inputs_undetermined": reason} if reason else {})
-    units = [FORCE_UNITS.get(unit, f"W/({unit})") for unit in layout.speed_units]
+    units = [layout.units[f"f_{name}"] for name in layout.speeds]
     parts = {
         "udot": (("time", "speed"), udot, {"long_name": "generalized accelerations"}),
         "forces": (("time", "speed"), forces, {"long_name": "generalized forces of the inputs"}),

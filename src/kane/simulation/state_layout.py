@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,30 @@ from kane.geometry.quaternion import normalise_quaternions
 from kane.model.joints.joint import Joint
 from kane.model.named_vector import named_vector
 
-ANY_UNIT = "m/s or rad/s"
+
+class UnitsOnDemand(Mapping[str, str]):
+    """Units of the quantities of equations by name, inferred at the first access."""
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, str]:
+        from kane.formulation.units.inferred_units import shown_units  # imported late: runs need no units
+
+        return shown_units(self._equations).by_name
+
+    def __getitem__(self, name: str) -> str:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
 
 
 @dataclass(frozen=True)
@@ -25,7 +50,8 @@ class Layout:
     Attributes:
         model: name of the model.
         coordinates, speeds, inputs, parameters: names.
-        coordinate_units, speed_units: one unit per name.
+        coordinate_units: units that the joints give the coordinates.
+        units: units of all quantities by name, as every display of runs writes them; "?" if undetermined.
         neutral: default of q.
         input_defaults, parameter_defaults: default values.
         quaternions: index in q of the first number of each unit quaternion.
@@ -38,18 +64,16 @@ class Layout:
     inputs: tuple[str, ...]
     parameters: tuple[str, ...]
     coordinate_units: tuple[str, ...]
-    speed_units: tuple[str, ...]
     neutral: tuple[float, ...]
     input_defaults: tuple[float, ...]
     parameter_defaults: tuple[float, ...]
     quaternions: tuple[int, ...]
     joints: tuple[Joint, ...]
+    units: Mapping[str, str] = field(compare=False)
 
     @classmethod
     def of(cls, equations: Equations) -> Layout:
         """Return the layout of the state of these equations."""
-        # Chosen speeds may be of any kind, so that the joints do not determine their units.
-        chosen = len(equations.speed_units) != len(equations.u)
         groups = ("q", "u", "inputs", "parameters")
         q, u, inputs, parameters = (tuple(leaf.name for leaf in getattr(equations, group)) for group in groups)
         return cls(
@@ -59,12 +83,12 @@ class Layout:
             inputs=inputs,
             parameters=parameters,
             coordinate_units=tuple(equations.coordinate_units),
-            speed_units=(ANY_UNIT,) * len(u) if chosen else tuple(equations.speed_units),
             neutral=tuple(equations.neutral),
             input_defaults=tuple(equations.defaults[name] for name in inputs),
             parameter_defaults=tuple(equations.defaults[name] for name in parameters),
             quaternions=tuple(equations.quaternions),
             joints=tuple(c.joint for c in equations.system.speeds.motion if c.coordinate_names),
+            units=UnitsOnDemand(equations),
         )
 
     def initial_state(self, q: Any, u: Any) -> Vector:

@@ -17,6 +17,7 @@ from kane.expression.traverse import reachable, substitute_nodes
 from kane.files.scipy import scipy_version
 from kane.formulation.digest import model_digest
 from kane.formulation.recursive.measures import images
+from kane.formulation.units.inferred_units import UNDETERMINED, expression_unit
 from kane.machine.processor import own_target
 from kane.machine.sources import kane_version
 from kane.simulation.inputs.sampled import Sampled
@@ -130,25 +131,31 @@ def _variables(study: Study, table: RunTable) -> tuple[dict[str, tuple[int, ...]
     layout, span = study.layout, study.span
     groups = names_by_group(layout)
     states = (*layout.coordinates, *layout.speeds)
-    units = dict(zip(states, (*layout.coordinate_units, *layout.speed_units), strict=True))
+    units = layout.units
     each: list[tuple[str, tuple[int, ...], dict[str, str]]] = []
     for name in table.names:
         initial = name in groups["q"] or name in groups["u"]
-        about = {"long_name": f"initial {name}", "units": units[name]} if initial else {"long_name": name}
+        about = _attributes(f"initial {name}" if initial else name, units[name])
         each.append((stored_name(name, initial), (), about))
-    each += [(name, (), {"long_name": name}) for name in study.outputs]
+    each += [
+        (name, (), _attributes(name, expression_unit(study.dyn.equations, x))) for name, x in study.outputs.items()
+    ]
     each += [
         (name, (), {"long_name": f"first time of {name}", "units": "s"})
         for name in study.result_names[len(study.outputs) :]
     ]
     if study.recorded and span.times is not None:
-        each += [(name, (len(span.times),), {"units": units[name]}) for name in states]
+        each += [(name, (len(span.times),), _attributes(name, units[name])) for name in states]
     # Last, so that readers who watch the status find results of computed runs.
     each.append((STATUS, (), {"long_name": "0 not computed, 1 computed, 2 failed"}))
     require_names([name for name, _, _ in each])
     variables = {name: about for name, _, about in each}
     variables["time"] = {"units": "s"}
     return {name: shape for name, shape, _ in each}, variables
+
+
+def _attributes(long_name: str, unit: str) -> dict[str, str]:
+    return {"long_name": long_name} | ({} if unit == UNDETERMINED else {"units": unit})
 
 
 def stored_name(name: str, initial: bool) -> str:

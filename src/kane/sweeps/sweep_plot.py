@@ -25,9 +25,15 @@ def scatter_matrix(sweep: Sweep, names: Sequence[str]) -> Figure:
         y = sweep[name]
         shown = np.flatnonzero(np.isfinite(y))
         row[0].hist(y[shown], BINS, color="0.5")
-        row[0].set(xlabel=name, ylabel="number of runs")
+        row[0].set(xlabel=_label(sweep, name), ylabel="number of runs")
         shown = shown[:: -(-len(shown) // MOST_POINTS) or 1]
         for x, ax in zip(varied, row[1:], strict=True):
             ax.plot(sweep[x][shown], y[shown], "k.", markersize=2)
-            ax.set(xlabel=x, ylabel=name)
+            ax.set(xlabel=_label(sweep, x), ylabel=_label(sweep, name))
     return figure
+
+
+def _label(sweep: Sweep, name: str) -> str:
+    """Return the name of a variable with its unit, if it is known."""
+    unit = sweep.about["variables"][name].get("units")
+    return f"{name} [{unit}]" if unit else name

@@ -138,7 +138,7 @@ def assemble(
         tries=tries,
         coordinates=layout.coordinates,
         speeds=layout.speeds,
-        units=(*layout.coordinate_units, *layout.speed_units),
+        units=tuple(layout.units[name] for name in (*layout.coordinates, *layout.speeds)),
     )
 
 

@@ -75,7 +75,7 @@ def _on_rim(mode: str, place: tuple[float, float], along: tuple[float, float], s
 
 
 def _text(edge: ModeEdge, place: tuple[float, float]) -> str:
-    lines = [_short(f"{guard.kind}: {guard.condition}") for guard in edge.guards]
+    lines = [_short(f"{guard.kind}: {guard.condition}{', impulse' * bool(guard.rows)}") for guard in edge.guards]
     spans = "".join(f'<tspan x="{place[0]:.1f}" dy="{14 * (k > 0)}">{line}</tspan>' for k, line in enumerate(lines))
     return f'<text x="{place[0]:.1f}" y="{place[1]:.1f}" text-anchor="middle" font-size="11">{spans}</text>'
 

@@ -15,7 +15,6 @@ from kane.analysis.automaton.automaton_check import AutomatonCheck, checked_auto
 from kane.analysis.automaton.drawn_automaton import automaton_svg
 from kane.analysis.automaton.mode_edges import ModeEdge, Statuses, edges_from, statuses_allowed
 from kane.analysis.automaton.visited_modes import visits
-from kane.analysis.random_states import RandomStates
 from kane.dynamics.compile_modes import MAX_COMPILED_MODES
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
@@ -23,6 +22,7 @@ from kane.errors import ModelError
 from kane.expression.number_arguments import require
 from kane.formulation.contact_mode import active_rows
 from kane.formulation.equations import Equations
+from kane.formulation.random_states import RandomStates
 from kane.model.checks import require_known
 from kane.simulation.results.trajectory import Trajectory
 

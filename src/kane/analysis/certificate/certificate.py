@@ -14,11 +14,11 @@ from kane.analysis.certificate.contact_claims import OF_CONTACTS, ContactRuns
 from kane.analysis.certificate.embedding_claims import OF_A_STATE, OF_CONSTRAINTS, SPEED_CLAIMS, Declared
 from kane.analysis.certificate.reaction_claims import OF_JOINTS, OF_REACTIONS
 from kane.analysis.certificate.sensitivity_claim import OF_SENSITIVITIES, Directions
-from kane.analysis.random_states import RandomStates
 from kane.errors import ModelError, shown
 from kane.expression.collector import collector_paused
 from kane.expression.number_arguments import require, whole, words
 from kane.formulation.formulate import formulate
+from kane.formulation.random_states import RandomStates
 from kane.formulation.read_model import snapshot
 from kane.model.model import Model
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from kane.analysis.laws import is_floating, momentum_rates, prescribes_motion
 from kane.analysis.power_ledger import formulate_power_ledger
-from kane.analysis.random_states import RandomStates, joints_of
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.derivatives.program_derivative import derivative
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import explicit, recursive_route
 from kane.formulation.quantities.energy import energy
+from kane.formulation.random_states import RandomStates, joints_of
 from kane.formulation.witnesses.lagrange import lagrange
 from kane.formulation.witnesses.path_tables import path_tables
 from kane.model.joints.joint import Joint

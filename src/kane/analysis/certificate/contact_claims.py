@@ -19,7 +19,6 @@ from kane.analysis.assembly.closing import null_space
 from kane.analysis.certificate.claims import Found, common_digits
 from kane.analysis.certificate.embedding_claims import Declared, first_success
 from kane.analysis.laws import applied_power, prescribes_motion
-from kane.analysis.random_states import LEAST_SINGULARITY_DISTANCE, joints_of
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
@@ -32,6 +31,7 @@ from kane.errors import KaneError, ModelError, SimulationError
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.energy import energy
+from kane.formulation.random_states import LEAST_SINGULARITY_DISTANCE, joints_of
 from kane.geometry.quaternion import normalise_quaternions
 from kane.simulation.events.event import Event
 from kane.simulation.integrators.moreau_jean import MoreauJean

@@ -12,7 +12,6 @@ import numpy as np
 
 from kane.analysis.assembly.assemble import Assembly, assemble
 from kane.analysis.certificate.claims import Found, common_digits
-from kane.analysis.random_states import RandomStates
 from kane.codegen.jit.compiled import CompiledFunction
 from kane.codegen.programs.program import Program
 from kane.dynamics.build import build
@@ -25,6 +24,7 @@ from kane.expression.operations import RATE
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
+from kane.formulation.random_states import RandomStates
 from kane.formulation.read_model import snapshot
 from kane.geometry.quaternion import normalise_quaternions
 from kane.geometry.scalars import dot

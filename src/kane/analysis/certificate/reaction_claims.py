@@ -9,7 +9,6 @@ import numpy as np
 
 from kane.analysis.certificate.claims import Found, common_digits
 from kane.analysis.certificate.embedding_claims import ClaimOfEmbedding, Declared
-from kane.analysis.random_states import RandomStates
 from kane.dynamics.reactions.revealed import (
     AuxiliarySpeeds,
     Multipliers,
@@ -19,6 +18,7 @@ from kane.dynamics.reactions.revealed import (
 )
 from kane.expression.derivative import total_time_derivative
 from kane.expression.traverse import leaves
+from kane.formulation.random_states import RandomStates
 from kane.formulation.reactions.reactions import ReactionPlace, reveal_reactions
 from kane.formulation.read_model import natural_system
 from kane.formulation.recursive.applied import applied_loads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
@@ -14,16 +14,15 @@ from kane.analysis.differences.entries import (
     declared_entries,
     equation_entries,
     same_value,
+    sampled,
     written,
 )
-from kane.dynamics.compiled_modes import statuses_of
+from kane.analysis.mode_equations import equations_in_mode
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import ADD, NEG, SUB
 from kane.expression.text import format_expression
 from kane.files.json_file import format_of
-from kane.formulation.constraints.embedding import NumericalEmbedding
-from kane.formulation.contact_mode import active_rows
 from kane.formulation.equations import Equations
 from kane.formulation.equations_form import EQUATIONS_FORMAT, load_equations
 from kane.formulation.formulate import formulate
@@ -112,7 +111,8 @@ def compare(a: Comparable, b: Comparable, *, modes: tuple[str, str] | None = Non
     if modes is not None:
         if not isinstance(modes, (tuple, list)) or len(modes) != 2:
             raise ModelError(f'modes= is {shown(modes)}; give two names of modes, such as ("free", "left held")')
-        first, second = (_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True))
+        each = [equations_in_mode(_derived(x), mode) for x, mode in zip((first, second), modes, strict=True)]
+        return _compared((each[0].equations.name, each[1].equations.name), *(equation_entries(*x) for x in each))
     if isinstance(first, Model) and isinstance(second, Model):
         return _compared((first.name, second.name), declared_entries(first), declared_entries(second))
     first, second = _derived(first), _derived(second)
@@ -140,27 +140,14 @@ def _derived(given: Model | Equations) -> Equations:
     return formulate(given) if isinstance(given, Model) else given
 
 
-def _in_mode(equations: Equations, mode: str) -> Equations:
-    """Return the equations with the rows that a contact mode imposes."""
-    names = [c.name for c in equations.intermittents]
-    statuses = statuses_of(mode, names) if isinstance(mode, str) else None
-    if statuses is None:
-        known = ", ".join(f"'{name} held'" for name in names) or "none: it has no contacts"
-        raise ModelError(f"{shown(mode)} is no mode of {equations.name!r}; modes are 'free' and lists of {known}")
-    whole = equations.with_intermittent_rows
-    active = zip(equations.intermittents, statuses, strict=True)
-    rows = (*equations.constraints, *(row for c, status in active for row in active_rows(c, status)))
-    return replace(whole, constraints=rows, touching=False, embedding=NumericalEmbedding(equations.name))
-
-
 def _compared(names: tuple[str, str], a: Entries, b: Entries) -> Comparison:
-    changes, unchanged = [], 0
+    changes, unchanged, samples = [], 0, sampled(a) | sampled(b)
     for name in dict.fromkeys((*a, *b)):
         if name not in b:
             changes.append(Change("removed", name, written(a[name]), ""))
         elif name not in a:
             changes.append(Change("added", name, "", written(b[name])))
-        elif same_value(a[name], b[name]):
+        elif same_value(a[name], b[name], samples):
             unchanged += 1
         else:
             changes.append(Change("changed", name, *_different(a[name], b[name])))

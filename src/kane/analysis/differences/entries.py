@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from kane.analysis.reasons.contributions import Contributions
 from kane.expression.form import Writer
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.text import format_expression, name_of
 from kane.expression.traverse import leaves
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
-from kane.formulation.explicit.partial_velocities import Partials
+from kane.formulation.explicit.partial_velocities import Partials, body_partials
+from kane.formulation.explicit.velocity_forms import Velocities
+from kane.formulation.reasons.contributions import Contributions
 from kane.formulation.tree.loads import titled
 from kane.geometry.frame import Frame
 from kane.model.model import Model
@@ -79,17 +81,22 @@ def _item(label: str, value: Sequence[Any], k: int, part: Any, names: Sequence[s
     return f"{label} {AXES[k] if len(value) == 3 else k + 1}", part
 
 
-def equation_entries(equations: Equations) -> Entries:
-    """Return speeds, constraint rows, defaults, partial velocities and terms of all equations by name."""
+def equation_entries(equations: Equations, sliding: Sequence[IntermittentEquations] = ()) -> Entries:
+    """Return speeds, constraint rows, defaults, partial velocities and terms of all equations by name.
+
+    ``sliding`` are intermittent constraints whose kinetic friction acts.
+    """
     D, names = equations.embedding.D, [leaf.data for leaf in equations.u]
     found: Entries = {f"speed {name}": "dependent" if j in D else "independent" for j, name in enumerate(names)}
     found |= {f"default of {name}": value for name, value in equations.defaults.items()}
     found |= {f"constraint row {row.name!r}": row.motion for row in equations.constraints}
-    table = equations.partial_velocities()
+    # Bases with fewer operations would change no value, and their search takes longer than the rest.
+    motion = Velocities(equations.tree, equations.system.speeds)
+    table = body_partials(motion, equations.system, equations.tree, equations.baked_in)
     for symbol, forms in (("w", table.angular_velocities), ("v", table.mass_centres)):
         for body, partials in forms.items():
-            found.update(_partials(equations, symbol, body, partials, table.frames["N"]))
-    for c in Contributions(equations).of([j for j in range(len(names)) if j not in D]):
+            found.update(_partials(equations, symbol, body, partials, table.N))
+    for c in Contributions(equations, sliding, motion).of([j for j in range(len(names)) if j not in D]):
         through = f" through {c.through}" if c.through else ""
         found[f"equation of {c.speed}: {c.term}, {c.kind} of {c.source}{through}"] = c.expression
     return found
@@ -116,27 +123,34 @@ def _is_zero(x: Any) -> bool:
     return x.data == 0.0 if isinstance(x, Expr) and x.is_constant else isinstance(x, (int, float)) and x == 0
 
 
-def same_value(a: Value, b: Value) -> bool:
-    """Check whether two values are equal; expressions are equal if they agree at random values of their leaves."""
+def same_value(a: Value, b: Value, samples: Mapping[Expr, np.ndarray]) -> bool:
+    """Check whether two values are equal; expressions are equal if their samples agree."""
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(same_value(x, y, samples) for x, y in zip(a, b, strict=True))
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return (type(a) is type(b) or {type(a), type(b)} == {int, float}) and bool(a == b)
     if not all(isinstance(x, (Expr, float, int)) for x in (a, b)):
         return False
-    x, y = _sampled(a), _sampled(b)
+    x, y = (samples[x] if isinstance(x, Expr) else np.full(SAMPLED_STATES, float(x)) for x in (a, b))
     return bool(
         np.all((np.abs(x - y) <= ROUNDING_DIFFERENCE * np.maximum(np.abs(x), np.abs(y))) | (np.isnan(x) & np.isnan(y)))
     )
 
 
-def _sampled(x: Any) -> np.ndarray:
-    """Return the values of an expression where each leaf has random values that depend on its name only."""
-    if not isinstance(x, Expr):
-        return np.full(SAMPLED_STATES, float(x))
-    values = {leaf: _random(f"{leaf.op} {name_of(leaf)}") for leaf in leaves([x])}
-    with np.errstate(all="ignore"):
-        return np.broadcast_to(np.asarray(interpret([x], values)[0], float), (SAMPLED_STATES,))
+def sampled(entries: Entries) -> dict[Expr, np.ndarray]:
+    """Return the values of all expressions where each leaf has random values that depend on its name only."""
+    found = list(dict.fromkeys(x for value in entries.values() for x in _expressions(value)))
+    values = {leaf: _random(f"{leaf.op} {name_of(leaf)}") for leaf in leaves(found)}
+    rows = (np.broadcast_to(np.asarray(x, float), (SAMPLED_STATES,)) for x in interpret(found, values))
+    return dict(zip(found, rows, strict=True))
+
+
+def _expressions(value: Value) -> Iterator[Expr]:
+    if isinstance(value, tuple):
+        for x in value:
+            yield from _expressions(x)
+    elif isinstance(value, Expr):
+        yield value
 
 
 def _random(name: str) -> np.ndarray:

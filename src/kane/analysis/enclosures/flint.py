@@ -42,6 +42,13 @@ def enclosing_balls(roots: Sequence[Expr], values: Mapping[Expr, Any]) -> list[B
     return found
 
 
+def continuous_balls(roots: Sequence[Expr], values: Mapping[Expr, Any]) -> tuple[list[Ball], bool]:
+    """Return the same balls, and whether no angle of ``atan2`` may jump from pi to -pi among these values."""
+    functions = _CutBalls()
+    found: list[Ball] = interpret(roots, values, functions)
+    return found, not functions.cut
+
+
 class Ball:
     """Real interval that contains an exact value.
 
@@ -145,7 +152,7 @@ class Balls:
     sign = staticmethod(lambda a: Ball(a.x.sgn()))
     minimum = staticmethod(lambda a, b: Ball(a.x.min(b.x)))
     maximum = staticmethod(lambda a, b: Ball(a.x.max(b.x)))
-    atan2 = staticmethod(lambda y, x: Ball(y.x.atan2(x.x)))
+    atan2 = staticmethod(lambda y, x: Ball(_flint().arb.atan2(y.x, x.x)))
 
     @staticmethod
     def where(condition: Ball, a: Ball, b: Ball) -> Ball:
@@ -167,6 +174,18 @@ class Balls:
             found = value if found is None else found.hull(value)
         assert found is not None
         return found
+
+
+class _CutBalls(Balls):
+    """The same functions, which note whether an argument of ``atan2`` meets the half line of its jump."""
+
+    def __init__(self) -> None:
+        self.cut = False
+
+    def atan2(self, y: Ball, x: Ball) -> Ball:
+        """Return the angle, and note a jump."""
+        self.cut |= bool(y.x.contains(0)) and not bool(x.x > 0)
+        return Balls.atan2(y, x)
 
 
 def _truth(surely: bool, never: bool) -> Ball:

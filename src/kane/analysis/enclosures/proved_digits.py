@@ -13,12 +13,14 @@ import numpy as np
 from kane.analysis.enclosures.flint import Ball, enclosing_balls, precision
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
-from kane.errors import ModelError
+from kane.errors import ModelError, list_names
 from kane.expression.node import Expr
 from kane.expression.number_arguments import number, require
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.programs import quantity as expressions_of
+from kane.formulation.units.inferred_units import UNDETERMINED, shown_units
+from kane.model.contacts.intermittent_constraint import declared_name
 from kane.model.named_vector import named_vector
 from kane.simulation.state_layout import Layout
 
@@ -32,11 +34,13 @@ class Digits:
 
     Attributes:
         names: names of the outputs.
+        units: their units; "?" if undetermined.
         values: results of native code, (outputs,).
         bounds: |value - exact| <= bound, (outputs,).
     """
 
     names: tuple[str, ...]
+    units: tuple[str, ...]
     values: Array
     bounds: Array
 
@@ -48,9 +52,12 @@ class Digits:
         return np.where(self.bounds == 0.0, math.inf, found)
 
     def __repr__(self) -> str:
-        rows = zip(self.names, self.values.tolist(), self.bounds.tolist(), self.digits.tolist(), strict=True)
-        width = max(map(len, self.names), default=0)
-        return "\n".join(f"{name:<{width}} {x: .17g} +- {bound:.1e}  {d:.1f} digits" for name, x, bound, d in rows)
+        numbers = zip(self.values.tolist(), self.bounds.tolist(), self.digits.tolist(), strict=True)
+        width, units = max(map(len, self.names), default=0), map(bracketed, self.units)
+        return "\n".join(
+            f"{name:<{width}} {x: .17g} +- {bound:.1e}{unit}  {d:.1f} digits"
+            for name, unit, (x, bound, d) in zip(self.names, units, numbers, strict=True)
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -66,6 +73,7 @@ def digits(
     inputs: Any = None,
     parameters: Any = None,
     t: float = 0.0,
+    without_contacts: bool = False,
 ) -> Digits:
     """Return a proved bound of |native - exact| for each output of a program at one state.
 
@@ -83,16 +91,20 @@ def digits(
         udot: accelerations for "inverse", an array or a dict by name; zero by default.
         inputs, parameters: arrays or dicts by name; defaults for the rest.
         t: time [s].
+        without_contacts: whether the motion without the model's contacts, stops, sticks, latches and switches is meant,
+            as for ``kane.export``; the programs have no forces of intermittent constraints.
 
     Raises:
-        ModelError: python-flint is not installed (extra ``certify``), the program is unknown or has no expressions, or
-            a value at this state has no finite bound.
+        ModelError: python-flint is not installed (extra ``certify``), the program is unknown or has no expressions, a
+            value at this state has no finite bound, or the model has intermittent constraints and ``without_contacts``
+            is False.
 
     Source: Johansson 2017, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic".
     """
     require(dyn, Dynamics, "digits needs Dynamics, as kane.build(equations) returns")
     with precision(PRECISIONS[0]):
         pass  # raises an error without python-flint
+    require_without_contacts(dyn.equations, without_contacts)
     found = expressions_of(dyn.equations, quantity)
     values = leaf_values(dyn.equations, (q, u), (udot, inputs, parameters), t)
     native = _native(dyn, quantity, found, values)
@@ -107,7 +119,33 @@ def digits(
     if not np.isfinite(bounds).all():
         name = found.names[int(np.argmin(np.isfinite(bounds)))]
         raise ModelError(f"{name!r} of {dyn.equations.name!r} has no finite bound at this state; a divisor vanishes")
-    return Digits(tuple(found.names), native, bounds)
+    return Digits(tuple(found.names), output_units(dyn.equations, found.names), native, bounds)
+
+
+def require_without_contacts(equations: Equations, without_contacts: Any) -> None:
+    """Raise if there are intermittent constraints, unless the user wants the motion without them.
+
+    Raises:
+        ModelError: names the constraints.
+    """
+    require(without_contacts, bool, "without_contacts= is True or False")
+    names = list(dict.fromkeys(map(declared_name, equations.intermittents)))
+    if names and not without_contacts:
+        raise ModelError(
+            f"{equations.name!r} has intermittent constraints, whose forces have no expressions: {list_names(names)}; "
+            "without_contacts=True computes the values without them"
+        )
+
+
+def output_units(equations: Equations, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the units of the outputs of a program."""
+    known = shown_units(equations).by_name
+    return tuple(known.get(name, UNDETERMINED) for name in names)
+
+
+def bracketed(unit: str) -> str:
+    """Return a unit in brackets after a space; an empty text if it is undetermined."""
+    return "" if unit == UNDETERMINED else f" [{unit}]"
 
 
 def _bound(error: Ball) -> float:

@@ -29,13 +29,13 @@ from kane.analysis.identification.measurements import Measurements
 from kane.analysis.identification.random_motion import PROBE_STATES, random_motion
 from kane.analysis.identification.regression import Regression
 from kane.analysis.identification.shooting import estimate_by_motions
-from kane.analysis.random_states import RandomStates
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers, require, words
 from kane.expression.traverse import leaves
+from kane.formulation.random_states import RandomStates
 from kane.geometry.inertia import six
 from kane.model.body import Body
 from kane.model.named_vector import index_of_name

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from kane.analysis.identification.measurements import Measurements
-from kane.analysis.random_states import RandomStates
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
+from kane.formulation.random_states import RandomStates
 
 # Number of random states that show the identifiable parameters: about ten rows per parameter.
 PROBE_STATES = 300

@@ -37,7 +37,7 @@ class Trim:
         residual: largest residual of constraints, accelerations and their rates.
         iterations: number of steps of the search.
         names: names of q, u and inputs.
-        units: units of q and u.
+        units: units of q, u and inputs.
     """
 
     q: Array
@@ -50,8 +50,7 @@ class Trim:
 
     def __repr__(self) -> str:
         width = max(map(len, self.names), default=0)
-        units = (*self.units, *("",) * len(self.inputs))
-        values = zip(self.names, (*self.q, *self.u, *self.inputs), units, strict=True)
+        values = zip(self.names, (*self.q, *self.u, *self.inputs), self.units, strict=True)
         rows = [f"{name:{width}}{x:18.9g} {unit}".rstrip() for name, x, unit in values]
         return "\n".join([*rows, f"residual {self.residual:.1e}, {self.iterations} iterations"])
 
@@ -102,7 +101,7 @@ def trim(
         "replace those that should hold by permanent constraints (kane.Prescribed, kane.Coincidence)",
     )
     names = (*layout.coordinates, *layout.speeds, *layout.inputs)
-    units = (*layout.coordinate_units, *layout.speed_units)
+    units = tuple(layout.units[name] for name in names)
     return Trim(at.q, at.u, at.inputs, residual, iterations, names, units)
 
 

@@ -73,12 +73,15 @@ def moved_moment(T: Triple, F: Triple, p: Triple) -> Triple:
     return minus(T, cross(p, F))
 
 
-def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) -> xarray.Dataset:
+def along(
+    equations: Equations, outputs: Mapping[str, Expr], units: Mapping[str, str], run: Trajectory
+) -> xarray.Dataset:
     """Evaluate expressions at every recorded state of a run.
 
     Args:
         equations: equations of the model.
         outputs: expressions by name, in q, u, udot, t, inputs and parameters.
+        units: their units by name.
         run: the run.
 
     Returns:
@@ -99,5 +102,5 @@ def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) ->
         rest, given = (*e.udot, *e.inputs), np.column_stack([udot, run.inputs])
     function = compile_program(Program("outputs", expressions, state=state, rest=rest, parameters=e.parameters))
     found = function(np.column_stack([run.time, run.q, run.u]), given, function.stage(parameters))
-    columns = {name: ("time", found[:, i]) for i, name in enumerate(outputs)}
+    columns = {name: ("time", found[:, i], {"units": units[name]}) for i, name in enumerate(outputs)}
     return xarray.Dataset(data_vars=columns, coords={"time": ("time", run.time, {"units": "s"})})

@@ -107,7 +107,7 @@ class WheelForces:
         kinds = {"load": self.load, "traction": self.traction, "lateral": self.lateral}
         kinds |= {"slip": self.slip_margins(friction), "skid": self.skid_margins(friction)}
         outputs = {f"{kind} {name}": x for kind, found in kinds.items() for name, x in found.items()}
-        return along(self.equations, outputs, run)
+        return along(self.equations, outputs, dict.fromkeys(outputs, "N"), run)
 
     def _held(self, name: str, friction: Scalar) -> Any:
         total: Any = 0.0

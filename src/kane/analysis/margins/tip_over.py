@@ -61,7 +61,9 @@ class TipOver:
             ModelError: the run belongs to another model.
         """
         angles = {f"angle {name}": x for name, x in self.angles.items()}
-        return along(self.equations, {"measure": self.measure, "resultant": self.resultant, **angles}, run)
+        outputs = {"measure": self.measure, "resultant": self.resultant, **angles}
+        units = {"measure": "N rad", "resultant": "N"} | dict.fromkeys(angles, "rad")
+        return along(self.equations, outputs, units, run)
 
 
 def tip_over(equations: Equations, wheels: Sequence[Wheel], carriage: Sequence[Body]) -> TipOver:

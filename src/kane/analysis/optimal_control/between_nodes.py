@@ -59,9 +59,13 @@ class BetweenNodes:
         sizes = 1.0 + np.abs(c.solution.z[c.mesh.node_states]).max(axis=0)
         return np.asarray((self._lengths[:, None] * np.einsum("s,ksx->kx", WEIGHTS, off) / sizes).max(axis=1))
 
+    def integrals(self, values: Array) -> Vector:
+        """Return the integrals over the intervals of values at the fractions, (intervals, fractions)."""
+        return self._lengths * (values @ WEIGHTS)
+
     def integral(self, values: Array) -> float:
         """Return the integral over the duration of values at the fractions, (intervals, fractions)."""
-        return float(self._lengths @ (values @ WEIGHTS))
+        return float(self.integrals(values).sum())
 
     @property
     def _points(self) -> NDArray[np.int64]:

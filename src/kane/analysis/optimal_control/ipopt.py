@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Indices, Vector
-from kane.errors import CompileError, pip_install
+from kane.errors import CompileError, ModelError, pip_install
 
 _NUMBERS, _INTEGERS = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int)
 _INT, _REAL, _TRUTH, _USER_DATA = ctypes.c_int, ctypes.c_double, ctypes.c_bool, ctypes.c_void_p
@@ -161,6 +162,23 @@ def solve_by_ipopt(
     return _Run(library(), program, bounds, told).solve(start, options)
 
 
+def check_option(name: str, value: float | int | str) -> None:
+    """Check an option of Ipopt.
+
+    Raises:
+        ModelError: Ipopt does not know the option, or refuses its value.
+        CompileError: see ``library``.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    empty = SimpleNamespace(jacobian_places=(none, none), hessian_places=(none, none))
+    one, nothing = np.zeros(1), np.zeros(0)
+    try:
+        with _Run(library(), empty, Bounds(one, one, nothing, nothing), lambda _: None).problem({name: value}):
+            pass
+    except ValueError as error:
+        raise ModelError(str(error)) from None
+
+
 class _Run:
     """One run of Ipopt, with the callbacks that it needs."""
 
@@ -172,6 +190,22 @@ class _Run:
         self._steps: list[Iteration] = []
 
     def solve(self, start: Solution, options: Mapping[str, float | int | str]) -> Solution:
+        with self.problem(options) as problem:
+            step = _STEP(self._step)
+            self._ipopt.SetIntermediateCallback(problem, step)
+            z, multipliers = start.z.copy(), start.multipliers.copy()
+            lower_ones, upper_ones = np.maximum(-start.at_bounds, 0.0), np.maximum(start.at_bounds, 0.0)
+            rows = np.zeros(len(self._bounds.lower))
+            arrays = (_pointer(x) for x in (rows, np.zeros(1), multipliers, lower_ones, upper_ones))
+            with self._interruptible():
+                result = self._ipopt.IpoptSolve(problem, _pointer(z), *arrays, None)
+        if self._raised is not None:
+            raise self._raised
+        return Solution(z, multipliers, upper_ones - lower_ones, int(result), self._steps)
+
+    @contextmanager
+    def problem(self, options: Mapping[str, float | int | str]) -> Iterator[Any]:
+        """Make Ipopt's problem with options; ValueError if Ipopt refuses one."""
         n, m = len(self._bounds.least), len(self._bounds.lower)
         least, most, lower, upper = (_pointer(x) for x in self._bounds)
         sizes = (len(places[0]) for places in (self._program.jacobian_places, self._program.hessian_places))
@@ -180,21 +214,11 @@ class _Run:
         problem = _USER_DATA(
             self._ipopt.CreateIpoptProblem(n, least, most, m, lower, upper, *sizes, 0, *calls, *derivatives)
         )
-        step = _STEP(self._step)
         try:
             self._set(problem, options)
-            self._ipopt.SetIntermediateCallback(problem, step)
-            z, multipliers = start.z.copy(), start.multipliers.copy()
-            lower_ones, upper_ones = np.maximum(-start.at_bounds, 0.0), np.maximum(start.at_bounds, 0.0)
-            arrays = (_pointer(x) for x in (np.zeros(m), np.zeros(1), multipliers, lower_ones, upper_ones))
-            kept = z, multipliers, lower_ones, upper_ones
-            with self._interruptible():
-                result = self._ipopt.IpoptSolve(problem, _pointer(z), *arrays, None)
+            yield problem
         finally:
             self._ipopt.FreeIpoptProblem(problem)
-        if self._raised is not None:
-            raise self._raised
-        return Solution(kept[0], kept[1], kept[3] - kept[2], int(result), self._steps)
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ import numpy as np
 from kane.analysis.optimal_control.between_nodes import BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
 from kane.analysis.optimal_control.phased_collocation import PhasedCollocation, solve_phases
+from kane.analysis.optimal_control.verify import violations
 from kane.engine.memory.loop_arguments import Vector
 from kane.expression.number_arguments import positive, require, whole
 
@@ -19,8 +20,10 @@ def refine(
 ) -> Collocation | PhasedCollocation:
     """Solve again on finer meshes until the error of each interval is below a tolerance.
 
-    The error of an interval is the integral of |x' - f(x, inputs)| over it, relative to the largest |x| plus one.
-    Intervals with larger errors are divided; each phase has its own mesh. Each solution is the guess of the next one.
+    The error of an interval is the larger of two integrals over it: of |x' - f(x, inputs)| relative to the largest |x|
+    plus one, and of violations of bounds and path constraints relative to the limit plus one. So inputs that jump
+    between their limits exceed these for a short time only. Intervals with larger errors are divided; each phase
+    has its own mesh. Each solution is the guess of the next one.
 
     Args:
         collocation: result of ``collocate``.
@@ -39,7 +42,7 @@ def refine(
     allowed = positive(tolerance, "tolerance")
     for _ in range(whole(rounds, "rounds", 1)):
         phases = collocation.phases
-        errors = [BetweenNodes(phase).errors for phase in phases]
+        errors = [_errors(phase) for phase in phases]
         if not collocation.solved or all((own <= allowed).all() for own in errors):
             return collocation
         finer = [_finer(phase, own / allowed) for phase, own in zip(phases, errors, strict=True)]
@@ -48,6 +51,12 @@ def refine(
         else:
             collocation = solve_on_mesh(collocation.problem, finer[0], collocation, collocation.settings)
     return collocation
+
+
+def _errors(phase: Collocation) -> Vector:
+    """Return the errors of the intervals of a phase."""
+    between = BetweenNodes(phase)
+    return np.maximum(between.errors, between.integrals(violations(phase, between)))
 
 
 def _finer(phase: Collocation, errors: Vector) -> Vector:

@@ -11,6 +11,8 @@ from kane.analysis.automaton.visited_modes import visits
 from kane.analysis.laws import load_power, prescribes_motion
 from kane.analysis.optimal_control.between_nodes import FRACTIONS, BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation
+from kane.analysis.optimal_control.ipopt import Bounds
+from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.phased_collocation import PhasedCollocation
 from kane.array_types import Array
 from kane.codegen.programs.program import Program
@@ -34,7 +36,7 @@ class Verification:
     """Checks of a collocation; prints as a table of decimal digits.
 
     Attributes:
-        optimality: last residual of the optimality conditions, as Ipopt scales them.
+        optimality: largest component of the gradient of the Lagrangian, relative to its terms plus one.
         equations: largest violation of the equations at collocation points, constraints and conditions.
         between: largest relative error of an interval, see ``refine``.
         bounds: largest violation of bounds and path constraints between nodes, relative to their size plus one.
@@ -84,12 +86,11 @@ def verify(collocation: Collocation | PhasedCollocation) -> Verification:
     wanted = "verify needs a Collocation, as kane.collocate returns"
     require(collocation, (Collocation, PhasedCollocation), wanted)
     pairs = [(phase, BetweenNodes(phase)) for phase in collocation.phases]
-    last = collocation.solution.steps[-1].residual if collocation.solution.steps else math.nan
     checks = (
-        last,
+        stationarity(collocation),
         collocation.infeasibility,
         max(float(between.errors.max()) for _, between in pairs),
-        max(_violation(*pair) for pair in pairs),
+        max(float(violations(*pair).max()) for pair in pairs),
         float(np.max([_imbalance(*pair) for pair in pairs])),
     )
     try:
@@ -143,19 +144,47 @@ def _phases_again(collocation: PhasedCollocation) -> tuple[float, Trajectory, st
     return max(_difference(again, at, collocation), float(late.max(initial=0.0))), run, ""
 
 
-def _violation(collocation: Collocation, between: BetweenNodes) -> float:
-    """Return the largest relative violation of bounds and path constraints between nodes."""
+def stationarity(collocation: Collocation | PhasedCollocation) -> float:
+    """Return the largest component of df/dz + multipliers . dg/dz + multipliers of bounds, relative to its terms.
+
+    The multipliers come from Ipopt, the derivatives from kane, without Ipopt's scaling. Unknowns whose limits are
+    equal are constants.
+    """
+    (program, limits), solution = _nonlinear_program(collocation), collocation.solution
+    z = solution.z
+    places, columns = program.jacobian_places
+    terms = solution.multipliers[places] * program.jacobian(z)
+    slope = program.objective_gradient(z)
+    total, sizes = slope + solution.at_bounds, np.abs(slope) + np.abs(solution.at_bounds)
+    np.add.at(total, columns, terms)
+    np.add.at(sizes, columns, np.abs(terms))
+    free = limits.least < limits.most
+    return float((np.abs(total) / (1.0 + sizes))[free].max(initial=0.0))
+
+
+def _nonlinear_program(collocation: Collocation | PhasedCollocation) -> tuple[ElementProgram, Bounds]:
+    """Return the nonlinear program of a collocation, and its bounds."""
+    if isinstance(collocation, PhasedCollocation):
+        return collocation.places.program(), collocation.places.bounds()
+    problem, mesh = collocation.problem, collocation.mesh
+    rows = problem.transcription.rows(mesh)
+    elements = problem.transcription.elements(mesh, rows, problem.constants)
+    return ElementProgram(elements, rows.total, mesh.unknowns), problem.bounds(mesh, rows)
+
+
+def violations(collocation: Collocation, between: BetweenNodes) -> Array:
+    """Return the largest relative violation of bounds and path constraints at the fractions, (intervals, fractions)."""
     problem = collocation.problem
     unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
     found = [(between.states, problem.states), (between.inputs[..., unknown], problem.input_limits)]
     transcription = problem.transcription
     if transcription.path:
         found.append((_path_values(collocation, between), problem.path_limits))
-    worst = 0.0
+    worst = np.zeros(between.times.shape)
     for values, limits in found:
         below, above = limits[:, 0] - values, values - limits[:, 1]
         size = 1.0 + np.abs(np.where(np.isfinite(limits), limits, 0.0)).max(axis=1)
-        worst = max(worst, float((np.maximum(below, above) / size).max(initial=0.0)))
+        worst = np.maximum(worst, (np.maximum(below, above) / size).max(axis=2, initial=0.0))
     return worst
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
-from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
+from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark, with_unit
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, infix_row, name_of
+from kane.expression.text import function_row, infix_row, name_of
 from kane.expression.traverse import leaves
+from kane.expression.written_sums import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling
 
 _RESERVED = frozenset(
     (*keyword.kwlist, *keyword.softkwlist, "np", "jnp", "state", "rest", "parameters", "shape", "results")
@@ -104,6 +105,7 @@ class ArrayLanguage:
         name: str,
         outputs: Mapping[str, Sequence[str]] | None = None,
         defaults: Mapping[str, float] | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> str:
         """Return source of programs: each is a function of the arrays ``state``, ``rest`` and ``parameters``.
 
@@ -112,11 +114,12 @@ class ArrayLanguage:
             name: title in the module's docstring.
             outputs: output names by program name, for the docstrings.
             defaults: parameter values by name; if complete, they become the default of the argument ``parameters``.
+            units: units by name, for the docstrings.
 
         Raises:
             ExpressionError: the names of two programs become the same identifier.
         """
-        return ArrayWriter(self, outputs or {}, defaults or {}).module(programs, name)
+        return ArrayWriter(self, outputs or {}, defaults or {}, units or {}).module(programs, name)
 
 
 @dataclass
@@ -127,12 +130,14 @@ class ArrayWriter:
         language: notation of the array library.
         outputs: output names by program name.
         defaults: parameter values by name.
+        units: units by name.
         tables: names of the spline tables in use.
     """
 
     language: ArrayLanguage
     outputs: Mapping[str, Sequence[str]]
     defaults: Mapping[str, float]
+    units: Mapping[str, str]
     tables: dict[PiecewiseCubic, str] = field(default_factory=dict)
 
     def module(self, programs: Sequence[Program], name: str) -> str:
@@ -207,7 +212,7 @@ class ArrayWriter:
         lines = [f"{remark(program.name)}.", ""]
         for array, names in {**held, "returns": self.outputs.get(program.name, ())}.items():
             if names:
-                text = f"{array}: " + ", ".join(map(remark, names))
+                text = f"{array}: " + ", ".join(with_unit(name, self.units) for name in names)
                 lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False)
         return "\n    ".join(lines)
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from kane.codegen.emit.c_family import family_rows
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
-from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
+from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark, with_unit
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, SIGNED, Piece, name_of
+from kane.expression.text import name_of
+from kane.expression.written_sums import ATOM, SIGNED, Piece
 
 _MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
 _STAGE = "const double *parameters, double *stage, double *work"
@@ -83,7 +84,7 @@ static double kane_spline(int n, const double (*table)[5], double x)
 }
 
 
-def emit_c(programs: Sequence[Program], *, name: str) -> str:
+def emit_c(programs: Sequence[Program], *, name: str, units: Mapping[str, str] | None = None) -> str:
     """Return C99 source of programs.
 
     Each program becomes ``void <name>_<program>_stage(parameters, stage, work)`` and
@@ -92,6 +93,7 @@ def emit_c(programs: Sequence[Program], *, name: str) -> str:
     Args:
         programs: programs to write.
         name: prefix of the functions; converted to an identifier.
+        units: units by name, for the comments.
 
     Raises:
         ExpressionError: the names of two programs become the same identifier.
@@ -100,7 +102,10 @@ def emit_c(programs: Sequence[Program], *, name: str) -> str:
     bodies = []
     used: set[int] = set()
     for program, word in zip(programs, _functions(programs, name), strict=True):
-        bodies += [_stage_function(program, word, tables), _main_function(program, word, tables)]
+        bodies.append(f"/* {_layout(program, units or {}, 'parameters')} */\n{_stage_function(program, word, tables)}")
+        bodies.append(
+            f"/* {_layout(program, units or {}, 'state', 'rest')} */\n{_main_function(program, word, tables)}"
+        )
         used.update(node.op for node in (*program.instructions, *program.stage_nodes))
     definitions = [text for op, text in _DEFINITIONS.items() if op in used]
     splines = [_table(table, word.split()[1]) for table, word in tables.items()]
@@ -153,22 +158,22 @@ def _main_function(program: Program, identifier: str, tables: dict[PiecewiseCubi
     sources |= {leaf: f"rest[{i}]" for i, leaf in enumerate(program.rest)}
     sources |= {node: f"stage[{i}]" for i, node in enumerate(program.stage_outputs)}
     body = _body(program.instructions, program.outputs, sources, tables, target="out")
-    return f"/* {_layout(program, 'state', 'rest')} */\nvoid {identifier}({_MAIN})\n{{\n{body}}}\n"
+    return f"void {identifier}({_MAIN})\n{{\n{body}}}\n"
 
 
 def _stage_function(program: Program, identifier: str, tables: dict[PiecewiseCubic, str]) -> str:
     sources = {leaf: f"parameters[{i}]" for i, leaf in enumerate(program.parameters)}
     body = _body(program.stage_nodes, program.stage_outputs, sources, tables, target="stage")
-    return f"/* {_layout(program, 'parameters')} */\nvoid {identifier}_stage({_STAGE})\n{{\n{body}}}\n"
+    return f"void {identifier}_stage({_STAGE})\n{{\n{body}}}\n"
 
 
-def _layout(program: Program, *arrays: str) -> str:
+def _layout(program: Program, units: Mapping[str, str], *arrays: str) -> str:
     """Return the text of a comment: name of the program and contents of its arrays."""
     lines = [remark(program.name)]
     for word in arrays:
         leaves = getattr(program, word)
         if leaves:
-            held = f"{word}: " + ", ".join(remark(name_of(leaf)) for leaf in leaves)
+            held = f"{word}: " + ", ".join(with_unit(name_of(leaf), units) for leaf in leaves)
             lines += textwrap.wrap(held, 110, subsequent_indent="  ", break_long_words=False)
     return "\n   ".join(lines)
 

@@ -7,17 +7,20 @@ agree to the last bit; sines and other functions have the accuracy of the JavaSc
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kane.codegen.emit.c_family import family_rows
 from kane.codegen.emit.intermediates import Notation, equations, intermediate_names, intermediates
-from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark
+from kane.codegen.emit.source_names import distinct_names, identifier, local_names, remark, with_unit
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, SIGNED, Piece, name_of
+from kane.expression.text import name_of
+from kane.expression.written_sums import ATOM, SIGNED, Piece
 
 # Names that leaves must not get: keywords and globals of the language, and names in the generated functions.
 _WORDS = (
@@ -77,6 +80,7 @@ def emit_javascript(
     name: str,
     outputs: Mapping[str, Sequence[str]] | None = None,
     defaults: Mapping[str, float] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> str:
     """Return JavaScript source of programs: ``const f = {...}`` for each, with f from the name of the program.
 
@@ -89,13 +93,14 @@ def emit_javascript(
         name: title in the first line.
         outputs: output names by program name.
         defaults: parameter values by name; missing values are zero.
+        units: units by name, for comments.
 
     Raises:
         ExpressionError: the names of two programs become the same identifier.
     """
     words = [javascript_name(program) for program in programs]
     distinct_names(programs, [(word,) for word in words], "JavaScript")
-    writer = _Writer(outputs or {}, defaults or {})
+    writer = _Writer(outputs or {}, defaults or {}, units or {})
     bodies = [writer.program(program, word) for program, word in zip(programs, words, strict=True)]
     used = {node.op for program in programs for node in (*program.instructions, *program.stage_nodes)}
     definitions = [text for op, text in _DEFINITIONS.items() if op in used]
@@ -115,6 +120,7 @@ class _Writer:
 
     outputs: Mapping[str, Sequence[str]]
     defaults: Mapping[str, float]
+    units: Mapping[str, str]
     tables: dict[PiecewiseCubic, str] = field(default_factory=dict)
 
     def program(self, program: Program, word: str) -> str:
@@ -135,7 +141,13 @@ class _Writer:
         sources |= {node: f"stage[{i}]" for i, node in enumerate(program.stage_outputs)}
         main = self._body(program.instructions, program.outputs, sources, "out")
         functions = f"  stage(parameters, stage) {{\n{stage}  }},\n  main(state, rest, stage, out) {{\n{main}  }},\n"
-        return f"const {word} = {{\n{lines}{functions}}};\n"
+        return f"{self._remarks(entries)}const {word} = {{\n{lines}{functions}}};\n"
+
+    def _remarks(self, entries: Mapping[str, Any]) -> str:
+        """Return comments with the contents of the arrays and their units; an empty text without units."""
+        arrays = ("state", "rest", "parameters", "outputs") if self.units else ()
+        lines = [f"{array}: {', '.join(with_unit(name, self.units) for name in entries[array])}" for array in arrays]
+        return "".join(f"// {line}\n" for text in lines for line in textwrap.wrap(text, 110, break_long_words=False))
 
     def splines(self) -> list[str]:
         rows = {

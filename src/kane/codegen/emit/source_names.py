@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kane.errors import ExpressionError
@@ -31,6 +31,12 @@ def identifier(text: str) -> str:
 def remark(text: str) -> str:
     """Return ``text`` with underscores for all characters that could end a comment or string, or confuse a terminal."""
     return re.sub(r"[^\w .,:'+()\[\]-]", "_", text, flags=re.ASCII)
+
+
+def with_unit(leaf_name: str, units: Mapping[str, str]) -> str:
+    """Return a name for a comment, with its unit if it is known: "k [N m/rad]"."""
+    unit = " ".join(units.get(leaf_name, "").replace("**", "^").replace("*", " ").replace("·", " ").split())
+    return f"{remark(leaf_name)} [{unit}]" if re.fullmatch(r"[\w ./^-]+", unit, flags=re.ASCII) else remark(leaf_name)
 
 
 def distinct_names(programs: Sequence[Named], words: Sequence[Sequence[str]], language: str) -> None:

@@ -13,6 +13,7 @@ Object.assign(Page.prototype, {
       if (list.length) panel.append(element("details", { open: list.length < 9 }, element("summary", { textContent: title }), ...list.map((given) => this.slider(kind, given))));
     }
     this.plotBox = element("div");
+    if (data.equations.length) panel.append(this.equationList());
     panel.append(element("details", { open: this.plotted.length > 0 }, element("summary", { textContent: "Plots" }), this.plotMenu(), this.plotBox));
     panel.append(element("details", { open: window.innerHeight > 700 && !["live", "model"].includes(this.mode) }, element("summary", { textContent: "View" }), ...this.viewControls()));
     panel.append(this.help());
@@ -159,6 +160,7 @@ Object.assign(Page.prototype, {
     } else if (this.word) words = this.word;
     else if (this.mode === "model" && this.data.motion.own.closing.length) words = `constraints to ${motion.residual.toExponential(1)}`;
     if (this.frames % 6 === 0 && this.told.textContent !== words) this.told.textContent = words;
+    this.tellTerms(false);
     if (this.frames % 3 === 0 && this.stale) { this.stale = false; this.drawPlots(); }
   },
 

@@ -116,6 +116,15 @@ class Motion {
     return found.map((x, k) => { for (let i = 0; i < rows; i++) x -= entry(i, own + k) * multipliers[i]; return x; });
   }
 
+  // Multipliers lambda of the constraint rows: A^T lambda = M udot + h, of minimum norm.
+  multipliers(s, udot) {
+    const { n, m } = this, A = this.compiled.constraints.at(s, this.inputs).slice(0, m * n), transposed = zeros(n, m);
+    for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) transposed[j][i] = A[i * n + j];
+    const out = this.compiled.unconstrained.at(s, this.inputs), half = n * (n + 1) / 2, needed = Float64Array.from(out.subarray(half, half + n));
+    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) needed[i] += out[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * udot[j];
+    return leastSolution(transposed, m, needed);
+  }
+
   // Force, its arm from a point of the body, and torque of each load, joint and constraint now.
   acting(asked) {
     if (!asked.parts.length || (this.pull && asked.reactions)) return [];  // derived reactions do not include the mouse spring

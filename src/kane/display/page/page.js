@@ -179,7 +179,7 @@ class Page {
   appearance() {
     const { camera, canvas, motion, shown } = this;
     return [camera.yaw, camera.pitch, camera.distance, camera.target, canvas.clientWidth, canvas.clientHeight, this.level, this.look, this.cursor,
-      motion.time, motion.x.join(), JSON.stringify(shown), this.stretched.force, this.stretched.torque, motion.pull && motion.pull.target, this.plotted].join(";");
+      motion.time, motion.x.join(), JSON.stringify(shown), this.stretched.force, this.stretched.torque, motion.pull && motion.pull.target, this.plotted, this.explained && this.explained.place].join(";");
   }
 
   // Lower the quality if frames are slow; raise it again if they are fast, a limited number of times.
@@ -283,11 +283,12 @@ class Page {
   // Time spans that include the current time.
   acting() { return this.runs[0].active.filter((band) => band.spans.some(([a, b]) => this.cursor >= a && this.cursor <= b)); }
 
-  // Highlighted bodies: bodies of active constraints, and the body that the mouse pulls.
+  // Highlighted bodies: bodies of active constraints and of the explained term, and the body that the mouse pulls.
   lit() {
     const found = new Set();
     if (this.mode === "run") for (const band of this.acting()) band.bodies.forEach((body) => found.add(body));
     if (this.motion.pull) found.add(this.motion.pull.body);
+    if (this.explained) this.explained.bodies.forEach((body) => found.add(body));
     if (this.mouse && this.mouse.grip) found.add(this.data.hand.handle.body);
     return found;
   }

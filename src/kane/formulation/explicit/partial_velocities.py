@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kane.expression.node import Expr
 from kane.formulation.explicit.acceleration_forms import Accelerations
@@ -180,6 +180,25 @@ def partial_velocities(
         points=tables.points(),
         generalized_active_forces=tables.active(),
         generalized_inertia_forces=tables.inertia(),
+    )
+
+
+class BodyPartials(NamedTuple):
+    """Partial angular velocities of bodies and partial velocities of mass centres, by body, and the frame N."""
+
+    N: Frame
+    angular_velocities: Mapping[str, Partials]
+    mass_centres: Mapping[str, Partials]
+
+
+def body_partials(
+    motion: Velocities, system: System, tree: BodyTree, baked_in: Callable[[Any], tuple[Expr, ...]]
+) -> BodyPartials:
+    """Return the partial velocities of all bodies in the bases of ``motion``, without forces."""
+    tables, members = _Tables(system, motion, tree, baked_in), tree.members[1:]
+    angular = {m.body.name: tables.angular(k) for k, m in enumerate(members, start=1)}
+    return BodyPartials(
+        tables.frames[0], angular, {m.body.name: tables.mass_centre(k) for k, m in enumerate(members, start=1)}
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
+from weakref import WeakKeyDictionary
 
 from kane.errors import ModelError
 from kane.expression import operations as ops
@@ -24,6 +26,8 @@ from kane.model.unit_text import multiplied, read_unit, unit_text
 UNDETERMINED = "?"
 # Largest number of slots that are left out one by one to find the declaration that explains contradictions.
 MOST_SUSPECTS = 400
+# Units that displays have written, by the equations.
+_SHOWN: WeakKeyDictionary[Equations, Units] = WeakKeyDictionary()
 _GROUPS = ("coordinates", "speeds", "parameters", "inputs", "reactions", "outputs")
 
 
@@ -37,7 +41,7 @@ class Units:
         name: name of the model.
         coordinates, speeds, parameters, inputs: units by name. Angles are in rad, other pure numbers have the unit "1".
         reactions: units of the forces of constraint rows.
-        outputs: units of accelerations u1', generalized forces f_u1, entries M_i_j, and of the energies.
+        outputs: units of rates q1', accelerations u1', generalized forces f_u1, entries M_i_j, and of the energies.
     """
 
     name: str
@@ -48,15 +52,19 @@ class Units:
     reactions: Mapping[str, str]
     outputs: Mapping[str, str]
 
+    @cached_property
+    def by_name(self) -> Mapping[str, str]:
+        """The units of all quantities and of the time by name, for displays."""
+        return {"t": "s"} | {name: unit for group in reversed(_GROUPS) for name, unit in getattr(self, group).items()}
+
     def __getitem__(self, name: str) -> str:
         """Return the unit of a quantity.
 
         Raises:
             ModelError: there is no quantity of this name.
         """
-        found = {key: unit for group in _GROUPS for key, unit in getattr(self, group).items()}
-        require_known(name, found, "quantity")
-        return found[name]
+        require_known(name, self.by_name, "quantity")
+        return self.by_name[name]
 
     def __repr__(self) -> str:
         lines = [f"units of {self.name!r}"]
@@ -91,6 +99,40 @@ def units(equations: Equations) -> Units:
     Source: unification as in Kennedy 1997, "Relational parametricity and units of measure".
     """
     require(equations, Equations, "units takes Equations, which kane.formulate(model) returns")
+    return _named(equations, _solved(equations))
+
+
+def expression_unit(equations: Equations, x: Expr) -> str:
+    """Return the unit of an expression for displays; "?" if it is undetermined or if units contradict each other.
+
+    The literals of the expression may have units, so that a product with a literal is undetermined.
+    """
+    if not x.args and name_of(x) in shown_units(equations).by_name:
+        return shown_units(equations).by_name[name_of(x)]
+    found = Inference(_leaf_units(equations))
+    try:
+        found.solved |= _solved(equations).solved
+    except ModelError:
+        return UNDETERMINED
+    return _text(found, found.unit(x))
+
+
+def shown_units(equations: Equations) -> Units:
+    """Return the units that all displays write; inferred units are "?" if units contradict each other."""
+    if equations not in _SHOWN:
+        try:
+            _SHOWN[equations] = units(equations)
+        except ModelError:
+            _SHOWN[equations] = _named(equations, Inference(_leaf_units(equations)))
+    return _SHOWN[equations]
+
+
+def _solved(equations: Equations) -> Inference:
+    """Return the inference over all slots.
+
+    Raises:
+        ModelError: two units contradict each other.
+    """
     slots = slots_of(equations)
     found = _inferred(equations, slots)
     if found.contradictions:
@@ -99,7 +141,7 @@ def units(equations: Equations) -> Units:
     plain.solved |= found.solved
     for slot in slots:
         plain.add(slot)
-    return _named(equations, plain)
+    return plain
 
 
 def _inferred(equations: Equations, slots: Sequence[UnitSlot]) -> Inference:
@@ -124,6 +166,9 @@ def _leaf_units(equations: Equations) -> Callable[[Expr], Form]:
         for axis in "xyz":
             known[ops.INPUT, f"{REACTION_PREFIX}{c.name} F{axis}"] = NEWTON
             known[ops.INPUT, f"{REACTION_PREFIX}{c.name} T{axis}"] = JOULE
+    for touching in (c for c in model.intermittents if c.surfaces):
+        for name in (touching.name, *(f"{touching.name}: {row.name}" for row in touching.rows)):
+            known[ops.INPUT, f"{REACTION_PREFIX}{name}"] = NEWTON
 
     def unit_of(leaf: Expr) -> Form:
         if leaf.op == ops.CONSTANT:
@@ -176,33 +221,32 @@ def _unknowns(x: Expr) -> list[Expr]:
 def _named(equations: Equations, found: Inference) -> Units:
     """Return the units as texts."""
 
-    def text(unit: Form) -> str:
-        resolved = None if unit is None else found.resolved(unit)
-        return UNDETERMINED if resolved is None or any(isinstance(s, Expr) for s in resolved) else unit_text(resolved)
-
     def of(leaf: Expr) -> str:
         typed: str | None = equations.model.units.get(leaf.data)
-        return typed or text(found.unit(leaf))
+        return typed or _text(found, found.unit(leaf))
 
     u, power = equations.u, multiplied(JOULE, SECOND, -1)
     speeds = [found.unit(leaf) for leaf in u]
     known = equations.speed_units if len(equations.speed_units) == len(u) else [ANY_SPEED_UNIT] * len(u)
-    written = [text(x) if told == ANY_SPEED_UNIT else told for x, told in zip(speeds, known, strict=True)]
+    written = [_text(found, x) if told == ANY_SPEED_UNIT else told for x, told in zip(speeds, known, strict=True)]
     forces = {leaf.data: _times(power, x, -1) for leaf, x in zip(u, speeds, strict=True)}
     of_mass: dict[tuple[str, str], str] = {}  # few different pairs of units
     for i, j in lower_triangle(len(u)):
         if (written[i], written[j]) not in of_mass:
-            of_mass[written[i], written[j]] = text(_times(_times(JOULE, speeds[i], -1), speeds[j], -1))
+            of_mass[written[i], written[j]] = _text(found, _times(_times(JOULE, speeds[i], -1), speeds[j], -1))
     return Units(
         name=equations.name,
         coordinates={leaf.data: x for leaf, x in zip(equations.q, equations.coordinate_units, strict=True)},
         speeds={leaf.data: x for leaf, x in zip(u, written, strict=True)},
         parameters={leaf.data: of(leaf) for leaf in equations.parameters},
         inputs={name_of(leaf): of(leaf) for leaf in equations.inputs},
-        reactions={row.name: text(_times(power, found.unit(row.motion), -1)) for row in equations.constraints},
+        reactions={row.name: _text(found, _times(power, found.unit(row.motion), -1)) for row in equations.constraints},
         outputs={
+            **{
+                f"{x.data}'": _per_second(unit) for x, unit in zip(equations.q, equations.coordinate_units, strict=True)
+            },
             **{f"{leaf.data}'": _per_second(x) for leaf, x in zip(u, written, strict=True)},
-            **{f"f_{name}": text(x) for name, x in forces.items()},
+            **{f"f_{name}": _text(found, x) for name, x in forces.items()},
             **{f"M_{i + 1}_{j + 1}": of_mass[written[i], written[j]] for i, j in lower_triangle(len(u))},
             "kinetic": "J",
             "potential": "J",
@@ -210,8 +254,15 @@ def _named(equations: Equations, found: Inference) -> Units:
     )
 
 
+def _text(found: Inference, unit: Form) -> str:
+    resolved = None if unit is None else found.resolved(unit)
+    return UNDETERMINED if resolved is None or any(isinstance(s, Expr) for s in resolved) else unit_text(resolved)
+
+
 def _per_second(unit: str) -> str:
-    return f"{unit}^2" if unit.endswith("/s") else UNDETERMINED if unit == UNDETERMINED else f"{unit}/s"
+    if unit == UNDETERMINED or " or " in unit:
+        return UNDETERMINED
+    return f"{unit}^2" if unit.endswith("/s") else f"{unit}/s"
 
 
 def _times(a: Form, b: Form, power: int) -> Form:

@@ -19,6 +19,8 @@ from kane.model.contacts.intermittent_constraint import IntermittentConstraint, 
 from kane.model.loads import Damper, Force, Load, Motor, PointDamper, PointSpring, Spring, Torque
 from kane.model.unit_text import UNIT_WORDS, Dimension, multiplied, read_unit
 
+# Names of rows that a user types as expressions: gaps of stops and latches, motions of switches.
+TYPED_ROWS = ("normal", "rate")
 # Word, unit and value of a quantity.
 Named: TypeAlias = tuple[str, Dimension, Any]
 METRE, SECOND, NEWTON, JOULE = (UNIT_WORDS[word] for word in ("m", "s", "N", "J"))
@@ -89,11 +91,13 @@ def _points(equations: Equations) -> Iterator[UnitSlot]:
 
 def _shapes(equations: Equations) -> Iterator[UnitSlot]:
     model = equations.model
-    surfaces = [shape for c in model.intermittents for shape in c.surfaces]
-    for shape in dict.fromkeys((*model.shapes, *surfaces)):
+    where = dict.fromkeys(model.shapes, "")
+    for c in model.intermittents:
+        where |= dict.fromkeys(c.surfaces, model.line_of("constraint", declared_name(c)))
+    for shape, line in where.items():
         title = f"a length of {type(shape).__name__} of body {shape.origin.body.name!r}"
         for part in shape.parts():
-            yield from _all(title, "", METRE, (*part.size, *part.position))
+            yield from _all(title, line, METRE, (*part.size, *part.position))
 
 
 def _spring(load: Any) -> Iterator[Named]:
@@ -118,6 +122,7 @@ def _point_spring(load: Any) -> Iterator[Named]:
 
 def _point_damper(load: Any) -> Iterator[Named]:
     yield "coefficient", multiplied(multiplied(NEWTON, SECOND), METRE, -1), load.coefficient
+    yield from (("point", METRE, x) for x in (*load.P.position_in_body, *load.Q.position_in_body))
 
 
 def _force(load: Any) -> Iterator[Named]:
@@ -172,18 +177,28 @@ def _rows(name: str, where: str, rows: Sequence[Row], *, binding: bool) -> Itera
 
 
 def _intermittents(equations: Equations) -> Iterator[UnitSlot]:
+    """Yield gaps, motions, conditions and coefficients; gaps of contacts come from geometry and prove nothing."""
     model = equations.model
+    rates = {
+        model.rate(name): read_unit(unit, "")
+        for c in model.connections
+        for name, unit in zip(c.coordinate_names, c.joint.coordinate_units, strict=bool(c.coordinate_names))
+    }
     for c in model.intermittents:
         where = model.line_of("constraint", declared_name(c))
-        yield from _rows(c.name, where, c.rows, binding=False)
-        yield from _all(f"a condition of {c.name!r}", where, None, (c.on, c.off), binding=False)
-        yield from _coefficients(c, where)
+        for row in c.rows:
+            typed = not c.surfaces and row.name.startswith(TYPED_ROWS)
+            yield from _rows(c.name, where, [row], binding=typed)
+        yield UnitSlot(f"on= of {c.name!r}", where, None, c.on)
+        yield UnitSlot(f"off= of {c.name!r}", where, None, c.off)
+        yield from _coefficients(c, where, rates)
 
 
-def _coefficients(c: IntermittentConstraint, where: str) -> Iterator[UnitSlot]:
+def _coefficients(c: IntermittentConstraint, where: str, rates: Mapping[Any, Dimension]) -> Iterator[UnitSlot]:
     yield UnitSlot(f"the restitution of {c.name!r}", where, {}, c.restitution.coefficient)
     if c.friction is not None:
-        unit: Dimension | None = {} if isinstance(c.friction, Coulomb) else None
+        along = {} if isinstance(c.friction, Coulomb) else rates.get(c.tangents[0].motion)
+        unit = along if isinstance(c.friction, Coulomb) or along is None else multiplied(JOULE, along, -1)
         yield from _all(f"the friction of {c.name!r}", where, unit, (c.friction.static, c.friction.kinetic))
 
 

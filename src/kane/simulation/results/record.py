@@ -112,8 +112,6 @@ class Record:
                 "speed": ("speed", _words(layout.speeds), {}),
                 "input": ("input", _words(layout.inputs), {}),
                 "parameter": ("parameter", _words(layout.parameters), {}),
-                "coordinate_units": ("coordinate", _words(layout.coordinate_units), {}),
-                "speed_units": ("speed", _words(layout.speed_units), {}),
                 **({} if log is None else log.coordinates()),
             },
             attributes={
@@ -123,6 +121,7 @@ class Record:
                 **met,
                 **attributes,
             },
+            units=layout.units,
         )
 
     def doubt(self, rtol: float, atol: float) -> str:

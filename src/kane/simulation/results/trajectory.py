@@ -246,7 +246,7 @@ class Trajectory(Replayed):
             names: names of coordinates, speeds, inputs, "kinetic_energy", "potential_energy" and "energy" (their sum);
                 by default all except inputs. By default quantities that are zero up to rounding are omitted; the figure
                 lists them.
-            inputs: also plot all inputs; their units are known only to the author of the model.
+            inputs: also plot all inputs.
             events: mark the events.
 
         Raises:

@@ -30,6 +30,8 @@ WORDS = {
     "coordinate_units": ("coordinate",),
     "speed_units": ("speed",),
 }
+# Words that older files lack.
+LATER_WORDS = {"input_units": ("input",), "parameter_units": ("parameter",)}
 NUMBERS = {
     "time": ("time",),
     "q": ("time", "coordinate"),
@@ -97,9 +99,13 @@ def load(path: str | PathLike[str]) -> tuple[xarray.Dataset, str]:
     if problem:
         raise ImportFileError(f"{os.fspath(path)!r} is not a trajectory saved by kane: {problem}")
     # An empty list of names is read as an empty list of numbers; restore its type.
-    dataset = dataset.assign({word: dataset[word].astype(str) for word in WORDS})
+    unknown = {
+        word: (along, ["?"] * dataset.sizes[along[0]]) for word, along in LATER_WORDS.items() if word not in dataset
+    }
+    dataset = dataset.assign(unknown)
+    dataset = dataset.assign({word: dataset[word].astype(str) for word in (*WORDS, *LATER_WORDS)})
     form = str(dataset[MODEL_FORM].item()) if MODEL_FORM in dataset and not dataset[MODEL_FORM].dims else ""
-    return dataset.drop_vars(MODEL_FORM, errors="ignore").set_coords([*WORDS, "time"]), form
+    return dataset.drop_vars(MODEL_FORM, errors="ignore").set_coords([*WORDS, *LATER_WORDS, "time"]), form
 
 
 def _unreadable(path: str | PathLike[str], reason: object) -> ImportFileError:

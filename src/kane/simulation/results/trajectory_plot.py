@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from kane.expression.number_arguments import require
 from kane.expression.number_arguments import words as given_words
+from kane.formulation.units.inferred_units import UNDETERMINED
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
 from kane.simulation.results.contact_log import ActiveInterval
@@ -35,12 +36,12 @@ FIGURE_WIDTH, PANEL, LEGEND_ROW, BAND = 9.0, 1.9, 0.19, 0.25  # inches
 LINES_PER_PANEL, MANY_SIMILAR_LINES = 20, 60
 UNEQUAL = 20.0  # size ratio of two lines above which the smaller one would look flat
 NOISE = 1e-12  # values below this are rounding, relative to the largest value of the same unit, or to 1 if larger
-# Dimension and units of each variable; the units of inputs are known only to the author of the model.
+# Dimension and units of each variable.
 VARIABLES = {
     "q": ("coordinate", "coordinate_units"),
     "u": ("speed", "speed_units"),
     "forces": ("speed", "force_units"),
-    "inputs": ("input", ""),
+    "inputs": ("input", "input_units"),
 }
 
 
@@ -215,8 +216,8 @@ def quantities(record: Labelled, variable: str) -> list[PlottedQuantity]:
         return _energies(record)
     dimension, units = VARIABLES[variable]
     names, columns = [str(name) for name in record.values(dimension)], record.values(variable).T
-    words = [str(unit) for unit in record.values(units)] if units else ["SI units"] * len(names)
-    kinds = ["quaternion" if unit == "1" else variable for unit in words]
+    words = ["SI units" if unit == UNDETERMINED else str(unit) for unit in record.values(units)]
+    kinds = ["quaternion" if unit == "1" and variable == "q" else variable for unit in words]
     return [PlottedQuantity(n, k, u, x, n) for n, k, u, x in zip(names, kinds, words, columns, strict=True)]
 
 

@@ -34,7 +34,7 @@ from kane.expression.construct import (
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, DIV
 
-# Value of a SymPy symbol, applied function or derivative; raises ModelError with the place if there is none.
+# Value of a SymPy symbol, applied function, derivative or integral; raises ModelError with the place if there is none.
 LeafMeaning: TypeAlias = Callable[[Any, str], Expr]
 
 
@@ -60,6 +60,17 @@ def _power(base: Expr, exponent: Expr) -> Expr:
 
 def _cosh(x: Expr) -> Expr:
     return 0.5 * (build_exp(x) + build_exp(-x))
+
+
+def _asinh(x: Expr) -> Expr:
+    """Return asinh x by the logarithm of |x| + sqrt(1 + x^2), which does not cancel for negative x."""
+    size = build_absolute(x)
+    return build_sign(x) * build_log(size + build_sqrt(1.0 + x * x))
+
+
+def _sinc(x: Expr) -> Expr:
+    zero, one = x.arena.zero, x.arena.one
+    return build_select(build_equal(x, zero), one, build_sin(x) / build_select(build_equal(x, zero), one, x))
 
 
 def _not(x: Expr) -> Expr:
@@ -94,6 +105,16 @@ BUILDERS: dict[str, Callable[..., Expr]] = {
     "sinh": lambda x: build_tanh(x) * _cosh(x),
     "cosh": _cosh,
     "tanh": build_tanh,
+    "coth": lambda x: div(x.arena.one, build_tanh(x)),
+    "sech": lambda x: div(x.arena.one, _cosh(x)),
+    "csch": lambda x: div(x.arena.one, build_tanh(x) * _cosh(x)),
+    "acot": lambda x: build_atan2(div(x.arena.one, x), x.arena.one),
+    "asec": lambda x: build_acos(div(x.arena.one, x)),
+    "acsc": lambda x: build_asin(div(x.arena.one, x)),
+    "asinh": _asinh,
+    "acosh": lambda x: build_log(x + build_sqrt(x - 1.0) * build_sqrt(x + 1.0)),
+    "atanh": lambda x: 0.5 * build_log((1.0 + x) / (1.0 - x)),
+    "sinc": _sinc,
     "Abs": build_absolute,
     "sign": build_sign,
     "Max": lambda *terms: reduce(build_maximum, terms),
@@ -110,6 +131,8 @@ BUILDERS: dict[str, Callable[..., Expr]] = {
     "Not": _not,
     "Piecewise": _piecewise,
 }
+# Classes whose nodes have a meaning only with their argument.
+CALCULUS = ("Derivative", "Integral")
 TRUTHS = {"BooleanTrue": 1.0, "BooleanFalse": 0.0}
 # Marks of the classes whose nodes are leaves.
 NUMBER, SYMBOL = object(), object()
@@ -122,7 +145,7 @@ class SymPyReader:
 
     Args:
         arena: arena of the result.
-        meaning: value of each symbol, applied function and derivative.
+        meaning: value of each symbol, applied function, derivative and integral.
     """
 
     def __init__(self, arena: Arena, meaning: LeafMeaning) -> None:
@@ -164,7 +187,7 @@ class SymPyReader:
     def _kind_of(self, node: Any) -> Any:
         """Return the constructor for a class of nodes, or the mark of numbers or symbols."""
         kind, name = node.__class__, node.__class__.__name__
-        if kind.__class__.__name__ == "UndefinedFunction" or getattr(node, "is_Symbol", False) or name == "Derivative":
+        if kind.__class__.__name__ == "UndefinedFunction" or getattr(node, "is_Symbol", False) or name in CALCULUS:
             found: Any = SYMBOL
         elif getattr(node, "is_Number", False) or getattr(node, "is_NumberSymbol", False) or name in TRUTHS:
             found = NUMBER
@@ -187,8 +210,8 @@ class SymPyReader:
         if isinstance(kind, str):
             raise ModelError(
                 f"{place} contains SymPy's {kind!r}, which kane does not have; known are "
-                f"{', '.join(sorted(BUILDERS))}. Rewrite it in SymPy, for example with doit() or rewrite(), or give it "
-                "as an input"
+                f"{', '.join(sorted(BUILDERS))}. Rewrite it in SymPy, with doit(), rewrite() or a Piecewise, or give "
+                "it as an input"
             )
         try:
             return kind(*args)
@@ -214,5 +237,5 @@ def _arguments(node: Any, place: str) -> Sequence[Any]:
     """
     *pairs, (value, condition) = (pair.args for pair in node.args)
     if condition.__class__.__name__ != "BooleanTrue":
-        raise ModelError(f"{place} contains a Piecewise without a last case (value, True); add one")
+        raise ModelError(f"{place} contains a Piecewise without a last case (value, True); add (0, True), for example")
     return [x for v, c in pairs for x in (c, v)] + [value]

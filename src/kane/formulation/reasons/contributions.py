@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kane.analysis.random_states import RandomStates
+from kane.expression.construct import build_absolute, build_sqrt
 from kane.expression.derivative import forward, linear_coefficients
 from kane.expression.node import Expr
 from kane.expression.traverse import substitute_nodes
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.acceleration_forms import Accelerations
 from kane.formulation.explicit.generalized_forces import (
@@ -22,14 +23,16 @@ from kane.formulation.explicit.generalized_forces import (
     weight_wrench,
 )
 from kane.formulation.explicit.vector_bases import with_cheapest_bases
-from kane.formulation.explicit.velocity_forms import VelocityForm
+from kane.formulation.explicit.velocity_forms import Velocities, VelocityForm
+from kane.formulation.random_states import RandomStates
 from kane.formulation.tree.body_tree import BodyTree
 from kane.formulation.tree.spatial import times
 from kane.geometry.scalars import Triple, dot
 from kane.model.reaction import row_force
 
 INERTIA, CENTRIPETAL, CORIOLIS, GYROSCOPIC = "inertia", "centripetal", "Coriolis", "gyroscopic"
-PRESCRIBED_MOTION, GRAVITY, LOAD, CONSTRAINT = "prescribed motion", "gravity", "load", "constraint"
+PRESCRIBED_MOTION, GRAVITY, LOAD = "prescribed motion", "gravity", "load"
+CONSTRAINT, FRICTION = "constraint", "friction"
 # Coefficients smaller than the largest one of an equation by this factor are round-off. They vanish at random states by
 # identities such as cos**2 + sin**2 = 1, which expressions do not simplify in every form.
 VANISHING = 1e-14
@@ -41,10 +44,11 @@ class Contribution(NamedTuple):
 
     Attributes:
         speed: name of the speed whose equation it is.
-        term: the term: "u1*u2", "u2**2", "u3'", "gravity", the title of a load, or the name of a constraint row.
-        kind: "inertia", "centripetal", "Coriolis", "gyroscopic", "prescribed motion", "gravity", "load" or
-            "constraint".
-        source: name of the body, the load or the constraint row.
+        term: the term: "u1*u2", "u2**2", "u3'", "gravity", the title of a load, the name of a constraint row, or the
+            name of a sliding constraint.
+        kind: "inertia", "centripetal", "Coriolis", "gyroscopic", "prescribed motion", "gravity", "load", "constraint"
+            or "friction".
+        source: name of the body, the load, the constraint row or the sliding constraint.
         through: dependent speed whose equation contributes it, by the constraints; empty for the equation's own speed.
         expression: its value [N m for a speed in rad/s, N for m/s].
     """
@@ -76,11 +80,23 @@ class Contributions:
     F*_r is linear in masses and inertias, and F_r is additive, so that the contribution of a body or a load is exact.
     """
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(
+        self,
+        equations: Equations,
+        sliding: Sequence[IntermittentEquations] = (),
+        motion: Velocities | None = None,
+    ) -> None:
+        """Prepare the motion of all bodies.
+
+        Args:
+            equations: equations of a model.
+            sliding: intermittent constraints whose kinetic friction acts.
+            motion: velocities of all bodies; by default in the bases with the fewest operations.
+        """
         x, y, z = equations.system.gravity
-        self._equations = equations
-        self._motion = with_cheapest_bases(equations.tree, equations.system.speeds, (-x, -y, -z))
         speeds, embedding = equations.system.speeds, equations.embedding
+        self._equations, self._sliding = equations, sliding
+        self._motion = motion or with_cheapest_bases(equations.tree, speeds, (-x, -y, -z))
         udot = speeds.udot if embedding.numerical else embedding.accelerations(speeds.udot)
         self._accelerations = Accelerations(self._motion, speeds.natural_accelerations(udot))
 
@@ -88,6 +104,7 @@ class Contributions:
         """Return the contributions to the equations of the independent speeds with these indices."""
         equations = self._equations
         parts = [part for row in rows for part in _Forces(equations, self._accelerations, row).parts()]
+        parts += [part for row in rows for part in _friction(equations, self._sliding, row)]
         baked = equations.baked_in([part.expression for part in parts])
         parts = [part._replace(expression=x) for part, x in zip(parts, baked, strict=True)]
         split = list(_split(equations, [part for part in parts if part.kind in (CORIOLIS, GYROSCOPIC)]))
@@ -144,6 +161,26 @@ class _Forces:
             totals[title] = _sum(totals[title], forces)
         for title, forces in totals.items():
             yield from self._weighed(title, LOAD, {r: -forces[r] for r in self._ways})
+
+
+def _friction(equations: Equations, sliding: Sequence[IntermittentEquations], row: int) -> Iterator[_Part]:
+    for c in sliding:
+        force = friction_force(c, row)
+        if force is not None:
+            yield _Part(row, c.name, FRICTION, row, -force)
+
+
+def friction_force(c: IntermittentEquations, row: int) -> Expr | None:
+    """Return the generalized force of kinetic friction, -mu_k N A_t^T v_t / |v_t|; None if it is zero.
+
+    The normal force N is the leaf of the normal row; a joint with dry friction has the effort ``kinetic``.
+    """
+    slips = [tangent.motion for tangent in c.tangents]
+    size = build_absolute(slips[0]) if len(slips) == 1 else build_sqrt(slips[0] * slips[0] + slips[1] * slips[1])
+    bound = c.numbers.kinetic if c.normal is None else c.numbers.kinetic * row_force(size, c.normal.name)
+    columns = [tangent.coefficients.get(row) for tangent in c.tangents]
+    parts = [-a * (bound * (slip / size)) for a, slip in zip(columns, slips, strict=True) if a is not None]
+    return sum(parts[1:], parts[0]) if parts else None
 
 
 def _sum(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:

@@ -9,18 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kane.analysis.reasons.contributions import (
-    CENTRIPETAL,
-    CONSTRAINT,
-    CORIOLIS,
-    GRAVITY,
-    GYROSCOPIC,
-    INERTIA,
-    LOAD,
-    PRESCRIBED_MOTION,
-    Contribution,
-    Contributions,
-)
+from kane.analysis.mode_equations import chosen_mode
 from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
@@ -28,42 +17,36 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import number, require
 from kane.expression.text import format_expression
 from kane.expression.traverse import leaves
+from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import quantity
+from kane.formulation.reasons.contributions import LOAD, Contribution, Contributions, friction_force
+from kane.formulation.reasons.reason import Reason
+from kane.formulation.units.inferred_units import shown_units
 from kane.model.checks import require_known
 from kane.model.named_vector import named_vector
 from kane.model.reaction import row_force
 from kane.simulation.state_layout import Layout
-
-# Cause of each kind of term, for sentences.
-CAUSES: Mapping[str, str] = {
-    INERTIA: "the inertia of",
-    CENTRIPETAL: "the centripetal acceleration of the mass centres of",
-    CORIOLIS: "the Coriolis acceleration of the mass centres of",
-    GYROSCOPIC: "the gyroscopic torque on",
-    PRESCRIBED_MOTION: "the prescribed motion of",
-    GRAVITY: "the weight of",
-    LOAD: "the load",
-    CONSTRAINT: "the force of the constraint row",
-}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explanation:
     """Contributions to one equation of motion; prints as a table. The sum of all contributions is zero.
 
-        M udot + bias - B inputs - A^T lambda = 0
+        M udot + bias - B inputs - A^T lambda - friction = 0
 
     Attributes:
         equations: the equations of the model.
         speed: name of the generalized speed whose equation this is.
         contributions: one for each term, kind and body, load or constraint row. The lambda of numerically embedded
-            constraints are the reactions of their rows.
+            constraints and of active contacts are the reactions of their rows.
+        sliding: intermittent constraints whose kinetic friction acts.
     """
 
     equations: Equations
     speed: str
     contributions: tuple[Contribution, ...]
+    sliding: tuple[IntermittentEquations, ...] = ()
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -80,20 +63,23 @@ class Explanation:
             t: time [s].
 
         Raises:
-            ModelError: an unknown name, a wrong shape, or a state at which the mass matrix is singular.
+            ModelError: an unknown name, a wrong shape, or a state at which the mass matrix is singular or a sliding
+                constraint has no slip velocity.
         """
-        values = _values(self.equations, (q, u), inputs, parameters, t)
+        values = _values(self.equations, self.sliding, (q, u), (inputs, parameters, t))
         found = np.array(interpret([c.expression for c in self.contributions], values), float) + 0.0
         if not np.isfinite(found).all():
             raise ModelError(
                 f"the accelerations of {self.equations.name!r} are not determined at this state, where a divisor of "
-                "its equations vanishes; give another state"
+                "its equations or the velocity of a sliding contact vanishes; give another state"
             )
-        return Shares(self.speed, self.contributions, found)
+        return Shares(self.speed, shown_units(self.equations)[f"f_{self.speed}"], self.contributions, found)
 
     def __repr__(self) -> str:
         rows = [(c.term, c.kind, _source(c), format_expression(c.expression)) for c in self.contributions]
-        return f"equation of {self.speed} of {self.equations.name!r}\n{_table(('term', 'kind', 'from', 'value'), rows)}"
+        unit = shown_units(self.equations)[f"f_{self.speed}"]
+        head = f"equation of {self.speed} of {self.equations.name!r} [{unit}]"
+        return f"{head}\n{_table(('term', 'kind', 'from', 'value'), rows)}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
@@ -105,11 +91,13 @@ class Shares:
 
     Attributes:
         speed: name of the speed whose equation this is.
+        unit: unit of the values: N m for a speed in rad/s, N for m/s.
         contributions: as in the ``Explanation``.
-        values: one number for each contribution, with the sum zero [N m for a speed in rad/s, N for m/s].
+        values: one number for each contribution, with the sum zero.
     """
 
     speed: str
+    unit: str
     contributions: tuple[Contribution, ...]
     values: Array
 
@@ -126,52 +114,14 @@ class Shares:
         order = np.argsort(-np.abs(self.values), kind="stable")
         told = [(self.contributions[k], float(self.values[k])) for k in order]
         rows = [(c.term, c.kind, _source(c), f"{x:.6g}", f"{100 * abs(x) / total:.1f} %") for c, x in told]
-        heads = ("term", "kind", "from", "value", "share")
+        heads = ("term", "kind", "from", f"value [{self.unit}]", "share")
         return f"equation of {self.speed}: shares of one side\n{_table(heads, rows)}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Reason:
-    """Contributions to one term of an equation; prints as a sentence.
-
-    Attributes:
-        speed: name of the speed whose equation has the term.
-        term: name of the term.
-        contributions: contributions to this term.
-    """
-
-    speed: str
-    term: str
-    contributions: tuple[Contribution, ...]
-
-    @property
-    def kinds(self) -> dict[str, tuple[str, ...]]:
-        """Names of the bodies, loads or rows that contribute, by kind."""
-        found: dict[str, dict[str, None]] = {}
-        for c in self.contributions:
-            found.setdefault(c.kind, {})[c.source] = None
-        return {kind: tuple(names) for kind, names in found.items()}
-
-    @property
-    def value(self) -> Expr:
-        """The term as an expression: the sum of its contributions."""
-        first, *others = (c.expression for c in self.contributions)
-        return sum(others, first)
-
-    def __repr__(self) -> str:
-        causes = " and ".join(f"{CAUSES[kind]} {_listed(names)}" for kind, names in self.kinds.items())
-        ways = tuple(dict.fromkeys(c.through for c in self.contributions if c.through))
-        through = f", in part by the constraints that make {_listed(ways)} dependent" if ways else ""
-        return f"{self.term} is in the equation of {self.speed} because of {causes}{through}."
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>"
-
-
-def explain(equations: Equations, equation: str) -> Explanation:
+def explain(equations: Equations, equation: str, *, mode: str | None = None) -> Explanation:
     """Return every body, load and constraint that contributes to an equation of motion, term by term.
 
     The equation of u_r is -(F_r + F*_r) = 0. F*_r is linear in masses and moments of inertia, and F_r is additive:
@@ -180,18 +130,22 @@ def explain(equations: Equations, equation: str) -> Explanation:
 
     with c_ii u_i^2 of the mass centre centripetal, and c_ij u_i u_j Coriolis. Removing a body or a load removes exactly
     its contributions. With symbolically embedded constraints, the equations of dependent speeds contribute too:
-    F_i + D^T F_d. With numerically embedded constraints, the rows contribute their reactions, A^T lambda.
+    F_i + D^T F_d. With numerically embedded constraints, the rows contribute their reactions, A^T lambda. So do the
+    active rows of contacts, stops, latches, switches and sticking joints; sliding ones contribute kinetic friction.
 
     Args:
         equations: equations of a model.
         equation: name of the speed, "u2", or of its derivative, "u2'".
+        mode: name of a contact mode as in ``run.modes``, such as "free" or "left held, right sliding"; required if the
+            model has intermittent constraints.
 
     Raises:
-        ModelError: the speed is unknown, or constraints make it dependent.
+        ModelError: the speed is unknown, constraints make it dependent, or the mode is unknown or missing.
 
     Source: Kane & Levinson 1983, Eqs. 78-79, 90; Gillespie 2003, Eq. 44.
     """
     require(equations, Equations, "explain takes Equations, which kane.formulate(model) returns")
+    equations, sliding = chosen_mode(equations, mode)
     names = [leaf.data for leaf in equations.u]
     speed = equation.removesuffix("'") if isinstance(equation, str) else equation
     require_known(speed, names, "equation of the speed")
@@ -202,22 +156,23 @@ def explain(equations: Equations, equation: str) -> Explanation:
             f"the constraints of {equations.name!r} make {speed!r} dependent, so that it has no equation of its own; "
             f"ask for {', '.join(free)}, or explain equations.unconstrained"
         )
-    return Explanation(equations, speed, tuple(Contributions(equations).of([row])))
+    return Explanation(equations, speed, tuple(Contributions(equations, sliding).of([row])), sliding)
 
 
-def why(equations: Equations, equation: str, term: str | Expr) -> Reason:
+def why(equations: Equations, equation: str, term: str | Expr, *, mode: str | None = None) -> Reason:
     """Return why a term is in an equation of motion: its kind, and the bodies, loads or constraints it comes from.
 
     Args:
         equations: equations of a model.
         equation: name of the speed, "u2", or of its derivative, "u2'".
         term: "u1*u2", "u2**2", "u3'", "gravity", the title of a load ("Motor on q2") or of a constraint row, an input,
-            or an expression such as ``eqs.u[0] * eqs.u[1]``.
+            the name of a sliding contact, or an expression such as ``eqs.u[0] * eqs.u[1]``.
+        mode: name of a contact mode, as for ``explain``.
 
     Raises:
         ModelError: the equation is unknown, or does not have the term; the message names similar terms.
     """
-    found = explain(equations, equation)
+    found = explain(equations, equation, mode=mode)
     factors = _factors(term)
     named = [c for c in found.contributions if _factors(c.term) == factors]
     if named:
@@ -243,10 +198,6 @@ def _source(c: Contribution) -> str:
     return f"{c.source} through {c.through}" if c.through else c.source
 
 
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-
-
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [heads, *rows]
     widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
@@ -255,9 +206,14 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _values(equations: Equations, state: tuple[Any, Any], inputs: Any, parameters: Any, t: float) -> dict[Expr, Any]:
+def _values(
+    equations: Equations,
+    sliding: Sequence[IntermittentEquations],
+    state: tuple[Any, Any],
+    others: tuple[Any, Any, float],
+) -> dict[Expr, Any]:
     """Return the values of all leaves at a state, with its accelerations and reactions."""
-    layout = Layout.of(equations)
+    layout, (inputs, parameters, t) = Layout.of(equations), others
     x = layout.named_state(*state)
     given: list[tuple[Sequence[Expr], Any]] = [
         ((equations.t,), [number(t, "the time")]),
@@ -269,14 +225,19 @@ def _values(equations: Equations, state: tuple[Any, Any], inputs: Any, parameter
     values: dict[Expr, Any] = {}
     for group, row in given:
         values |= dict(zip(group, row, strict=True))
-    if not equations.embedding.numerical:
+    if not equations.embedding.numerical and not sliding:
         found = interpret(equations.forward, values)
         return values | dict(zip(equations.udot, found, strict=True))
-    return values | _constrained(equations, values)
+    return values | _constrained(equations, sliding, values)
 
 
-def _constrained(equations: Equations, values: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """Return udot and the reactions lambda: M udot + h = A^T lambda, A udot + remainder = 0."""
+def _constrained(
+    equations: Equations, sliding: Sequence[IntermittentEquations], values: Mapping[Expr, Any]
+) -> dict[Expr, Any]:
+    """Return udot and the reactions lambda: M udot + h = (A^T + G) lambda + g, A udot + remainder = 0.
+
+    G lambda + g are the generalized forces of kinetic friction.
+    """
     n, rows = len(equations.u), equations.constraints
     terms = interpret(quantity(equations, "unconstrained").outputs, values)
     size = n * (n + 1) // 2
@@ -285,7 +246,28 @@ def _constrained(equations: Equations, values: Mapping[Expr, Any]) -> dict[Expr,
     M += np.tril(M, -1).T
     h, remainder = np.array(terms[size : size + n]), np.array(terms[size + n : size + n + len(rows)])
     A = np.array(interpret(quantity(equations, "constraints").outputs[: len(rows) * n], values)).reshape(len(rows), n)
-    whole = np.block([[M, -A.T], [A, np.zeros((len(rows), len(rows)))]])
-    found = np.linalg.lstsq(whole, -np.concatenate([h, remainder]), rcond=None)[0]
     forces = [row_force(equations.t, row.name) for row in rows]
+    friction = _friction_at(equations, sliding, values, forces)
+    if not np.isfinite(friction).all():
+        return dict.fromkeys((*equations.udot, *forces), np.nan)
+    whole = np.block([[M, -A.T - friction[:, 1:]], [A, np.zeros((len(rows), len(rows)))]])
+    found = np.linalg.lstsq(whole, np.concatenate([friction[:, 0] - h, -remainder]), rcond=None)[0]
     return dict(zip((*equations.udot, *forces), found, strict=True))
+
+
+def _friction_at(
+    equations: Equations,
+    sliding: Sequence[IntermittentEquations],
+    values: Mapping[Expr, Any],
+    forces: Sequence[Expr],
+) -> Array:
+    """Return the generalized forces of friction without reactions, and per unit of each reaction, (n, 1 + rows)."""
+    zero = equations.t.arena.zero
+    totals = [
+        sum((f for c in sliding if (f := friction_force(c, r)) is not None), zero) for r in range(len(equations.u))
+    ]
+    baked, none = equations.baked_in(totals), dict.fromkeys(forces, 0.0)
+    at = [interpret(baked, {**values, **none, **one}) for one in ({}, *({force: 1.0} for force in forces))]
+    found = np.array(at, float).T
+    found[:, 1:] -= found[:, :1]
+    return found
