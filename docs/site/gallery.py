@@ -1,0 +1,2 @@
+def write_gallery(stage, html):
+    stage.write("gallery/index.md", "# Gallery\n")

@@ -1,0 +1,57 @@
+"""The contents of the site: which page belongs to which section."""
+
+from __future__ import annotations
+
+from staged_pages import Stage
+
+# Section, and its pages in order. Pages of docs that no section names belong to the guides.
+SECTIONS: dict[str, list[str]] = {
+    "Learn": ["start", "course/index"],
+    "How to": [
+        "howto/index",
+        "contacts",
+        "controllers",
+        "derivatives",
+        "explanations",
+        "haptics",
+        "identification",
+        "optimal_control",
+        "sweeps",
+        "viewing",
+        "extending",
+    ],
+    "Look up": ["gallery/index", "examples/index", "reference/index", "overview", "notation"],
+    "Coming from": ["from_sympy"],
+    "Understand": [
+        "readme",
+        "architecture",
+        "compiled-modes",
+        "decisions/index",
+        "memory",
+        "benchmarks/results",
+        "benchmarks/decisions",
+        "contributing",
+        "changelog",
+    ],
+}
+GUIDES = "How to"
+
+
+def sections_of(pages: list[str]) -> dict[str, list[str]]:
+    """Return the sections with the pages that exist; ``pages`` are the names of those at the top level."""
+    named = {page for members in SECTIONS.values() for page in members}
+    unnamed = [page for page in pages if page not in named and page != "index"]
+    return {title: members + (unnamed if title == GUIDES else []) for title, members in SECTIONS.items()}
+
+
+def write_contents(stage: Stage) -> None:
+    """Write the index of the decisions and append the table of contents to the home page."""
+    records = sorted(path.stem for path in (stage.folder / "decisions").glob("*.md") if path.stem != "0000-template")
+    (stage.folder / "decisions/0000-template.md").unlink()
+    words = "One page for each decision: the question, the decision, its reasons and the rejected alternatives."
+    stage.write_index("decisions/index.md", "Decisions", words, [(name, "") for name in records])
+    home = stage.folder / "index.md"
+    text = home.read_text("utf-8")
+    for title, members in sections_of(sorted(path.stem for path in stage.folder.glob("*.md"))).items():
+        text += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(members) + "\n```\n"
+    home.write_text(text, "utf-8")

@@ -1,0 +1,2 @@
+def write_reference(stage):
+    stage.write("reference/index.md", "# Reference\n")
