@@ -15,10 +15,11 @@ from pathlib import Path
 
 from example_pages import write_examples
 from gallery import write_gallery
+from live_pages import write_live_pages
 from navigation import write_contents
 from reference import write_reference
 from staged_pages import ROOT, Stage
-from whole_site import foreign_requests, write_texts
+from whole_site import broken_links, foreign_requests, write_texts
 
 HERE = Path(__file__).parent
 
@@ -32,6 +33,7 @@ def stage_all(folder: Path, html: Path) -> Stage:
         ("reference", write_reference),
         ("gallery", lambda stage: write_gallery(stage, html)),
         ("contents", write_contents),
+        ("live pages", lambda stage: write_live_pages(html)),
     ):
         began = time.perf_counter()
         write(stage)
@@ -52,7 +54,7 @@ def main(out: Path) -> int:
     if done.returncode:
         return done.returncode
     write_texts(stage, html)
-    found = foreign_requests(html)
+    found = [*foreign_requests(html), *broken_links(html)]
     print("\n".join(found), end="\n" if found else "")
     print(f"{html / 'index.html'}; links that lead outside, which this build does not try: {len(stage.external)}")
     return int(bool(found))

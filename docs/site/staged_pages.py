@@ -20,6 +20,7 @@ OTHER_PAGES = {
     "benchmarks/RESULTS.md": "benchmarks/results.md",
     "benchmarks/DECISIONS.md": "benchmarks/decisions.md",
 }
+LIVE = "live/"  # folder of the pages with motions, beside the page whose code makes them
 FOLDERS = {"docs/decisions": "decisions/index.md", "examples": "examples/index.md"}
 
 
@@ -95,6 +96,8 @@ class Stage:
                 return found.group()
             if not target:
                 return found.group()
+            if target.startswith(LIVE):  # made by the code of the page, see live_pages.py
+                return f'<a href="{target}">{words[1:-1]}</a>'
             path = os.path.normpath(os.path.join(os.path.dirname(page), target))
             if not (ROOT / path).exists():
                 raise ValueError(f"{page} links to {target}, which does not exist")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 from navigation import sections_of
 from staged_pages import Stage
@@ -59,4 +60,14 @@ def foreign_requests(html: Path) -> list[str]:
         for request in REQUESTS.finditer(path.read_text("utf-8")):
             address = next(value for value in request.groups() if value)
             found.append(f"{path.relative_to(html)} would load {address}")
+    return found
+
+
+def broken_links(html: Path) -> list[str]:
+    """Return the links between files of the site that lead nowhere, also those in HTML that Sphinx does not read."""
+    found = []
+    for path in sorted(html.rglob("*.html")):
+        for target in sorted(set(re.findall(r"""<a\b[^>]*?\bhref=["']([^"'#?]+)""", path.read_text("utf-8")))):
+            if not re.match(r"[a-z]+:|//", target) and not (path.parent / unquote(target)).exists():
+                found.append(f"{path.relative_to(html)} links to {target}, which does not exist")
     return found
