@@ -1,2 +1,6 @@
+"""Stub."""
+
+
 def write_gallery(stage, html):
+    """Write."""
     stage.write("gallery/index.md", "# Gallery\n")

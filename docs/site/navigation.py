@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from staged_pages import Stage
 
 # Section, and its pages in order. Pages of docs that no section names belong to the guides.
@@ -50,8 +52,15 @@ def write_contents(stage: Stage) -> None:
     (stage.folder / "decisions/0000-template.md").unlink()
     words = "One page for each decision: the question, the decision, its reasons and the rejected alternatives."
     stage.write_index("decisions/index.md", "Decisions", words, [(name, "") for name in records])
-    home = stage.folder / "index.md"
-    text = home.read_text("utf-8")
+    for folder in ("course", "howto"):
+        names = sorted(path.stem for path in (stage.folder / folder).glob("*.md") if path.stem != "index")
+        append_contents(stage.folder / folder / "index.md", "", names)
     for title, members in sections_of(sorted(path.stem for path in stage.folder.glob("*.md"))).items():
-        text += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(members) + "\n```\n"
-    home.write_text(text, "utf-8")
+        append_contents(stage.folder / "index.md", title, members)
+
+
+def append_contents(page: Path, caption: str, members: list[str]) -> None:
+    """Append an invisible table of contents to a page; the sidebar shows it."""
+    options = ":hidden:\n" + (f":caption: {caption}\n" if caption else "")
+    with page.open("a", encoding="utf-8") as file:
+        file.write(f"\n```{{toctree}}\n{options}\n" + "\n".join(members) + "\n```\n")

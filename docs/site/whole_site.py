@@ -12,8 +12,8 @@ from staged_pages import Stage
 
 HEAD = """# kane
 
-> Multibody dynamics by Kane's method, in Python: describe bodies, joints, loads and contacts; kane derives the equations
-> of motion symbolically, compiles them to native code, and simulates them.
+> Multibody dynamics by Kane's method, in Python: describe bodies, joints, loads and contacts; kane derives the
+> equations of motion symbolically, compiles them to native code, and simulates them.
 
 Every page exists as Markdown too, under its own address with `.md` in place of `.html`.
 """
