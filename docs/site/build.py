@@ -15,8 +15,8 @@ from pathlib import Path
 
 from example_pages import write_examples
 from gallery import write_gallery
-from live_pages import write_live_pages
 from navigation import write_contents
+from page_motions import write_live_pages
 from reference import write_reference
 from staged_pages import ROOT, Stage
 from whole_site import broken_links, foreign_requests, write_texts

@@ -25,6 +25,7 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 myst_enable_extensions = ["dollarmath", "attrs_block"]
 myst_heading_anchors = 4
+smartquotes = False  # quotes are often those of Python
 myst_dmath_double_inline = True
 copybutton_exclude = ".linenos, .gp, .go"
 toc_object_entries = False

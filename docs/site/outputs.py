@@ -93,7 +93,8 @@ def main(pages: list[Path]) -> None:
             finally:
                 os.chdir(here)
             for picture in Path(folder).glob("*.png"):
-                shutil.copy(picture, FIGURES / picture.name)
+                if f"figures/{picture.name})" in page.read_text("utf-8"):
+                    shutil.copy(picture, FIGURES / picture.name)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,18 @@ def outside_of_code(text: str, change: Callable[[str], str]) -> str:
     return "".join([*parts, change(text[end:])])
 
 
+def with_one_title(text: str) -> str:
+    """Return a page whose second and later titles are headings one level lower, as all headings below them."""
+    titles = 0
+
+    def lowered(found: re.Match[str]) -> str:
+        nonlocal titles
+        titles += found.group() == "# "
+        return ("#" if titles > 1 else "") + found.group()
+
+    return outside_of_code(text, lambda part: re.sub(r"^#+ ", lowered, part, flags=re.M))
+
+
 class Stage:
     """The folder with the sources of the site.
 
@@ -83,7 +95,7 @@ class Stage:
             shutil.copy(path, target)
 
     def _copy(self, path: str) -> None:
-        text = (ROOT / path).read_text("utf-8")
+        text = with_one_title((ROOT / path).read_text("utf-8"))
         self.write(place_of(path), outside_of_code(text, lambda part: self.with_links(part, path)))
 
     def with_links(self, text: str, page: str) -> str:
@@ -96,7 +108,7 @@ class Stage:
                 return found.group()
             if not target:
                 return found.group()
-            if target.startswith(LIVE):  # made by the code of the page, see live_pages.py
+            if target.startswith(LIVE):  # made by the code of the page, see page_motions.py
                 return f'<a href="{target}">{words[1:-1]}</a>'
             path = os.path.normpath(os.path.join(os.path.dirname(page), target))
             if not (ROOT / path).exists():

@@ -24,6 +24,8 @@ REQUESTS = re.compile(
     r"""|url\(\s*["']?(?P<url>(?:https?:)?//[^"')]+)|@import\s+["'](?P<css>(?:https?:)?//[^"']+)"""
 )
 
+LINKS = re.compile(r"""<(?:a\b[^>]*?\bhref|img\b[^>]*?\bsrc)=["']([^"'#?]+)""")
+
 
 def write_texts(stage: Stage, html: Path) -> None:
     """Copy the Markdown of each page beside it, and write llms.txt."""
@@ -67,7 +69,7 @@ def broken_links(html: Path) -> list[str]:
     """Return the links between files of the site that lead nowhere, also those in HTML that Sphinx does not read."""
     found = []
     for path in sorted(html.rglob("*.html")):
-        for target in sorted(set(re.findall(r"""<a\b[^>]*?\bhref=["']([^"'#?]+)""", path.read_text("utf-8")))):
+        for target in sorted(set(LINKS.findall(path.read_text("utf-8")))):
             if not re.match(r"[a-z]+:|//", target) and not (path.parent / unquote(target)).exists():
                 found.append(f"{path.relative_to(html)} links to {target}, which does not exist")
     return found
