@@ -19,7 +19,7 @@ from navigation import write_contents
 from page_motions import write_live_pages
 from reference import write_reference
 from staged_pages import ROOT, Stage
-from whole_site import broken_links, foreign_requests, write_texts
+from whole_site import broken_links, correct_html, foreign_requests, write_texts
 
 HERE = Path(__file__).parent
 
@@ -54,6 +54,7 @@ def main(out: Path) -> int:
     if done.returncode:
         return done.returncode
     write_texts(stage, html)
+    correct_html(stage, html)
     found = [*foreign_requests(html), *broken_links(html)]
     print("\n".join(found), end="\n" if found else "")
     print(f"{html / 'index.html'}; links that lead outside, which this build does not try: {len(stage.external)}")

@@ -22,6 +22,8 @@ def markdown_of(docstring: str) -> str:
             parts.append(_prose("\n".join(lines)))
         elif title in ("Source", "Sources"):
             parts.append(f"*{title}:* {_prose(' '.join(line.strip() for line in lines))}")
+        elif title in ("Returns", "Yields", "Warns", "Note", "Notes"):
+            parts.append(f"**{title}**\n\n{_prose(inspect.cleandoc(chr(10) + chr(10).join(lines)))}")
         else:
             parts.append(f"**{_TITLES.get(title, title)}**\n\n{_entries(lines)}")
     return "\n\n".join(part.strip("\n") for part in parts if part.strip())

@@ -42,8 +42,9 @@ def write_gallery(stage: Stage, html: Path) -> None:
 
 
 def summary_of(name: str) -> str:
-    """Return the first sentence of the docstring of a model."""
-    return (inspect.getdoc(getattr(kane.library, name)) or "").partition("\n")[0]
+    """Return the first line of the docstring of a model, without its verb."""
+    line = (inspect.getdoc(getattr(kane.library, name)) or "").partition("\n")[0]
+    return line.removeprefix("Return ").replace("`", "")
 
 
 def card_of(name: str) -> str:
