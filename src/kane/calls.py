@@ -91,7 +91,7 @@ FOREIGN_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("pi",), "numpy.pi"),
     **dict.fromkeys(("t",), "model.time, or run.time"),
     **dict.fromkeys(("y", "x", "state", "states"), "run.q and run.u"),
-    **dict.fromkeys(("to_csv", "to_pandas", "to_numpy", "to_dataframe"), "run.to_xarray(), which has to_dataframe()"),
+    **dict.fromkeys(("to_csv", "to_numpy", "to_dataframe"), "run.to_pandas(), or run.to_xarray()"),
 }
 STEP_SIZE_CURE = "give the step to kane.simulate(dyn, until=10, integrator=..., dt=0.01)"
 # Advice for calls with arguments that belong to another call.

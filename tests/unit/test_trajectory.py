@@ -201,3 +201,16 @@ def test_how_constraints_were_kept_has_courses_by_name_too(run):
 
 def test_the_sum_of_energies_has_its_name(run):
     np.testing.assert_array_equal(run["energy"], run["kinetic_energy"] + run["potential_energy"])
+
+
+def test_a_run_is_a_table_of_pandas():
+    m = kane.library.wrist()
+    run = kane.simulate(kane.build(kane.formulate(m)), until=0.1, q=[0.0, 1.0, 0.0], inputs={"T1": 1.0})
+    table = run.to_pandas()
+    assert list(table.columns) == ["q1", "q2", "q3", "u1", "u2", "u3", "T1", "T2", "T3", "F1", "F2", "F3"]
+    assert table.index.name == "time"
+    assert np.array_equal(table.index, run.time)
+    assert np.array_equal(table[["u1", "u2", "u3"]].to_numpy(), run.u)
+    assert (table["T1"] == 1.0).all()
+    table.loc[:, "q1"] = 7.0  # a copy
+    assert run["q1"][0] == 0.0

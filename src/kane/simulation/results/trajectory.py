@@ -223,6 +223,13 @@ class Trajectory(Replayed):
         """Return a copy as an xarray dataset, for selection by name, statistics and plots."""
         return self._run.dataset.copy(deep=True)
 
+    def to_pandas(self) -> Any:
+        """Return a copy as a ``pandas.DataFrame``: the index is the time [s], the columns are q, u and inputs."""
+        import xarray  # imported late: with pandas it takes half a second
+
+        names = [str(name) for dimension in DIMENSIONS.values() for name in self._values(dimension)]
+        return xarray.Dataset({x: ("time", self[x]) for x in names}, coords={"time": self.time}).to_dataframe()
+
     def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
         """Plot over time: quantities of one unit and similar size share axes; events are vertical lines.
 
