@@ -110,7 +110,7 @@ def counts_of(equations: kane.Equations) -> str:
 
 
 def listing_of(equations: kane.Equations, start: Mapping[str, Any]) -> str:
-    """Return the equations as text; those of closed loops hold near the start."""
+    """Return the equations as text. The equations of closed loops hold near the start."""
     words = ""
     if equations.embedding.remark:
         words = (

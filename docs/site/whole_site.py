@@ -52,6 +52,8 @@ def entry_of(page: Path, root: Path) -> str:
     title = re.search(r"^# (.*)$", text, re.M)
     first = re.search(r"^(?![#`<|!\-{:]|    )\w[^\n]*(?:\n\w[^\n]*)*", text[title.end() if title else 0 :], re.M)
     words = re.split(r"(?<=[.:])\s", first.group().replace("\n", " "))[0] if first else ""
+    if words.endswith("you can"):  # a list of aims follows
+        words += " " + " ".join(re.findall(r"^\* (.*)$", text.partition("\n## ")[0], re.M))
     return f"- [{title.group(1) if title else page.stem}]({page.relative_to(root).as_posix()}): {words}"
 
 
@@ -71,6 +73,7 @@ CORRECTIONS = (
     ('<aside class="sidebar-drawer"', '<aside aria-label="Site" class="sidebar-drawer"'),
     ('<aside class="toc-drawer"', '<aside aria-label="Page" class="toc-drawer"'),
     ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
     ('<th class="head"><p></p></th>', '<td class="head"></td>'),
 )
 
@@ -86,7 +89,7 @@ def correct_html(stage: Stage, html: Path) -> None:
 
 
 def broken_links(html: Path) -> list[str]:
-    """Return the links between files of the site that lead nowhere, also those in HTML that Sphinx does not read."""
+    """Return the links between files of the site that lead nowhere, in all HTML, also where Sphinx does not read it."""
     found = []
     for path in sorted(html.rglob("*.html")):
         for target in sorted(set(LINKS.findall(path.read_text("utf-8")))):
