@@ -23,7 +23,7 @@ SECTIONS: dict[str, list[str]] = {
         "extending",
     ],
     "Look up": ["gallery/index", "examples/index", "reference/index", "overview", "notation"],
-    "Coming from": ["from_sympy"],
+    "Coming from": ["from_sympy", "coming_from"],
     "Understand": [
         "readme",
         "architecture",
