@@ -544,12 +544,12 @@ def test_native_code_leaves_alone_what_is_not_one_state_of_doubles(tree):
     wrong_q = [None, 1.0, "q", [*q], q[None, None], np.stack([q, q]), q[:-1]]
     wrong_q += [q.astype(int), q[0], np.float64(1.0), np.array(1.0), 2.0 * q]
     for bad in wrong_q:
-        assert call._one(call.stage, out, time, bad, u, rest) is None
+        assert call._small(call.stage, out, time, bad, u, rest) is None
         assert call._into(call.stage, out, time, bad, u, rest) is None
     for bad in (None, out[:-1], out[None], out.astype(np.float32), np.repeat(out, 2)[::2], read_only(out)):
         assert call._into(call.stage, bad, time, q, u, rest) is None
     assert np.isnan(out).all()
-    assert call._one(call.stage, out, time, q, u, rest) is out
+    assert call._small(call.stage, out, time, q, u, rest) is out
     np.testing.assert_array_equal(out, tree.kinematics(q.tolist(), u))
 
 
@@ -560,7 +560,7 @@ def test_a_batch_of_one_is_computed_where_it_lies_as_one_state_is(tree, rows):
     alone = tree.forward(q, u, inputs, 0.0)
     call = tree._calls["forward"]
     q, u, inputs = (x[None] if row else x for x, row in zip((q, u, inputs), rows, strict=True))
-    assert call._one(call.stage, np.empty(len(udot)), np.zeros(1), q, u, inputs) is True
+    assert call._small(call.stage, np.empty(len(udot)), np.zeros(1), q, u, inputs) is True
     found, out = tree.forward(q, u, inputs, 0.0), np.full((1, len(udot)), np.nan)
     assert found.shape == (1, len(udot))
     assert call._into(call.stage, out, np.zeros(1), q, u, inputs) is out

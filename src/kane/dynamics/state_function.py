@@ -8,7 +8,8 @@ from typing import Any, cast, final
 
 import numpy as np
 
-from kane.codegen.jit.function import ArrayFunction, common_batch, result_array, single_call
+from kane.codegen.jit.batches import LaneCode
+from kane.codegen.jit.function import ArrayFunction, batch_call, common_batch, result_array, single_call
 from kane.codegen.jit.python_call import Checks, Single
 from kane.dynamics.unit_quaternions import UNIT, require_unit
 from kane.errors import ModelError, list_names
@@ -56,9 +57,11 @@ class StateFunction:
         checks, self._shape = Checks((1, *self._lengths), starts, within), shape or (function.n_out,)
         self._fresh = self._shape  # shape of the last result: with or without a batch axis of length one
         self._into: Single = single_call(function, checks) if function.address else lambda *arguments: None
-        self._one: Single = (
-            single_call(function, replace(checks, own=len(self._shape))) if function.address else self._into
-        )
+        self._own = replace(checks, own=len(self._shape))
+        self._small: Single = self._into
+        self._most = 0  # largest batch of _small
+        self._lanes: LaneCode | None = None  # its code for lanes
+        self._renew()
         # Values that replace omitted arguments, set once it is known that the result does not depend on them.
         self._any_time: np.ndarray | None = None
         self._any_inputs: np.ndarray | None = None
@@ -82,7 +85,10 @@ class StateFunction:
             inputs = self._any_inputs if rest is None else rest
             if out is None:
                 fresh = np.empty(self._fresh)
-                found = self._one(stage, fresh, time, q, u, inputs)
+                found = self._small(stage, fresh, time, q, u, inputs)
+                if found is None and (shape := self._guess(q)) != fresh.shape:
+                    fresh, self._fresh = np.empty(shape), shape
+                    found = self._small(stage, fresh, time, q, u, inputs)
                 if found is fresh:
                     return fresh
                 if found is not None:
@@ -103,13 +109,31 @@ class StateFunction:
             return self((q, u), rest, t, stage, out)
         require_unit(q, self._quaternions, self._names, self._within)
         t = self._time() if t is None else numbers(t, "t must be 1 number")[..., None]
+        return self._batches((t, q, u), rest, stage, out)
+
+    def _batches(self, parts: Sequence[np.ndarray], rest: Any, stage: np.ndarray, out: Any) -> np.ndarray:
+        """Return the values for checked arrays; the parts are t with an axis of length one, q and u."""
         # Check the batches here, because a message of ``join`` would not name the user's arguments.
-        batch = common_batch((t, q, u, rest, stage), ("t", "q", "u", self._word, "parameters"))
+        batch = common_batch((*parts, rest, stage), ("t", "q", "u", self._word, "parameters"))
         if len(self._shape) == 1:
-            return self.function.join((t, q, u), rest, stage, out=out)
-        result = result_array(out, (*batch, *self._shape), self.function.name)
-        self.function.join((t, q, u), rest, stage, out=result.reshape(*batch, self.function.n_out))
+            result = self.function.join(parts, rest, stage, out=out)
+        else:
+            result = result_array(out, (*batch, *self._shape), self.function.name)
+            self.function.join(parts, rest, stage, out=result.reshape(*batch, self.function.n_out))
+        self._renew()
         return result
+
+    def _guess(self, q: Any) -> tuple[int, ...]:
+        """Return the shape of the values for these coordinates; that of one state if no native call takes them."""
+        if q.__class__ is np.ndarray and q.ndim == 2 and len(q) <= self._most:
+            return (len(q), *self._shape)
+        return self._shape
+
+    def _renew(self) -> None:
+        """Let small batches run in lanes once these have been compiled."""
+        lanes = self.function.ready_lanes
+        if self.function.address and (not self._most or lanes is not self._lanes):
+            self._lanes, (self._small, self._most) = lanes, batch_call(self.function, self._own)
 
     def _row(self, out: Any) -> np.ndarray | None:
         """Return the user's array as one row of outputs; None if it does not fit a single state."""

@@ -86,6 +86,7 @@ class LaneCode:
         width: number of states per block.
         each: whether the stage is a source.
         n_work: scratch memory that either function needs [doubles].
+        state_widths: number of leaves in each source of the state.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class LaneCode:
         self.n_work = n_work
         # An explicit finalizer, because the garbage collector may free the engine's LLVM context before the engine.
         weakref.finalize(self, engine.close).atexit = False
-        self._widths = [*state_widths]
+        self.state_widths = [*state_widths]
         self._rows = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[C_POINTER] * 4)(self.rows_address)
 
     def ranges(
@@ -142,11 +143,13 @@ class LaneCode:
 
     def _state(self, parts: Sequence[np.ndarray], batch: tuple[int, ...], n: int) -> list[Columns]:
         """Return the state in the segments that the native code loads."""
-        if [part.shape[-1] for part in parts] == self._widths:
+        if [part.shape[-1] for part in parts] == self.state_widths:
             return [Columns.of(part, batch, n) for part in parts]
         rows = Columns.of(parts[0], batch, n) if len(parts) == 1 else Columns.dense(parts, batch)
-        ends = itertools.accumulate(self._widths)
-        return [Columns(rows.array[:, end - k : end], rows.stride) for end, k in zip(ends, self._widths, strict=True)]
+        ends = itertools.accumulate(self.state_widths)
+        return [
+            Columns(rows.array[:, end - k : end], rows.stride) for end, k in zip(ends, self.state_widths, strict=True)
+        ]
 
 
 def processors() -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from kane.codegen.jit.batches import C_POINTER, LaneCode, chunk_for, in_chunks, processors
 from kane.codegen.jit.description import CodeDescription
 from kane.codegen.jit.function import ArrayFunction
+from kane.codegen.jit.python_call import LEAST_LANES
 from kane.codegen.programs.named import NamedProgram, derived
 from kane.expression.node import Expr
 from kane.expression.traverse import leaves
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 # Code for lanes is compiled once its savings on past batches would have paid for its compilation. So the total time is
 # at most twice the time of the better strategy. Measured: compilation takes 25 ms and 40 us per operation, and saves
 # 0.2 ns per operation and state.
-_LEAST_LANE_BATCH = 8  # smallest batch for lanes [states]; fewer would leave lanes empty
 _LANES_AFTER, _LANES_AFTER_EACH = 125_000_000, 200_000
 
 
@@ -129,6 +129,14 @@ class CompiledFunction(ArrayFunction):
                 self._lanes[each] = self._compile_lanes(each)
             return self._lanes[each]
 
+    @property
+    def ready_lanes(self) -> LaneCode | None:
+        return self._lanes.get(False)
+
+    @property
+    def unthreaded(self) -> int:
+        return 2 * chunk_for(self._operations) - 1
+
     def _require_own(self, stage: np.ndarray) -> None:
         """Accept any constants, because a straight-line program cannot read outside its arrays."""
 
@@ -143,7 +151,7 @@ class CompiledFunction(ArrayFunction):
         return out
 
     def _lanes_when_due(self, n: int, each: bool) -> LaneCode | None:
-        if n < _LEAST_LANE_BATCH:
+        if n < LEAST_LANES:
             return None
         code = self._lanes.get(each)
         if code is None and self._compile_lanes is not None:

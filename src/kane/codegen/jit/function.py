@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
 from kane.codegen.jit.batches import LaneCode
-from kane.codegen.jit.python_call import Checks, Single, python_call
+from kane.codegen.jit.python_call import LEAST_LANES, Checks, Single, python_call
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, numbers
@@ -72,6 +73,16 @@ class ArrayFunction(ABC):
         Raises:
             CompileError: LLVM cannot compile the code for this machine.
         """
+
+    @property
+    def ready_lanes(self) -> LaneCode | None:
+        """Code for several states with common constants, if it has been compiled."""
+        return None
+
+    @property
+    def unthreaded(self) -> int:
+        """Most states of a batch that one thread takes without help."""
+        return LEAST_LANES - 1
 
     @abstractmethod
     def _require_own(self, stage: np.ndarray) -> None:
@@ -162,6 +173,20 @@ def single_call(function: ArrayFunction, checks: Checks | None = None) -> Single
     """Return the function of one state that ``python_call`` makes from native code."""
     n_memory = function.n_state + function.n_rest + function.first + function.n_out + function.n_work
     return python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks)
+
+
+def batch_call(function: ArrayFunction, checks: Checks) -> tuple[Single, int]:
+    """Return the function of one state or of a small batch that ``python_call`` makes, and the largest batch.
+
+    Batches run in lanes if these have been compiled, and in one thread.
+    """
+    code, lanes, most = function.ready_lanes, (0, 0), LEAST_LANES - 1
+    if code is not None and [*checks.lengths[:-1]] == code.state_widths:
+        lanes, most = (code.rows_address, code.n_work), function.unthreaded
+    n_memory = function.n_state + function.n_rest + function.first + function.n_out + function.n_work
+    checks = replace(checks, states=most)
+    call = python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks, lanes=lanes)
+    return call, most
 
 
 def common_batch(arrays: Sequence[np.ndarray], words: Sequence[str], of: str = "") -> tuple[int, ...]:
