@@ -2,6 +2,7 @@
 
 The pages of the repository, and the generated pages of the reference and the gallery, become sources in FOLDER/source;
 Sphinx turns them into FOLDER/html. Warnings are errors. The site then gets the Markdown of each page and llms.txt.
+FOLDER/kane-VERSION-docs.zip is a copy of the site that needs no server.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from page_motions import write_live_pages
 from reference import write_reference
 from staged_pages import ROOT, Stage
 from whole_site import broken_links, correct_html, foreign_requests, write_texts
+
+import kane
 
 HERE = Path(__file__).parent
 
@@ -54,10 +57,11 @@ def main(out: Path) -> int:
     if done.returncode:
         return done.returncode
     write_texts(stage, html)
-    correct_html(stage, html)
+    correct_html(html)
     found = [*foreign_requests(html), *broken_links(html)]
     print("\n".join(found), end="\n" if found else "")
     print(f"{html / 'index.html'}; links that lead outside, which this build does not try: {len(stage.external)}")
+    print(shutil.make_archive(str(out / f"kane-{kane.__version__}-docs"), "zip", html), "is the copy to take along")
     return int(bool(found))
 
 

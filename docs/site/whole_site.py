@@ -75,13 +75,13 @@ CORRECTIONS = (
     ("<pre>", '<pre tabindex="0">'),
     ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
     ('<th class="head"><p></p></th>', '<td class="head"></td>'),
+    ('<div id="search-results">', '<h1>Search</h1><div id="search-results">'),
 )
 
 
-def correct_html(stage: Stage, html: Path) -> None:
+def correct_html(html: Path) -> None:
     """Make the pages accessible where the theme is not."""
-    for page in stage.folder.rglob("*.md"):
-        path = (html / page.relative_to(stage.folder)).with_suffix(".html")
+    for path in html.rglob("*.html"):
         text = path.read_text("utf-8")
         for old, new in CORRECTIONS:
             text = text.replace(old, new)

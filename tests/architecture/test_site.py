@@ -107,6 +107,13 @@ def test_a_request_to_another_server_is_seen(site, tmp_path, text):
     assert len(site("whole_site").foreign_requests(tmp_path)) == 1
 
 
+def test_html_of_the_theme_is_corrected(site, tmp_path):
+    (tmp_path / "a.html").write_text('<p class="caption" role="heading">Learn</p><pre>code</pre>')
+    site("whole_site").correct_html(tmp_path)
+    corrected = '<p class="caption" role="heading" aria-level="2">Learn</p><pre tabindex="0">code</pre>'
+    assert (tmp_path / "a.html").read_text() == corrected
+
+
 def test_a_link_of_the_site_that_leads_nowhere_is_seen(site, tmp_path):
     (tmp_path / "a.html").write_text('<a href="a.html#b">x</a> <a href="https://b.org">y</a> <img src="c.png">')
     assert site("whole_site").foreign_requests(tmp_path) == []
