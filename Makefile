@@ -1,4 +1,4 @@
-# make setup | demo | pages | docs | test | test-all | bench | wheel | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
+# make setup | demo | pages | docs | playground | test | test-all | bench | wheel | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
 PYTHON ?= python3
 WORKERS ?= 2
 
@@ -28,17 +28,18 @@ endef
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo pages docs style check test test-all bench wheel format clean
+.PHONY: help setup demo pages docs playground style check test test-all bench wheel format clean
 
 help:
 	@echo "make setup     a virtual environment in $(VENV), with kane installed for development"
 	@echo "make demo      the UR5 from its URDF to a simulation, files in out/; installs what it needs and no more"
 	@echo "make pages     a page for each library model that simulates its equations in the browser, in out/pages"
 	@echo "make docs      the documentation site: course, guides, reference and gallery, in out/docs/html"
+	@echo "make playground  a site that derives edited models in the browser, in out/playground; PYODIDE= its distribution"
 	@echo "make test      style, types and the quick tests"
 	@echo "make test-all  the slow tests too, all programs compiled anew"
 	@echo "make bench     speed and operation counts beside the peers"
-	@echo "make wheel     a wheel with native code for all processors of this kind, in dist/"
+	@echo "make wheel     a wheel for this platform, with native code for all its processors, in dist/"
 	@echo "make format    let ruff format and mend the code"
 	@echo "make clean     remove what the other targets made"
 
@@ -76,6 +77,9 @@ pages: $(STAMP)
 
 docs: $(DOCS_STAMP)
 	$(PY) docs/site/build.py out/docs
+
+playground: $(STAMP)
+	$(PY) -m kane.display.playground.site out/playground --pyodide '$(PYODIDE)'
 
 style: $(STAMP)
 	$(PY) -m ruff check

@@ -1,13 +1,15 @@
 """Build hook of hatchling: compile native loops into a wheel that is made for others.
 
-KANE_NATIVE=all compiles every loop and program for all processors of this kind. Without it the wheel or editable
-installation carries no native code, because pip hides the output of build hooks: minutes would pass in silence. `make`
-compiles the code of a first simulation in a step of its own, and kane compiles other code at its first use.
+KANE_NATIVE=all compiles every loop and program for all processors of this kind, and tags the wheel for this platform.
+Without it the wheel or editable installation carries no native code, because pip hides the output of build hooks:
+minutes would pass in silence. It is tagged for any platform and requires the extra "compile": `make` compiles the code
+of a first simulation in a step of its own, and kane compiles other code at its first use.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -24,12 +26,14 @@ class NativeCode(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """Return the packages of the build: numba and NumPy compile, and nothing else needs them here."""
-        return ["numba>=0.68,<0.69", "numpy>=2.0"] if ALL else []
+        core = self.metadata.core
+        return [*core.optional_dependencies["compile"], "numpy>=2.0"] if ALL else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the code that is missing or older than its source."""
         root = Path(self.root)
         if not ALL or version == "editable":
+            build_data["dependencies"] += self.metadata.core.optional_dependencies["compile"]
             return
         path = os.pathsep.join([str(root / "src"), *sys.path])  # numba is where pip put it for the build
         environment = {**os.environ, "PYTHONPATH": path}
@@ -37,3 +41,12 @@ class NativeCode(BuildHookInterface[Any]):
         command = [sys.executable, "-S", "-m", "kane.engine.compile", str(root / FOLDER)]
         subprocess.run(command, env=environment, check=True, cwd=root)
         build_data["artifacts"].append(f"/{FOLDER}/")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform_tag(sys.platform, platform.machine())}"
+
+
+def platform_tag(system: str, machine: str) -> str:
+    """Return the tag of a wheel with native code, which calls only functions of C that each version of a system has."""
+    if system == "win32":
+        return f"win_{machine.lower()}"
+    return f"macosx_11_0_{machine}" if system == "darwin" else f"manylinux_2_17_{machine}.manylinux2014_{machine}"

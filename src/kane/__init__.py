@@ -11,7 +11,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0.dev0"
 _STARTED = time.time()  # read by kane.machine.sources: files that change later are not the code in memory
 
 

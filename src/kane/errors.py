@@ -101,6 +101,10 @@ def list_names(names: Sequence[str], most: int = 12) -> str:
 
 # Packages of each extra, as in pyproject.toml. No package index has kane, so pip would not find "kane[view]".
 EXTRAS = {
+    "cli": ("scipy>=1.13", "typer>=0.20", "xarray>=2025.10", "h5netcdf>=1.4", "h5py>=3.11"),
+    "scipy": ("scipy>=1.13",),
+    "results": ("xarray>=2025.10", "h5netcdf>=1.4", "h5py>=3.11"),
+    "compile": ("numba>=0.68,<0.69",),
     "view": ("trimesh>=4.5", "pycollada>=0.8", "websockets>=14.0"),
     "haptics": ("websockets>=14.0",),
     "mjcf": ("mujoco>=3.2",),
@@ -109,8 +113,8 @@ EXTRAS = {
     "control": ("control>=0.10",),
     "certify": ("python-flint>=0.6",),
     "sympy": ("sympy>=1.13",),
-    "demo": ("example-robot-data>=4.1",),
-    "sweep": ("zarr>=3.0", "distributed>=2025.1"),
+    "demo": ("example-robot-data>=4.1", "scipy>=1.13", "typer>=0.20", "xarray>=2025.10", "h5netcdf>=1.4", "h5py>=3.11"),
+    "sweep": ("scipy>=1.13", "zarr>=3.0", "distributed>=2025.1"),
 }
 
 

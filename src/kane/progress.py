@@ -111,7 +111,12 @@ class Log:
 
 
 def display() -> Display | None:
-    """Return the display of this thread; None in worker threads, because two bars cannot share a terminal."""
+    """Return the display of this thread.
+
+    It is None in worker threads, because two bars cannot share a terminal, and in browsers, which have no threads.
+    """
+    if sys.platform == "emscripten":
+        return None
     watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if not watched:
         return Log()

@@ -25,6 +25,20 @@ NAMED_AFTER = {
         "parts",
         "records",
     },  # of engine/compile, a process of its own
+    # Commands, which cli/start.py imports if typer is installed.
+    "typer": {
+        "bench",
+        "check",
+        "count",
+        "diff",
+        "export",
+        "haptic",
+        "main",
+        "model_argument",
+        "run",
+        "sweep",
+        "view",
+    },
     "mujoco": {"mjcf", "mujoco"},
     "sksundae": {"sundae", "stiff", "sksundae"},
 }

@@ -74,6 +74,8 @@ MODULES = {
     "c": ((), runnable(test_emit_c, ELSEWHERE), 120),
     "array_source": (("numpy", "jax"), runnable(test_emit_numpy, ()), 120),
 }
+# The quick test tries a third (half) of the mutants that the slow test of these files tries.
+FEWER = {"llvm_function": 3, "repeats": 3, "llvm_alike": 2}
 # Files of which all mutants are known to be caught, or to be right too.
 WHOLE = ("trig", "array_source", "llvm_alike")
 PATIENCE = 40  # seconds of work: the tests take a fifth of it
@@ -217,6 +219,12 @@ def test_a_file_run_anew_as_it_is_passes(module):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_emitters_with_one_thing_wrong_fail(module):
+    assert survivors(module, found(module)[:: MODULES[module][2] * FEWER.get(module, 1)]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", FEWER)
+def test_more_mutants_of_the_longer_emitters_fail(module):
     assert survivors(module, found(module)[:: MODULES[module][2]]) == []
 
 

@@ -60,7 +60,7 @@ def test_compiled_and_mapped_functions_are_the_plain_ones():
     np.testing.assert_allclose(f(states, REST, PARAMETERS), plain, rtol=0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("place", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
 def test_derivatives_are_those_of_the_graph(place):
     program, numbers = moving(), (STATE, REST, PARAMETERS)
     inputs = (program.state, program.rest, program.parameters)

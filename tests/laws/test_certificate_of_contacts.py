@@ -62,7 +62,9 @@ def catch():
 
 # Where slip in space comes to its end, as the ball's does, friction turns round in a millisecond: it was 11.5 there,
 # where parts of equal length were looked at.
-@pytest.mark.parametrize(("model", "energy"), [(crate, 10.0), (ball, 13.0), (crank, 13.0), (catch, 13.0)])
+@pytest.mark.parametrize(
+    ("model", "energy"), [pytest.param(crate, 10.0, marks=pytest.mark.slow), (ball, 13.0), (crank, 13.0), (catch, 13.0)]
+)
 def test_every_kind_of_what_comes_and_goes_has_its_certificate(model, energy):
     found = {finding.claim: finding for finding in kane.certify(model())}
     assert all(finding.holds for finding in found.values()), found

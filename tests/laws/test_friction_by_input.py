@@ -149,7 +149,7 @@ def test_sensitivities_agree_with_differences():
     np.testing.assert_allclose(found["pull"], (end(5.0, 0.1 + h) - end(5.0, 0.1 - h)) / (2 * h), rtol=1e-6)
 
 
-@pytest.mark.parametrize("links", [3, 12])
+@pytest.mark.parametrize("links", [3, pytest.param(12, marks=pytest.mark.slow)])
 def test_an_input_acts_as_the_parameter_of_the_same_value_in_loops_and_long_chains(links):
     def run(commanded):
         m = kane.Model("chain", gravity=(0, -9.81, 0))

@@ -41,7 +41,10 @@ def rolling_stone(example):
     return slope
 
 
-@pytest.mark.parametrize(("way", "closely"), [pytest.param(-1.0, 2e-5, marks=pytest.mark.slow), (1.0, 1e-8)])
+@pytest.mark.parametrize(
+    ("way", "closely"),
+    [pytest.param(-1.0, 2e-5, marks=pytest.mark.slow), pytest.param(1.0, 1e-8, marks=pytest.mark.slow)],
+)
 def test_a_rattleback_moves_as_bondis_equations_have_it(rattleback, stone, way, closely):
     """Rattling grows by a factor of ten thousand before the stone turns back, and errors of the start with it."""
     run = rattleback["spun"](stone, way * rattleback["SPIN"], until=10.0)

@@ -109,7 +109,7 @@ def test_the_coordinates_are_the_paper_s_and_the_independent_speeds_fail_nowhere
     assert eqs.embedding.fails_where == () == eqs.system.fails_where
 
 
-@pytest.mark.parametrize("wheels", [3, 4, 5, 6])
+@pytest.mark.parametrize("wheels", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 6))])
 def test_no_wheel_slips_or_skids(wheels):
     """The velocity of every wheel's centre, from the platform's alone, is r roll along the wheel's heading."""
     m = built(mobile_manipulator(1, wheels))

@@ -41,7 +41,9 @@ def near_a_state(make):
     return kane.formulate(numbers.model, near=kane.assemble(numbers, q=LEANT, fixed=["roll", "steer"]))
 
 
-@pytest.fixture(params=[whipple_bicycle, loaded_bicycle], ids=lambda make: make.__name__)
+@pytest.fixture(
+    params=[pytest.param(whipple_bicycle, marks=pytest.mark.slow), loaded_bicycle], ids=lambda make: make.__name__
+)
 def both(request):
     """Equations in numbers, and near a state."""
     return formulated(request.param), near_a_state(request.param)

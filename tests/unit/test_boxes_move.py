@@ -25,6 +25,7 @@ def pushing(run):
     return {name: force[-1, 0] for name, force in run.reactions.items() if force[-1, 0] != 0.0}
 
 
+@pytest.mark.slow
 def test_a_bar_across_a_bar_lies_on_the_four_places_where_their_edges_cross():
     dyn = on_table((1.0, 0.1, 0.1), (0.1, 1.0, 0.1), kane.Coulomb(0.5))
     run = kane.simulate(dyn, until=0.5, q={"box_z": 0.1, "box_qw": np.cos(0.1), "box_qz": np.sin(0.1)})
@@ -92,6 +93,7 @@ def test_a_box_that_falls_onto_a_table_comes_to_rest_on_its_corners_and_never_ga
     assert abs(run.u[-1]).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_box_on_a_turned_box_lies_on_the_octagon_of_both():
     """Two cubes, the upper one turned: eight edges cross. They meet flat, and all that falling gave is lost."""
     m = kane.Model("two cubes", gravity=(0, 0, -G))

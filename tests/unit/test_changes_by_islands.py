@@ -116,7 +116,7 @@ def test_changes_of_boxes_embed_nothing():
 
 def test_changes_of_boxes_side_by_side_are_those_of_each_alone():
     """Each alone has 6 speeds and other programs: all columns in its records, and no islands."""
-    frictions, rng = [0.3, 0.4, 0.5, 0.6, 0.7], np.random.default_rng(2)
+    frictions, rng = [0.3, 0.4, 0.5], np.random.default_rng(2)
     together, places = boxes(frictions)
     each = [boxes([mu]) for mu in frictions]
     for _ in range(5):

@@ -188,7 +188,7 @@ REFERENCE_MODELS = sorted(
 
 # An open chain, a closed loop, a tree with a seed, a wheel, a stiff model, and one that is singular in its neutral
 # position. Other quick tests certify all models and simulate them on their pages.
-QUICK_MODELS = {"chain", "four_bar", "random_tree", "rolling_disk", "stiff_flyball_governor", "wrist"}
+QUICK_MODELS = {"four_bar", "stiff_flyball_governor", "wrist"}
 
 
 @pytest.mark.parametrize(

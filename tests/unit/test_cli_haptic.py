@@ -29,7 +29,9 @@ def test_the_cart_of_gillespie_is_pushed_sticks_and_is_free_again(tmp_path):
     assert (again.trajectory.q == run.q).all()
 
 
-@pytest.mark.parametrize(("name", "limit"), [("ball_in_a_box", 0.05), ("crank", 0.5)])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("ball_in_a_box", 0.05), pytest.param("crank", 0.5, marks=pytest.mark.slow)]
+)
 def test_walls_and_stops_are_met_exactly_in_ticks(name, limit, tmp_path):
     """No coordinate passes its stop by more than rounding, whatever the hand does; impacts are events within ticks."""
     done = call(name, "--rehearse", "--out", str(tmp_path))

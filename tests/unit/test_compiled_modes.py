@@ -177,6 +177,7 @@ def test_modes_that_are_not_compiled_run_in_numbers_and_are_told():
     assert "not compiled" not in str(run)
 
 
+@pytest.mark.slow
 def test_expressions_that_lose_digits_are_left_for_numbers():
     """A divisor of the elimination vanishes where the choice is good: what is left of the rows says so."""
     dyn = kane.build(kane.formulate(library.stewart_platform()))

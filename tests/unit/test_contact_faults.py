@@ -144,10 +144,10 @@ def test_a_gap_that_becomes_no_number_ends_the_run_with_time_and_state():
 
 # What a clock says that the parts of a run took: after a fast one the next is 8 times as long, after a slow one half as
 # long, so that parts of 1 to 32 steps follow each other; or all were fast.
-CLOCKS = {"many pauses": [CHUNK_SECONDS / 8] * 2 + [CHUNK_SECONDS * 2] * 6, "few pauses": [1e-9]}
+MANY_PAUSES, FEW_PAUSES = [CHUNK_SECONDS / 8] * 2 + [CHUNK_SECONDS * 2] * 6, [1e-9]
 
 
-@pytest.mark.parametrize("took", CLOCKS.values(), ids=CLOCKS)
+@pytest.mark.parametrize("took", [pytest.param(MANY_PAUSES, marks=pytest.mark.slow), FEW_PAUSES], ids=["many", "few"])
 def test_impacts_without_end_are_given_up_wherever_the_run_pauses_and_what_came_before_is_kept(took, monkeypatch):
     """A ball thrown about between two walls that come together: ever more impacts, ever faster, until t = 1.
 
@@ -229,14 +229,18 @@ def oscillation(m):
     return spring.q
 
 
-@pytest.mark.parametrize("until", [1.0, 10.0])
+@pytest.mark.parametrize("until", [1.0, pytest.param(10.0, marks=pytest.mark.slow)])
 def test_a_switch_that_changes_a_thousand_million_times_a_second_with_the_state_is_named(until):
     said = r"^'gate' of 'cart' changes again and again at t = \S+ s.*: 20,000 times within .* more; let its conditions"
     with pytest.raises(kane.SimulationError, match=said):
         kane.simulate(switched(oscillation), until=until, q={"y": 1.0})
 
 
-@pytest.mark.parametrize("settings", [{}, {"dt": 1e-3}, {"integrator": kane.BDF()}], ids=["RK8", "RK4", "BDF"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, *(pytest.param(x, marks=pytest.mark.slow) for x in ({"dt": 1e-3}, {"integrator": kane.BDF()}))],
+    ids=["RK8", "RK4", "BDF"],
+)
 def test_a_switch_that_changes_a_thousand_million_times_a_second_with_time_is_refused(settings):
     dyn = switched(lambda m: kane.sin(math.pi * 1e9 * m.time))
     said = r"^-?sin\(3141592653\S*\*t\) has more than 65,536 bends during the run, and steps may miss changes of modes"

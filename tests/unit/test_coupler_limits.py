@@ -191,7 +191,7 @@ def closed_with_hand(loop, K, B, hand):
     return abs(np.linalg.eigvals(A)).max()
 
 
-@pytest.mark.parametrize("hundreds", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("hundreds", [1, pytest.param(15, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("late", [0, 1])
 def test_no_passive_hand_found_by_search_destabilises_a_passive_coupler_and_one_destabilises_a_stiffer_one(
     late, hundreds
@@ -201,9 +201,9 @@ def test_no_passive_hand_found_by_search_destabilises_a_passive_coupler_and_one_
     loop = SampledLoop(0.1, 0.2, 1e-3, late * 1e-3)
     B = 0.05
     K = loop.largest_passive(B)
-    hands = [(10 ** rng.uniform(-3, 2), 0.0, 10 ** rng.uniform(0, 7)) for _ in range(300 * hundreds)]
+    hands = [(10 ** rng.uniform(-3, 2), 0.0, 10 ** rng.uniform(0, 7)) for _ in range(100 * hundreds)]
     hands += [
-        (10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(0, 7)) for _ in range(100 * hundreds)
+        (10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(0, 7)) for _ in range(30 * hundreds)
     ]
     assert max(closed_with_hand(loop, 0.999 * K, B, hand) for hand in hands) < 1.0
     # a hand of no mass below a stiff spring comes near the bound; the limit itself needs a hand that is no finite one

@@ -178,12 +178,12 @@ def test_inputs_on_which_a_result_depends_are_given_or_missed_by_name():
 
 
 def test_a_message_names_the_first_of_many_inputs_and_says_how_many_there_are():
-    dyn = kane.build(kane.formulate(chain(40)))
+    dyn = kane.build(kane.formulate(chain(15)))
     with pytest.raises(ModelError) as caught:
-        dyn.forward(np.zeros(40), np.zeros(40))
+        dyn.forward(np.zeros(15), np.zeros(15))
     text = str(caught.value)
     assert "depends on tau1, tau2, " in text
-    assert text.count("tau12 and 28 more") == 2
+    assert text.count("tau12 and 3 more") == 2
     assert "tau13" not in text
 
 

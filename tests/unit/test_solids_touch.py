@@ -127,7 +127,7 @@ def two(request):
     return Two(request.param)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 16))])
 def test_they_touch_where_coal_says_and_nothing_touches_before(two, seed):
     q, way, _, _, outside = two.touching(seed)
     assert two.distance(two.moved(q, way, 3 * COAL))[0] > 0.0

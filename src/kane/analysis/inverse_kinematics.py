@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kane.array_types import Array
+from kane.array_types import Array, StateLike
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.number_arguments import numbers, require
+from kane.files.scipy import load_scipy
 from kane.geometry.quaternion import normalise_quaternions
 from kane.geometry.rotation import Rotation
 from kane.model.body import Body
@@ -35,9 +36,7 @@ class TargetPose:
         """Return the remaining rotation vector in N [rad], then the remaining displacement in N [m]; 3 or 6 numbers."""
         parts = []
         if self.orientation is not None:
-            from scipy.spatial.transform import Rotation as Turn  # slow import (as long as all of kane)
-
-            parts.append(Turn.from_matrix(self.orientation @ R.T).as_rotvec())
+            parts.append(load_scipy("spatial.transform").Rotation.from_matrix(self.orientation @ R.T).as_rotvec())
         if self.position is not None:
             parts.append(self.position - p)
         return np.concatenate(parts)
@@ -55,7 +54,7 @@ def inverse_kinematics(
     position: Any = None,
     orientation: Any = None,
     at: Any = (0.0, 0.0, 0.0),
-    q: Any = None,
+    q: StateLike | None = None,
     t: float | None = None,
     parameters: Mapping[str, float] | None = None,
     tolerance: float = 1e-12,

@@ -17,6 +17,7 @@ from kane.dynamics.run_interface import recorded_parameters
 from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
+from kane.files.xarray import load_xarray
 from kane.formulation.equations import Equations
 from kane.formulation.formulate import formulate
 from kane.model.model import Model
@@ -51,7 +52,7 @@ class PowerLedger:
         Raises:
             ModelError: the run belongs to another model.
         """
-        import xarray  # slow import (half a second, with pandas)
+        xarray = load_xarray()
 
         require(run, Trajectory, "along() takes a Trajectory, which kane.simulate returns")
         stage = self._function.stage(recorded_parameters(run, self.equations))

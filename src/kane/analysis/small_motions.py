@@ -18,6 +18,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
+from kane.files.scipy import load_scipy
 from kane.formulation.derivatives.variables import displacements
 
 
@@ -86,12 +87,10 @@ class SmallMotions:
 
         Its rows at the free displacements form a unit matrix.
         """
-        from scipy.linalg import qr
-
         J, n = self.terms.own.J, self.Y.shape[1]
         if not len(J):
             return np.eye(n)
-        R, order = qr(J, mode="r", pivoting=True)
+        R, order = load_scipy("linalg").qr(J, mode="r", pivoting=True)
         size = np.abs(np.diag(R))
         rank = int((size > 1e-10 * max(float(size.max(initial=0.0)), 1e-300)).sum())
         dependent, free = order[:rank], np.sort(order[rank:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 
 import kane
 from kane.cli.help_page import help_page
@@ -17,6 +18,10 @@ def start() -> None:
     elif arguments == ["--version"]:
         sys.stdout.write(f"kane {kane.__version__}\n")
     else:
+        if find_spec("typer") is None:
+            from kane.errors import pip_install
+
+            sys.exit(f"kane: the commands need the package typer; {pip_install('cli')}")
         from kane.cli.main import app
 
         app(prog_name="kane")

@@ -17,6 +17,7 @@ from kane.cli.model_argument import Base, read_model
 from kane.errors import ImportFileError, ModelError, shown
 from kane.expression.formula import read_formula
 from kane.expression.number_arguments import list_argument, number, require, text, whole
+from kane.files.scipy import load_scipy
 from kane.files.source_file import read_source
 from kane.model.checks import require_known
 from kane.sweeps.run_tables import SAMPLING_METHODS
@@ -246,8 +247,7 @@ def _parts(key: str) -> tuple[str, ...]:
 
 
 def _made(kind: str, parameters: list[float]) -> Any:
-    from scipy import stats  # imported late: it takes a second
-
+    stats = load_scipy("stats")
     if kind == "uniform":
         return tuple(parameters)
     if kind == "normal":

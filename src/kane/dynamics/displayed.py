@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kane.array_types import StateLike
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument, words
 from kane.formulation.equations import Equations
@@ -26,8 +27,8 @@ class Displayed(ABC):
         self,
         path: str | os.PathLike[str],
         *,
-        q: Any = None,
-        u: Any = None,
+        q: StateLike | None = None,
+        u: StateLike | None = None,
         sliders: Any = (),
         parameters: Mapping[str, float] | None = None,
         inputs: Mapping[str, float] | None = None,

@@ -47,12 +47,22 @@ def recorded_parameters(run: Recorded, equations: Equations) -> np.ndarray:
     Raises:
         ModelError: the run belongs to another model, or is an ensemble.
     """
-    e, recorded = equations, run.to_xarray()
-    if "trajectory" in recorded.dims:
-        raise ModelError("this is an ensemble, which does not record inputs over time; give a single trajectory")
+    e, recorded = equations, recorded_variables(run)
     kinds = (("coordinate", e.q), ("speed", e.u), ("input", e.inputs), ("parameter", e.parameters))
     for kind, leaves in kinds:
-        theirs, ours = recorded[kind].to_numpy().tolist(), [leaf.name for leaf in leaves]
+        theirs, ours = recorded.values(kind).tolist(), [leaf.name for leaf in leaves]
         if theirs != ours:
             raise ModelError(f"the run has the {kind}s {theirs}, {e.name!r} has {ours}; give a run of this model")
-    return np.asarray(recorded["parameters"].to_numpy())
+    return np.asarray(recorded.values("parameters"))
+
+
+def recorded_variables(run: Recorded) -> Any:
+    """Return the ``Labelled`` variables of a trajectory.
+
+    Raises:
+        ModelError: the run is an ensemble.
+    """
+    found = getattr(run, "_run", None)
+    if found is None:
+        raise ModelError("this is an ensemble, which does not record inputs over time; give a single trajectory")
+    return found

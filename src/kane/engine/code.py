@@ -8,7 +8,6 @@ first use.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -25,12 +24,12 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from kane.errors import CompileError
+from kane.errors import CompileError, pip_install
 from kane.files.write_file import write_whole
 from kane.machine.linker import link
 from kane.machine.object_cache import environment_cache
 from kane.machine.processor import own_target, target_machine
-from kane.progress import stage
+from kane.progress import PROGRESS_LOGGER, stage
 
 SOURCES = Path(__file__).parent
 FOLDER = SOURCES / "compiled"
@@ -162,7 +161,7 @@ def _compiled(group: str, target: str) -> bytes:
     if find_spec("numba") is None:
         raise CompileError(
             f"the native code of {group} is missing from {FOLDER}, or older than its source; install kane again, "
-            "or numba (pip install numba), which then compiles it"
+            f"or numba, which then compiles it: {pip_install('compile')}"
         )
     import tempfile  # imported here because the import takes milliseconds and is rarely needed
 
@@ -264,7 +263,5 @@ def _content(name: str) -> bytes:
 
 
 def _tell(message: str) -> None:
-    """Write a message to standard error that explains the delay."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error is closed or missing
-        sys.stderr.write(f"kane: {message}\n")
-        sys.stderr.flush()
+    """Log a message that explains a delay; without handlers, ``logging`` writes it to standard error."""
+    PROGRESS_LOGGER.warning("kane: %s", message)

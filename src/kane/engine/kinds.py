@@ -98,7 +98,8 @@ def kind_of(hint: Any) -> Kind:
         return Number("q" if hint is int else "d")
     if get_origin(hint) is Annotated:
         array, dimensions, *only_read = get_args(hint)
-        (dtype,) = get_args(get_args(array)[1])
+        element = get_args(array)[-1]  # from NumPy 2.5 on the type of the elements, before that dtype[...] of it
+        (dtype,) = get_args(element) or (element,)
         return Array(dtype, dimensions, only_read=bool(only_read))
     if get_args(hint) == (int, ...):
         return LaneCount()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
+from kane.files.xarray import load_xarray
 from kane.model.named_vector import index_of_name
 from kane.simulation.state_layout import Layout
 
@@ -80,7 +81,7 @@ class Ensemble:
 
     def to_xarray(self) -> xarray.Dataset:
         """Return a copy as an xarray dataset, for selection by name, statistics and plots."""
-        import xarray  # imported late: with pandas it takes half a second
+        xarray = load_xarray()
 
         layout, n = self.layout, len(self)
         reasons = np.array([self.failures.get(i, "") for i in range(n)], dtype=object)

@@ -13,6 +13,7 @@ import numpy as np
 
 from kane.errors import ExpressionError, ModelError
 from kane.expression.number_arguments import numbers
+from kane.files.scipy import load_scipy
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
@@ -115,11 +116,10 @@ class PiecewiseCubic:
 
 
 def _not_a_knot(xs: np.ndarray, ys: np.ndarray) -> CubicSpline:
-    from scipy.interpolate import CubicSpline  # imported here: it takes as long as importing all of kane
-
+    interpolate = load_scipy("interpolate")
     try:
         with np.errstate(all="ignore"):
-            fit = CubicSpline(xs, ys)
+            fit = interpolate.CubicSpline(xs, ys)
     except ValueError:  # SciPy's error for slopes that overflow
         fit = None
     if fit is None or not np.isfinite(fit.c).all():

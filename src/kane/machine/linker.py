@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,11 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from kane.errors import CompileError
+
+# LLVM's default linker for each system: JITLink is incomplete for the object files of Windows.
+JIT_LINK = sys.platform != "win32"
+# Code with floating-point numbers refers to this symbol on Windows, where no library exports it.
+WINDOWS_SYMBOL, _windows_value = "_fltused", ctypes.c_int(1)
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,13 @@ def link(
     library = llvm.JITLibraryBuilder()
     for symbol in symbols:
         library.import_symbol(symbol, _address(symbol))
+    if sys.platform == "win32":
+        library.import_symbol(WINDOWS_SYMBOL, ctypes.addressof(_windows_value))
     for name in names:
         library.export_symbol(name)
     try:
         library.add_object_img(code).add_current_process()
-        compiler = llvm.create_lljit_compiler(machine, use_jit_link=True)
+        compiler = llvm.create_lljit_compiler(machine, use_jit_link=JIT_LINK)
         tracker = library.link(compiler, "program")
         return Linked(tracker, compiler), [tracker[name] for name in names]
     except RuntimeError as error:

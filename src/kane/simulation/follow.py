@@ -20,6 +20,7 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers, require
 from kane.expression.operations import OPERATIONS, PARAMETER, TIME
 from kane.expression.traverse import leaves
+from kane.files.scipy import load_scipy
 from kane.formulation.equations import Equations
 from kane.formulation.matrix_route import has_bodies
 from kane.model.named_vector import index_of_name
@@ -200,8 +201,6 @@ def _of_expression(equations: Equations, x: Expr, values: Mapping[Expr, Any], co
 
 def _through(at: Array, samples: Array, times: Array, who: str) -> Motion:
     """Fit a spline of fifth degree to samples, or of third degree if there are fewer than 6."""
-    from scipy.interpolate import make_interp_spline  # imported late: it takes as long as importing kane
-
     if at.ndim != 1 or at.shape != samples.shape or len(at) < 4:
         raise ModelError(f"{who} has {samples.shape} samples at {at.shape} times; give equal numbers, at least 4")
     if not (np.diff(at) > 0.0).all():
@@ -211,7 +210,7 @@ def _through(at: Array, samples: Array, times: Array, who: str) -> Motion:
             f"{who} is sampled from {at[0]:.9g} s to {at[-1]:.9g} s, which does not cover all requested times"
         )
     degree = SPLINE_DEGREE if len(at) > SPLINE_DEGREE else 3
-    fit = make_interp_spline(at, samples, k=degree)
+    fit = load_scipy("interpolate").make_interp_spline(at, samples, k=degree)
     return Motion(fit(times), fit.derivative(1)(times), fit.derivative(2)(times))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kane.array_types import StateLike
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Course
 from kane.errors import ModelError, SimulationError, shown, warn
@@ -38,8 +39,8 @@ def simulate(
     dyn: Dynamics,
     *,
     until: float,
-    q: Any = None,
-    u: Any = None,
+    q: StateLike | None = None,
+    u: StateLike | None = None,
     inputs: Any = None,
     integrator: Integrator | None = None,
     dt: float | None = None,

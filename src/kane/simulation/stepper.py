@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from kane.array_types import StateLike
 from kane.dynamics.compiled_modes import statuses_in_words
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.loop_arguments import Vector
@@ -50,8 +51,8 @@ class Stepper(SteppedRun):
         self,
         dyn: Dynamics,
         *,
-        q: Any = None,
-        u: Any = None,
+        q: StateLike | None = None,
+        u: StateLike | None = None,
         inputs: Any = None,
         parameters: Any = None,
         integrator: Integrator | None = None,

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import scipy
 
 from kane.errors import ModelError, list_names, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import whole
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import reachable, substitute_nodes
+from kane.files.scipy import scipy_version
 from kane.formulation.digest import model_digest
 from kane.formulation.recursive.measures import images
 from kane.machine.processor import own_target
@@ -55,7 +55,7 @@ def described_study(study: Study, table: RunTable) -> dict[str, Any]:
         "format_version": STORE_VERSION,
         "kane": kane_version(),
         "numpy": np.__version__,
-        "scipy": scipy.__version__,
+        "scipy": scipy_version(),
         "processor": own_target() or platform.machine(),
         "model": layout.model,
         "model_digest": model_digest(study.dyn.equations),

@@ -10,6 +10,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import FileError, ModelError, shown
 from kane.expression.number_arguments import numbers, whole, words
+from kane.files.xarray import load_xarray
 from kane.model.named_vector import index_of_name
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
@@ -202,7 +203,7 @@ class Sweep:
 
         ``xarray.open_zarr(path)`` reads the same variables of a store chunk by chunk; it needs the package zarr.
         """
-        import xarray  # imported late: with pandas it takes half a second
+        xarray = load_xarray()
 
         about, shapes = self._store.about, self._store.shapes
         variables = {

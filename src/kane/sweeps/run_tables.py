@@ -15,6 +15,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import number, numbers, require, whole
+from kane.files.scipy import load_scipy
 
 SAMPLING_METHODS = ("random", "latin hypercube", "sobol")
 ROWS_PER_GENERATOR = 1024  # rows per random generator, so that a row does not depend on the first requested row
@@ -112,8 +113,7 @@ class Sample(RunTable):
             shape = (ROWS_PER_GENERATOR, len(self.distributions))
             drawn = np.concatenate([np.random.default_rng([self.seed or 0, b]).random(shape) for b in blocks])
             return drawn[first - blocks[0] * ROWS_PER_GENERATOR : last - blocks[0] * ROWS_PER_GENERATOR]
-        from scipy.stats import qmc  # imported late: it takes a second
-
+        qmc = load_scipy("stats").qmc
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # part of a sequence need not be balanced
             sequence = qmc.Sobol(len(self.distributions), seed=self.seed)
@@ -123,8 +123,7 @@ class Sample(RunTable):
 
     @cached_property
     def _hypercube(self) -> Array:
-        from scipy.stats import qmc  # imported late: it takes a second
-
+        qmc = load_scipy("stats").qmc
         return np.asarray(qmc.LatinHypercube(len(self.distributions), seed=self.seed).random(self.count))
 
 

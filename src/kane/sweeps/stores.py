@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import math
 import os
 import shutil
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.errors import FileError, ImportFileError, ModelError, warn
 from kane.files.given_path import given_path
+from kane.files.lock import lock_folder
 from kane.files.write_file import made_folder, write_whole
 from kane.machine.memory import free_memory
 from kane.sweeps.tally import Tally
@@ -193,10 +194,12 @@ class FolderStore(SweepStore):
         Raises:
             FileError: the disk is too small, another process writes the store, or the folder cannot be written.
         """
+        if sys.platform == "win32":
+            raise FileError("Windows has no locks of folders, which stores need; sweep without a store, in memory")
         made_folder(self.path)
         self._lock = os.open(self.path, os.O_RDONLY)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_folder(self._lock)
             self._require_room()
             self._describe()
             whole = self._read_log()
@@ -337,7 +340,7 @@ class FolderStore(SweepStore):
     def busy(self) -> bool:
         folder = os.open(self.path, os.O_RDONLY)
         try:
-            fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock_folder(folder, shared=True)
         except OSError:
             return self._lock < 0
         finally:

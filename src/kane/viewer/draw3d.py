@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kane.array_types import StateLike
 from kane.display.arrows import Arrow, DrawnArrow, drawn_arrows, legend, scales_of, without_rounding
 from kane.display.live_motion import looked_at
 from kane.display.scene import Numbers, poses_at, scene_of
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def draw3d(
     model: Any,
     *,
-    q: Any = None,
-    u: Any = None,
+    q: StateLike | None = None,
+    u: StateLike | None = None,
     t: float = 0.0,
     inputs: Any = None,
     parameters: Mapping[str, float] | None = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kane.array_types import StateLike
 from kane.display.live_motion import model_page, page, posed_form, sliders
 from kane.display.page import Page
 from kane.display.scene import scene_of
@@ -67,7 +68,7 @@ def view(
     source: Any,
     *,
     model: Any = None,
-    q: Any = None,
+    q: StateLike | None = None,
     ghosts: Sequence[Any] = (),
     traces: Any = (),
     arrows: Any = (),

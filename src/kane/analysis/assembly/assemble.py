@@ -12,6 +12,7 @@ import numpy as np
 from kane.analysis.assembly.closing import CLOSED_LOOP_TOLERANCE, close_loops, null_space, require_closed
 from kane.analysis.assembly.integrability import integrable_rows
 from kane.analysis.assembly.non_penetration import terms_with_gaps
+from kane.array_types import StateLike
 from kane.dynamics.build import build
 from kane.dynamics.constraint_terms import Array, ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
@@ -77,8 +78,8 @@ class Assembly:
 def assemble(
     equations: Equations | Dynamics,
     *,
-    q: Any = None,
-    u: Any = None,
+    q: StateLike | None = None,
+    u: StateLike | None = None,
     fixed: Sequence[str] = (),
     t: float | None = None,
     parameters: Any = None,

@@ -18,6 +18,7 @@ from kane.analysis.identification.base_parameters import (
 from kane.analysis.identification.regression import Regression
 from kane.array_types import Array
 from kane.errors import ModelError
+from kane.files.scipy import load_scipy
 
 # Iterations of weights and residuals, which depend on each other; more would change less than the standard errors.
 REWEIGHTING_ITERATIONS = 3
@@ -106,9 +107,7 @@ class _Place:
 
     def sought(self, x: Array, noise: Array) -> Array:
         """Return the least-squares solution from the start x."""
-        from scipy.optimize import least_squares  # takes a tenth of a second
-
-        found = least_squares(
+        found = load_scipy("optimize").least_squares(
             lambda x: self.weighted(x, noise)[:, -1],
             x,
             lambda x: self.weighted(x, noise)[:, :-1],

@@ -17,6 +17,7 @@ from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import list_argument, number, numbers, positive, require, whole, words
+from kane.files.scipy import load_scipy
 from kane.model.named_vector import index_of_name
 
 # Samples per period of the highest harmonic, for slopes; and how many times denser the samples for limits are.
@@ -227,8 +228,7 @@ def excitation(
 
     Source: Swevers, Ganseman, Tukel, De Schutter & Van Brussel 1997; Armstrong 1989.
     """
-    from scipy.optimize import minimize
-
+    minimize = load_scipy("optimize").minimize
     require(dyn, Dynamics, "excitation takes Dynamics, from kane.build")
     e, names = dyn.equations, words(parameters, "parameters", "names")
     known = [leaf.name for leaf in e.parameters]

@@ -13,6 +13,7 @@ from kane.analysis.small_motions import SmallMotions
 from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.number_arguments import words
+from kane.files.scipy import load_scipy
 from kane.model.named_vector import index_of_name
 
 # Relative size of entries of A, compared with the largest, below which a state does not influence another.
@@ -119,9 +120,7 @@ class Linearization:
 
     def to_scipy(self) -> Any:
         """Return the system as ``scipy.signal.StateSpace``."""
-        from scipy.signal import StateSpace
-
-        return StateSpace(self.A, self.B, self.C, self.D)
+        return load_scipy("signal").StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
         """Return the system as python-control's ``control.ss``, with its names.

@@ -10,7 +10,7 @@ import numpy as np
 from kane.analysis.assembly.non_penetration import not_active_hint, require_apart
 from kane.analysis.linear.linearization import Linearization
 from kane.analysis.small_motions import SmallMotions, displacement_names
-from kane.array_types import Array
+from kane.array_types import Array, StateLike
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError
 from kane.expression.node import Expr
@@ -30,8 +30,8 @@ INSIDE = (
 def linearize(
     dyn: Dynamics,
     *,
-    q: Any = None,
-    u: Any = None,
+    q: StateLike | None = None,
+    u: StateLike | None = None,
     inputs: Any = None,
     t: float = 0.0,
     parameters: Mapping[str, float] | None = None,

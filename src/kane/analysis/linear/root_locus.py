@@ -14,6 +14,7 @@ from kane.array_types import Array
 from kane.engine.memory.loop_arguments import Matrix
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, takes, text, whole
+from kane.files.scipy import load_scipy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,14 +150,12 @@ def _matrix(linearization: Callable[[float], Any], value: float) -> Array:
 
 def _followed(paths: Sequence[NDArray[np.complex128]], found: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Return the eigenvalues in the order of the previous ones, extrapolated linearly from the last two."""
-    from scipy.optimize import linear_sum_assignment
-
     if not paths:
         return found
     with np.errstate(over="ignore", invalid="ignore"):  # for overflowing numbers any order will do
         ahead = 2.0 * paths[-1] - paths[-2] if len(paths) > 1 else paths[-1]
         distances = np.nan_to_num(np.abs(ahead[:, None] - found))
-    _, order = linear_sum_assignment(distances)
+    _, order = load_scipy("optimize").linear_sum_assignment(distances)
     return found[order]
 
 
@@ -213,11 +212,9 @@ def _deflated(A: Matrix, zeros: int | None = None) -> tuple[Matrix, int]:
 
 def _errors(A: Matrix) -> tuple[NDArray[np.complex128], Matrix]:
     """Return the eigenvalues and the largest first-order error of each."""
-    from scipy.linalg import eig
-
     if not A.size:
         return np.zeros(0, complex), np.zeros(0)
-    found, left, right = eig(A, left=True, right=True)
+    found, left, right = load_scipy("linalg").eig(A, left=True, right=True)
     cosines = np.abs((left.conj() * right).sum(axis=0))
     with np.errstate(over="ignore", divide="ignore"):
         return found, MATRIX_ERROR * np.linalg.norm(A, 2) / cosines
@@ -247,7 +244,7 @@ def _change(matrix: Callable[[float], Matrix], ends: tuple[float, float], ignori
 
 def _passage(matrix: Callable[[float], Matrix], at: complex, near: float, way: float) -> float:
     """Return where the real part of an eigenvalue passes zero; ``near`` if the eigenvalue leaves the axis there."""
-    from scipy.optimize import brentq
+    brentq = load_scipy("optimize").brentq
 
     def nearest(value: float) -> tuple[float, float]:
         found, errors = _errors(matrix(value))

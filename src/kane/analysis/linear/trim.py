@@ -10,7 +10,7 @@ import numpy as np
 
 from kane.analysis.assembly.non_penetration import not_active_hint, require_apart
 from kane.analysis.small_motions import SmallMotions
-from kane.array_types import Array
+from kane.array_types import Array, StateLike
 from kane.dynamics.dynamics import Dynamics
 from kane.engine.memory.views import constraint_rows_at
 from kane.errors import ModelError
@@ -59,8 +59,8 @@ class Trim:
 def trim(
     dyn: Dynamics,
     *,
-    q: Any = None,
-    u: Any = None,
+    q: StateLike | None = None,
+    u: StateLike | None = None,
     inputs: Any = None,
     fixed: Sequence[str] = (),
     t: float = 0.0,

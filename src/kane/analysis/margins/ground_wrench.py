@@ -18,6 +18,7 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import require
 from kane.expression.operations import ACCELERATION
 from kane.expression.traverse import leaves
+from kane.files.xarray import load_xarray
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.momentum import momentum, outer_wrench
 from kane.formulation.tree.spatial import minus
@@ -86,7 +87,7 @@ def along(equations: Equations, outputs: Mapping[str, Expr], run: Trajectory) ->
     Raises:
         ModelError: the run belongs to another model.
     """
-    import xarray  # slow import (half a second, with pandas)
+    xarray = load_xarray()
 
     require(run, Trajectory, "along() takes a Trajectory, which kane.simulate returns")
     e, parameters = equations, recorded_parameters(run, equations)

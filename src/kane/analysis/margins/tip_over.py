@@ -17,6 +17,7 @@ from kane.expression.functions import atan2, minimum, sqrt
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument
 from kane.expression.traverse import substitute_nodes
+from kane.files.scipy import load_scipy
 from kane.formulation.equations import Equations
 from kane.formulation.read_model import probe_of
 from kane.formulation.recursive.measures import images
@@ -138,12 +139,11 @@ def _mass_centre(equations: Equations, carriage: Sequence[Body]) -> Triple:
 
 def _polygon(equations: Equations, wheels: Sequence[Wheel], stands: Sequence[Stand]) -> list[int]:
     """Return the indices of the contacts on the convex hull, counter-clockwise from above."""
-    from scipy.spatial import ConvexHull, QhullError  # slow import
-
+    spatial = load_scipy("spatial")
     probe = probe_of(equations.model)
     corners = np.array([probe(s.contact[:2]) for s in stands])
     try:
-        return [int(i) for i in ConvexHull(corners).vertices]
-    except (QhullError, ValueError):
+        return [int(i) for i in spatial.ConvexHull(corners).vertices]
+    except (spatial.QhullError, ValueError):
         names = ", ".join(wheel.name for wheel in wheels)
         raise ModelError(f"the contacts of {names or 'no wheels'} span no polygon; give three that do") from None

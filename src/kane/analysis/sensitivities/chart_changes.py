@@ -102,7 +102,7 @@ def chart_slopes(
 def charts_of(run: Trajectory) -> Charts | None:
     """Return the charts of a run for the joints that changed them; None if no joint did."""
     joints = tuple(dict.fromkeys(joint for _, joint, _ in run.chart_switches))
-    within = run.to_xarray().attrs.get("charts_within")
+    within = run._run.attributes.get("charts_within")
     return None if within is None or not joints else Charts(within=float(within), joints=joints)
 
 

@@ -132,7 +132,7 @@ def _integrated(run: Trajectory, problem: InitialValueProblem, method: Explicit)
     """
     start, until = float(run.time[0]), float(run.time[-1])
     if method.fixed:
-        course = fixed_course(start, until, float(run.to_xarray().attrs["dt"]), 1, None, stops=Stops(problem))
+        course = fixed_course(start, until, float(run._run.attributes["dt"]), 1, None, stops=Stops(problem))
     else:
         course = free_course(start, until, 1, None, Stops(problem).between(start, until))
     begin, x = problem, np.concatenate([run.q[0], run.u[0]])
@@ -178,7 +178,7 @@ def _method(run: Trajectory, given: Integrator | None) -> Explicit:
                 f"the integrator is {shown(given)}; give an explicit one that chooses its steps, such as kane.RK8()"
             )
         return given
-    own, about = run._method, run.to_xarray().attrs
+    own, about = run._method, run._run.attributes
     if own is None:  # the run is from a file
         kind = getattr(integrators, str(about["integrator"]), None)
         if kind is None:

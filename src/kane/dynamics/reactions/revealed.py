@@ -18,7 +18,13 @@ from kane.dynamics.constraint_terms import ConstraintTerms
 from kane.dynamics.dynamics import Dynamics
 from kane.dynamics.least_solution import SINGULAR_VALUE_CUTOFF, solve_minimum_norm
 from kane.dynamics.reactions.reaction_values import INDETERMINATE, ReactionValues
-from kane.dynamics.run_interface import STEPPED_OVER, TIME_STEPPING, Recorded, recorded_parameters
+from kane.dynamics.run_interface import (
+    STEPPED_OVER,
+    TIME_STEPPING,
+    Recorded,
+    recorded_parameters,
+    recorded_variables,
+)
 from kane.errors import ModelError, shown
 from kane.expression.number_arguments import numbers, require
 from kane.formulation.reactions.reactions import Reactions
@@ -256,8 +262,8 @@ class RevealedReactions:
         """
         require(run, Recorded, "impulses of reactions take a trajectory, which kane.simulate returns")
         _, _, inputs, time, parameters, _ = self._recorded(run, ())
-        found = run.to_xarray()
-        if found.attrs["integrator"] == TIME_STEPPING:
+        found = recorded_variables(run)
+        if found.attributes["integrator"] == TIME_STEPPING:
             raise ModelError(
                 f"loads also change the speeds in the steps of kane.{TIME_STEPPING}, so that impulses of reactions are "
                 "unknown; simulate with a method that locates events, such as kane.RK8()"
@@ -265,7 +271,7 @@ class RevealedReactions:
         if "change_time" not in found:
             return np.zeros((0, len(self.names))).view(ReactionValues)
         names = ("change_time", "change_q", "change_u_before", "change_u", "change_impulse", "change_kind")
-        t, q, before, after, contacts, kinds = (found[name].to_numpy() for name in names)
+        t, q, before, after, contacts, kinds = (found.values(name) for name in names)
         recorded = inputs[np.searchsorted(time, t, side="right") - 1]
         given = (self._dyn, self._revealed, self._function, q, before, recorded, t, parameters, contacts)
         values, A = AuxiliarySpeeds().reactions(Jumps(*given, jump=after - before))
@@ -281,7 +287,7 @@ class RevealedReactions:
             raise ModelError("a trajectory has its own u, inputs, t and parameters; give it alone")
         eqs, inputs = self._dyn.equations, run.inputs
         values = recorded_parameters(run, eqs)
-        forces = run.to_xarray()["reaction"].to_numpy() if eqs.intermittents else None
+        forces = recorded_variables(run).values("reaction") if eqs.intermittents else None
         return run.q, run.u, inputs, run.time, dict(zip((p.name for p in eqs.parameters), values, strict=True)), forces
 
     def _forces(self, contacts: Any) -> Array | None:

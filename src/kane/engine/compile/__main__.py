@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import gc
 import itertools
 import os
@@ -18,6 +17,7 @@ from kane.engine.code import FOLDER, PORTABLE, Entry, compile_apart, keep, kept
 from kane.engine.compile.entries import Translated, entries, kernels, modules_of, translated
 from kane.engine.compile.objects import Modules, code_of
 from kane.engine.compile.parts import keep_parts
+from kane.files.lock import locked_file
 from kane.machine.processor import DOUBLES, own_target, platform_targets
 
 # Groups that the first simulation of an unconstrained model needs.
@@ -66,8 +66,7 @@ def _say(line: str) -> None:
 def compile_group(group: str, folder: Path, targets: Sequence[str]) -> None:
     """Compile a group if its code is missing; a lock prevents duplicate work of other processes."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f".{group}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked_file(folder / f".{group}.lock"):
         if group in missing(folder, targets):
             compile_these([group], folder, targets)
 

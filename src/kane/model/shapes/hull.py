@@ -11,6 +11,7 @@ import numpy as np
 
 from kane.array_types import Array
 from kane.errors import ModelError
+from kane.files.scipy import load_scipy
 
 # Adjacent triangles are one face if their corners are within this fraction of the size (largest extent along an axis)
 # from a common plane. Flat sides in single-precision files are flat to about this accuracy.
@@ -147,11 +148,10 @@ def _qhull(points: Array) -> Any:
     Raises:
         ModelError: the points are coplanar.
     """
-    from scipy.spatial import ConvexHull, QhullError  # local, because the import takes 0.1 s
-
+    spatial = load_scipy("spatial")
     try:
-        return ConvexHull(points)
-    except (QhullError, ValueError):
+        return spatial.ConvexHull(points)
+    except (spatial.QhullError, ValueError):
         raise _flat(len(points)) from None
 
 

@@ -113,7 +113,7 @@ def audit(run: Trajectory, dyn: Dynamics) -> Audit:
     require(dyn, Dynamics, "audit takes Dynamics, as kane.build(equations) returns")
     require_bodies(dyn.equations, "the audit of a run")
     function = dyn.compile(_constants(dyn.equations))
-    parameters = run.to_xarray()["parameters"].to_numpy()
+    parameters = run._run.values("parameters")
     stage = function.stage(parameters)
     states = np.column_stack([run.time, run.q, run.u])
     along = function(states, np.zeros((len(run), function.n_rest)), stage)

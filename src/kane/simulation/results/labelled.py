@@ -57,6 +57,6 @@ class Labelled:
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """All data as an xarray dataset."""
-        import xarray
+        from kane.files.xarray import load_xarray
 
-        return xarray.Dataset(self.variables, self.coordinates, self.attributes)
+        return load_xarray().Dataset(self.variables, self.coordinates, self.attributes)

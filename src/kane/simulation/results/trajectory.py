@@ -208,12 +208,17 @@ class Trajectory(Replayed):
             ModelError: the name is unknown.
         """
         self._require_energy(name)
+        courses = self._named_courses()
+        names = list(courses)
+        return courses[names[index_of_name(name, names, "coordinate, speed, input, energy or residual")]]
+
+    def _named_courses(self) -> dict[str, Vector]:
+        """Return coordinates, speeds, inputs, energies and residuals over time, by name."""
         courses = {word: self._values(word) for word in (*ENERGIES, *(x for x in RESIDUALS if x in self._run))}
         courses["energy"] = courses[ENERGIES[0]] + courses[ENERGIES[1]]
         for variable, dimension in DIMENSIONS.items():
             courses |= zip(map(str, self._values(dimension)), self._values(variable).T, strict=True)
-        names = list(courses)
-        return courses[names[index_of_name(name, names, "coordinate, speed, input, energy or residual")]]
+        return courses
 
     def __len__(self) -> int:
         """Number of recorded states."""
@@ -224,11 +229,15 @@ class Trajectory(Replayed):
         return self._run.dataset.copy(deep=True)
 
     def to_pandas(self) -> Any:
-        """Return a copy as a ``pandas.DataFrame``: the index is the time [s], the columns are q, u and inputs."""
-        import xarray  # imported late: with pandas it takes half a second
+        """Return a pandas DataFrame: rows are the recorded times [s], columns the quantities that ``run[name]`` knows.
 
-        names = [str(name) for dimension in DIMENSIONS.values() for name in self._values(dimension)]
-        return xarray.Dataset({x: ("time", self[x]) for x in names}, coords={"time": self.time}).to_dataframe()
+        Raises:
+            ModelError: xarray, which brings pandas, is not installed (extra "results").
+        """
+        from kane.files.xarray import load_xarray
+
+        columns = {name: ("time", values) for name, values in self._named_courses().items()}
+        return load_xarray().Dataset(columns, {"time": self.time}).to_dataframe()
 
     def plot(self, names: str | Sequence[str] = (), *, inputs: bool = False, events: bool = True) -> Figure:
         """Plot over time: quantities of one unit and similar size share axes; events are vertical lines.

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import xarray
 
 from kane.errors import FileError, ImportFileError
 from kane.files.given_path import given_path, readable_path
 from kane.files.write_file import write_whole
+from kane.files.xarray import load_xarray, require_netcdf
 from kane.simulation.results.hdf5_trial import problem_of_reading
 from kane.simulation.results.record import FORMAT_VERSION, RESIDUALS, TRAJECTORY_FORMAT
+
+if TYPE_CHECKING:
+    import xarray
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 # Allowed suffixes; other suffixes would suggest another format.
@@ -49,7 +52,9 @@ def save(dataset: xarray.Dataset, path: str | PathLike[str], *, form: str = "") 
 
     Raises:
         FileError: the file name has another suffix, or the file cannot be written.
+        ModelError: the packages for NetCDF are not installed.
     """
+    require_netcdf()
     target = given_path(path, "the file of a trajectory")
     if target.suffix.lower() not in ENDINGS:
         raise FileError(
@@ -75,14 +80,16 @@ def load(path: str | PathLike[str]) -> tuple[xarray.Dataset, str]:
     Raises:
         FileError: the file does not exist, or cannot be read.
         ImportFileError: the file is not a trajectory.
+        ModelError: the packages for NetCDF are not installed.
     """
+    require_netcdf()
     readable_path(path, "the file of a trajectory")  # report a wrong path as such, not as a damaged file
     damage = problem_of_reading(path)
     if damage is not None:
         raise _unreadable(path, damage)
     try:
         # Read the numbers unchanged: times are plain seconds, whatever units the file claims.
-        with xarray.open_dataset(path, engine=ENGINE, decode_times=False, mask_and_scale=False) as opened:
+        with load_xarray().open_dataset(path, engine=ENGINE, decode_times=False, mask_and_scale=False) as opened:
             dataset = opened.load()
     except Exception as error:  # h5py and h5netcdf raise many kinds of errors for damaged files
         raise _unreadable(path, error) from error

@@ -18,6 +18,7 @@ from kane.expression.number_arguments import words as given_words
 from kane.model.named_vector import index_of_name
 from kane.simulation.events.event import Occurrence
 from kane.simulation.results.contact_log import ActiveInterval
+from kane.simulation.results.labelled import Labelled
 
 if TYPE_CHECKING:
     from kane.simulation.results.trajectory import Trajectory
@@ -54,9 +55,9 @@ def picture(
     """Draw the figure of ``Trajectory.plot``; it has no window: show it in a notebook, or call ``savefig``."""
     require(inputs, bool, "inputs is True or False")
     require(events, bool, "events is True or False")
-    dataset = run.to_xarray()
+    record = run._run
     chosen = [names] if isinstance(names, str) else given_words(names, "names", "names of quantities")
-    known = {word: quantities(dataset, word) for word in {"q", "u", "inputs", "energy", *variables}}
+    known = {word: quantities(record, word) for word in {"q", "u", "inputs", "energy", *variables}}
     shown = named([x for word in ("q", "u", "inputs", "energy") for x in known[word]], chosen)
     if not chosen:
         shown = [x for word in variables for x in known[word]]
@@ -64,7 +65,7 @@ def picture(
         shown += [x for x in known["inputs"] if x.name not in chosen]
     left_out = [x for x in silent(shown) if x.name not in chosen]
     kept = [x for x in shown if x not in left_out] or shown
-    title = str(dataset.attrs.get("model", "")) + (" (interrupted)" if run.interrupted else "")
+    title = str(record.attributes.get("model", "")) + (" (interrupted)" if run.interrupted else "")
     bands = {} if run.contact_log is None else run.contact_log.active_intervals(run.time)
     figure = _figure(title, run.time, panels(kept), run.events if events else (), bands=bands)
     if len(kept) < len(shown):
@@ -208,19 +209,19 @@ class PlottedQuantity:
 Panel = Sequence[PlottedQuantity]
 
 
-def quantities(dataset: Any, variable: str) -> list[PlottedQuantity]:
+def quantities(record: Labelled, variable: str) -> list[PlottedQuantity]:
     """Return the columns of a variable of a run; for "energy": kinetic, potential and total."""
     if variable == "energy":
-        return _energies(dataset)
+        return _energies(record)
     dimension, units = VARIABLES[variable]
-    names, columns = [str(name) for name in dataset[dimension].to_numpy()], dataset[variable].to_numpy().T
-    words = [str(unit) for unit in dataset[units].to_numpy()] if units else ["SI units"] * len(names)
+    names, columns = [str(name) for name in record.values(dimension)], record.values(variable).T
+    words = [str(unit) for unit in record.values(units)] if units else ["SI units"] * len(names)
     kinds = ["quaternion" if unit == "1" else variable for unit in words]
     return [PlottedQuantity(n, k, u, x, n) for n, k, u, x in zip(names, kinds, words, columns, strict=True)]
 
 
-def _energies(dataset: Any) -> list[PlottedQuantity]:
-    kinetic, potential = (dataset[name].to_numpy() for name in ("kinetic_energy", "potential_energy"))
+def _energies(record: Labelled) -> list[PlottedQuantity]:
+    kinetic, potential = (record.values(name) for name in ("kinetic_energy", "potential_energy"))
     if np.isnan(kinetic).all():  # equations without bodies
         return []
     found = {"kinetic_energy": kinetic, "potential_energy": potential, "energy": kinetic + potential}

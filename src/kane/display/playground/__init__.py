@@ -1,0 +1,1 @@
+"""Playground: a static site in which a reader edits a model, and Python in the browser derives its equations."""
