@@ -8,7 +8,7 @@ from staged_pages import Stage
 
 # Section, and its pages in order. Pages of docs that no section names belong to the guides.
 SECTIONS: dict[str, list[str]] = {
-    "Learn": ["start", "course/index"],
+    "Learn": ["start", "installation", "course/index"],
     "How to": [
         "howto/index",
         "contacts",
