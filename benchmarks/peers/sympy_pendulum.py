@@ -6,13 +6,24 @@ from typing import Any
 def kanes_method(n: int, *, relative: bool) -> tuple[Any, Any, dict[Any, float]]:
     """Derives the equations with symbols for the masses [kg], the length [m] and the acceleration of free fall [m/s^2].
 
+    Args and first three results: as ``declared``, with the equations formed.
+    """
+    method, efforts, values, bodies, loads = declared(n, relative=relative)
+    method.kanes_equations(bodies, loads)
+    return method, efforts, values
+
+
+def declared(n: int, *, relative: bool) -> tuple[Any, Any, dict[Any, float], Any, Any]:
+    """Declares the pendulum.
+
     Args:
         n: number of links.
         relative: whether an angle is that of a link to the link before, as kane's is, or to the vertical, in which
             SymPy is faster by far.
 
     Returns:
-        SymPy's KanesMethod, its equations formed; the symbols of the efforts; the values of the other symbols.
+        SymPy's KanesMethod, its equations not formed; the symbols of the efforts; the values of the other symbols;
+        bodies; loads.
     """
     from sympy import symbols
     from sympy.physics import mechanics
@@ -36,5 +47,4 @@ def kanes_method(n: int, *, relative: bool) -> tuple[Any, Any, dict[Any, float]]
         loads.append((point, -m * g * ground.y))
     rates = [qi.diff() - ui for qi, ui in zip(q, u, strict=True)]
     method = mechanics.KanesMethod(ground, q_ind=q, u_ind=u, kd_eqs=rates)
-    method.kanes_equations(bodies, loads)
-    return method, [force], {mc: 1.0, m: 1.0, l: 1.0, g: 9.81}
+    return method, [force], {mc: 1.0, m: 1.0, l: 1.0, g: 9.81}, bodies, loads

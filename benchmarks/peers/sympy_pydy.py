@@ -35,8 +35,8 @@ def right_hand_side(method: Any, efforts: Any, numbers: dict[Any, float]) -> Cal
         method.u,
         list(numbers),
         mass_matrix=method.mass_matrix_full,
-        specifieds=efforts,
+        specifieds=efforts or None,
         generator="cython",
     )
     values = np.array(list(numbers.values()))
-    return lambda x, tau: np.array(function(x, 0.0, tau, values))
+    return lambda x, tau: np.array(function(x, 0.0, *([tau] if efforts else []), values))

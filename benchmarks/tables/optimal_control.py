@@ -1,7 +1,9 @@
 """Swing-ups of pendulums on a cart by the midpoint rule, beside the same program in CasADi."""
 
 import math
+import runpy
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from benchmarks.peers.toolchain import PeerMissingError
 from benchmarks.report import Table
 from benchmarks.timing import interleaved
 from kane.analysis.optimal_control.nonlinear_program import ElementProgram
+from kane.analysis.optimal_control.phased_collocation import solve_phases
 
 TITLE = "Optimal control: an n-link pendulum on a cart, midpoint rule"
 COLUMNS = (
@@ -25,9 +28,10 @@ NOTE = (
     "bounds in both programs, and the same Ipopt, from the wheel of CasADi. To the program: CPU time from the model to "
     "compiled derivatives (kane) or to functions (CasADi: SX model by Lagrange's equations, MX maps). x: CasADi's time "
     "over kane's, both called from Python. Solved: CPU time of Ipopt with its calls, from one first guess; local "
-    "optima and numbers of iterations may differ."
+    "optima and numbers of iterations may differ. The hopper of the examples lands and leaves the ground."
 )
 DURATION, INTERVALS, LINKS = 2.0, 100, (1, 2, 5, 10)
+HOPPER = Path(__file__).parents[2] / "examples" / "one_legged_hopper.py"
 MOST_SOLVED = 1  # longer pendulums take Ipopt hundreds of iterations, whoever calls it
 
 
@@ -36,7 +40,31 @@ def table(mode: Mode) -> Table:
     result = Table(TITLE, COLUMNS, notes=[NOTE])
     for links in LINKS[:2] if mode.quick else LINKS:
         result.rows.append(_row(links, mode, result))
+    result.rows.append(_hopper(mode))
     return result
+
+
+def _hopper(mode: Mode) -> list[str]:
+    """Return the row of a one-legged hopper: three phases with two transitions, without a peer."""
+    example = runpy.run_path(str(HOPPER))
+    began = time.process_time()
+    found = example["hop"](*example["hopper"]())
+    total = time.process_time() - began
+    began = time.process_time()
+    again = solve_phases(found.sequence, found.places.fractions, None, found.phases[0].settings)
+    solved = time.process_time() - began
+    assert again.objective == found.objective
+    program, z = found.places.program(), found.solution.z
+    weights, intervals = found.solution.multipliers, sum(phase.mesh.intervals for phase in found.phases)
+    row = ["hopper, 3 phases", str(intervals), str(len(z)), f"{total - solved:.2f}", ""]
+    for one in (
+        lambda i: program.constraints(z + 1e-9 * i),
+        lambda i: program.jacobian(z + 1e-9 * i),
+        lambda i: program.hessian(z, 1.0, weights),
+    ):
+        figures = interleaved({"kane": _times(one)}, batches=mode.batches)
+        row += [f"{figures['kane'].median / intervals * 1e6:.3f}", ""]
+    return [*row, f"{solved:.2f}", "", str(len(found.solution.steps)), "", ""]
 
 
 def _row(links: int, mode: Mode, result: Table) -> list[str]:
@@ -56,8 +84,8 @@ def _row(links: int, mode: Mode, result: Table) -> list[str]:
     if theirs is None:
         return [*row, *["missing"] * 11]
     random = np.random.default_rng(1)
-    z, weights = random.normal(size=mesh.unknowns - 1), random.normal(size=theirs.rows)
-    own = np.append(z, DURATION)
+    z, weights = random.normal(size=mesh.unknowns - 2), random.normal(size=theirs.rows)
+    own = np.append(z, (0.0, DURATION))
     ours = [
         lambda i: program.constraints(own + 1e-9 * i),
         lambda i: program.jacobian(own + 1e-9 * i),

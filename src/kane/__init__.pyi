@@ -44,6 +44,8 @@ from kane.analysis.optimal_control.collocation import Collocation as Collocation
 from kane.analysis.optimal_control.end_values import final as final
 from kane.analysis.optimal_control.end_values import initial as initial
 from kane.analysis.optimal_control.end_values import integral as integral
+from kane.analysis.optimal_control.phase import Phase as Phase
+from kane.analysis.optimal_control.phased_collocation import PhasedCollocation as PhasedCollocation
 from kane.analysis.optimal_control.refine import refine as refine
 from kane.analysis.optimal_control.verify import Verification as Verification
 from kane.analysis.optimal_control.verify import verify as verify
@@ -58,6 +60,7 @@ from kane.analysis.sensitivities.sensitivities import Sensitivities as Sensitivi
 from kane.analysis.sensitivities.sensitivities import sensitivities as sensitivities
 from kane.dynamics.build import LLVM as LLVM
 from kane.dynamics.build import build as build
+from kane.dynamics.casadi import to_casadi as to_casadi
 from kane.dynamics.compile_modes import compile_modes as compile_modes
 from kane.dynamics.derivatives.derivatives import Blocks as Blocks
 from kane.dynamics.derivatives.derivatives import Derivatives as Derivatives

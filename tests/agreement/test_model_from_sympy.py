@@ -82,7 +82,7 @@ def test_equations_need_not_be_formed():
 @pytest.mark.slow
 def test_the_bicycle_is_that_of_the_library():
     """Whipple's bicycle; that the library's has the published eigenvalues is tested in tests/papers."""
-    eqs = kane.formulate(kane.model_from_sympy(sympy_models.bicycle().method))
+    eqs = kane.formulate(read(sympy_models.bicycle()))
     theirs = kane.formulate(kane.library.whipple_bicycle())
     assert [leaf.name for leaf in eqs.q] == ["x", "y", "yaw", "roll", "steer", "rear", "front", "heave", "pitch"]
     at = {"roll": 0.2, "steer": 0.3, "yaw": 0.4, "heave": -0.3, "rear": 0.1, "front": 0.2}
@@ -139,12 +139,12 @@ u1, u2, u3 = me.dynamicsymbols("u1:4")
         ({"position": lambda N, q: q[0] * N.x + q[1].diff() * N.y}, "the position of P from O depends on q2'"),
         ({"velocity": lambda N: u2 * N.x}, "the velocity of the point P in N is not the derivative"),
         ({"inertia": lambda N, B: N}, "the inertia of body 'body' depends on 'q3' along its own axes"),
-        ({"u_auxiliary": [me.dynamicsymbols("w")]}, "auxiliary speeds w.*are not read.*reveal_reactions"),
         (
             {"kd_eqs": [q1.diff() - u1, q2.diff() - u1, q3.diff() - u3]},
             "kinematical differential equations do not determine the speed u2",
         ),
         ({"kd_eqs": None}, "has no kinematical differential equations"),
+        ({"orientation": lambda N, q: me.ReferenceFrame("B")}, "is not oriented in the inertial frame.*spin angle"),
         (
             {
                 "orientation": lambda N, q: N.orientnew("A", "Axis", (q[0], N.z)).orientnew(
@@ -158,6 +158,44 @@ u1, u2, u3 = me.dynamicsymbols("u1:4")
 def test_models_beyond_the_supported_forms_are_refused(change, message):
     method = one_body(**change)
     with pytest.raises(kane.ModelError, match=message):
+        kane.model_from_sympy(method)
+
+
+def test_auxiliary_speeds_are_zero_and_their_forces_are_reactions():
+    """SymPy's auxiliary equations of the pivot of a pendulum vouch for the force that kane reveals."""
+    q, u, ax, ay, Rx, Ry = me.dynamicsymbols("q u ax ay Rx Ry")
+    m, l, g = sm.symbols("m l g")
+    N, O = me.ReferenceFrame("N"), me.Point("O")
+    O.set_vel(N, ax * N.x + ay * N.y)
+    A = N.orientnew("A", "Axis", (q, N.z))
+    A.set_ang_vel(N, u * N.z)
+    C = O.locatenew("C", l * A.x)
+    C.v2pt_theory(O, N, A)
+    rod = me.RigidBody("rod", C, A, m, (me.inertia(A, 0, m * l**2, m * l**2), C))
+    loads = [(C, m * g * N.x), (O, Rx * N.x + Ry * N.y)]
+    method = me.KanesMethod(N, [q], [u], [q.diff() - u], u_auxiliary=[ax, ay], bodies=[rod], forcelist=loads)
+    method.kanes_equations([rod], loads)
+    values = {m: 1.3, l: 0.6, g: 9.81}
+    eqs = kane.formulate(kane.model_from_sympy(method, parameters=values, inputs=[Rx, Ry]))
+    dyn, state = kane.build(eqs), ([0.4], [1.1], [0.0, 0.0])
+    udot = dyn.forward(*state)
+    at = {q: 0.4, u: 1.1, u.diff(): udot[0], q.diff(): 1.1, ax: 0, ay: 0, **values}
+    assert udot == pytest.approx([float((method.forcing[0] / method.mass_matrix[0]).subs(at))], rel=1e-13)
+    held = sm.solve([x.subs({ax.diff(): 0, ay.diff(): 0}).subs(at) for x in method.auxiliary_eqs], [Rx, Ry])
+    own = kane.to_sympy(eqs, reactions=kane.reveal_reactions(eqs, eqs.model.connections[0])).expanded()
+    forces = {x: 0 for x in own.auxiliary_eqs.atoms(sm.Function) if str(x.func).startswith("joint_of_A")}
+    found = [float(x.subs(forces).subs(at).doit()) for x in own.auxiliary_eqs[:2]]
+    assert np.hypot(*found[:2]) == pytest.approx(float(sm.sqrt(held[Rx] ** 2 + held[Ry] ** 2)), rel=1e-12)
+
+
+def test_quaternions_are_refused_with_the_change_to_make():
+    q, u = me.dynamicsymbols("q0:4"), me.dynamicsymbols("u0:4")
+    N, O = me.ReferenceFrame("N"), me.Point("O")
+    O.set_vel(N, 0)
+    B = N.orientnew("B", "Quaternion", q)
+    body = me.RigidBody("body", O, B, 1, (me.inertia(B, 1, 2, 3), O))
+    method = me.KanesMethod(N, q, u, [a.diff() - b for a, b in zip(q, u, strict=True)], bodies=[body])
+    with pytest.raises(kane.ModelError, match=r"such as a quaternion; orient the frame by three angles.*Spherical"):
         kane.model_from_sympy(method)
 
 

@@ -130,14 +130,14 @@ ROOMS = {
         ("dynamics",),
         ("contacts",),
         ("build",),
-        ("compile_modes", "constraint_terms"),
+        ("casadi", "compile_modes", "constraint_terms"),
         ("reactions",),
     ),
     "analysis": (
         ("laws", "random_states", "small_motions", "margins", "inverse_kinematics"),
         ("power_ledger", "assembly", "reasons"),
-        ("linear", "sensitivities"),
-        ("identification", "certificate", "optimal_control", "differences", "automaton", "enclosures"),
+        ("linear", "sensitivities", "automaton"),
+        ("identification", "certificate", "optimal_control", "differences", "enclosures"),
     ),
     "codegen": (("programs",), ("emit",), ("contact_laws", "jit")),
     "simulation": (

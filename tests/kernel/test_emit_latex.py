@@ -79,7 +79,12 @@ def test_every_operation_gives_a_formula_that_a_reader_of_tex_accepts(op):
 
 
 FORMULAS = {
-    r"q_{1} - \left(q_{2} + q_{3}\right)": q1 - (q2 + q3),
+    r"q_{1} - q_{2} - q_{3}": q1 - (q2 + q3),
+    r"\frac{q_{1}}{3}": q1 / 3,
+    r"-\frac{2 \, q_{1}}{q_{2} + q_{3}}": -2 * q1 / (q2 + q3),
+    r"\sin^{2}\left(q_{1}\right)": sin(q1) ** 2,
+    r"q_{1}^{3}": q1**3,
+    r"\left(q_{1} + q_{2}\right)^{2}": (q1 + q2) ** 2,
     r"q_{1} \, \left(q_{2} + q_{3}\right)": q1 * (q2 + q3),
     r"\frac{q_{1} + q_{2}}{q_{3}}": (q1 + q2) / q3,
     r"\left(\frac{q_{1}}{q_{2}}\right)^{1.5}": (q1 / q2) ** 1.5,

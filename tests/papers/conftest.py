@@ -7,7 +7,7 @@ import pytest
 import kane
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def units_without_contradiction() -> Iterator[None]:
     """Infer the units of all equations that examples formulate; a false alarm fails the test."""
     formulate = kane.formulate

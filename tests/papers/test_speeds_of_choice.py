@@ -151,7 +151,7 @@ def test_the_listing_is_read_as_appendix_1_is():
     """Z1 = (u1 s3 - u3 c3) / s2 and Z2 = u1 c3 + u3 s3 give q1', q2', q3' (Eqs. 12-17); then Z by Z in order."""
     equations = arm().equations
     lines = equations.listing("kinematics").splitlines()
-    assert lines[2:6] == ["Z1 = (u3*c3 - u1*s3)/sin(q2)", "q1' = -Z1", "q2' = u3*s3 + u1*c3", "q3' = u2 + cos(q2)*Z1"]
+    assert lines[2:6] == ["Z1 = (u3*c3 - u1*s3)/sin(q2)", "q1' = -Z1", "q2' = u3*s3 + u1*c3", "q3' = u2 + Z1*cos(q2)"]
     names = [line.split(" = ")[0] for line in equations.listing("inverse").splitlines()]
     Z = [int(name[1:]) for name in names if name.startswith("Z")]
     assert list(range(1, len(Z) + 1)) == Z

@@ -41,6 +41,8 @@ def value_of(expression):
         sm.sin(x) + sm.cos(y) + sm.tan(x * y) + sm.cot(x) + sm.sec(y) + sm.csc(x),
         sm.asin(x) + sm.acos(y) + sm.atan(y) + sm.atan2(y, -x),
         sm.sinh(x) + sm.cosh(y) + sm.tanh(y) + sm.sinh(sm.Float(1e-9) * x),
+        sm.asinh(y) + sm.atanh(y) + sm.acosh(x + 1) + sm.acot(y) + sm.asec(x + 1) + sm.acsc(y - 1),
+        sm.coth(y) + sm.sech(x) + sm.csch(y) + sm.sinc(x) + sm.sinc(sm.Mul(0, y, evaluate=False)),
         sm.Abs(y) + sm.sign(y) + sm.Max(x, y, 0.1) + sm.Min(x, y, -2),
         sm.Heaviside(y) + sm.Heaviside(x) + sm.Heaviside(x - y - sm.Float(0.37) - sm.Float(0.81)),
         sm.Piecewise((x, x < y), (y, sm.Eq(x, y)), (x * y, True)),

@@ -137,7 +137,7 @@ def _of_contacts(dyn: Dynamics, modes: Any) -> Dynamics:
     if modes is None:
         statuses: Sequence[tuple[int, ...]] = ()
     else:
-        statuses = _all(eqs) if modes == ALL_MODES else [_statuses(mode, eqs) for mode in _given(modes, eqs)]
+        statuses = _all(eqs) if modes == ALL_MODES else [read_statuses(mode, eqs) for mode in _given(modes, eqs)]
     names = tuple(c.name for c in eqs.intermittents)
     fast = Dynamics(eqs, dyn.compile, CompiledModes((), None, tuple(dict.fromkeys(statuses)), names, met=modes is None))
     with _in_memory(eqs, len(statuses)):
@@ -161,10 +161,14 @@ def _all(eqs: Equations) -> list[tuple[int, ...]]:
     return list(product(*each))
 
 
-def _statuses(mode: str, eqs: Equations) -> tuple[int, ...]:
-    """Return the constraint statuses that a mode name means."""
+def read_statuses(mode: Any, eqs: Equations) -> tuple[int, ...]:
+    """Return the statuses of the intermittent constraints that the name of a mode means.
+
+    Raises:
+        ModelError: no mode has this name; the message lists the names.
+    """
     slides = {c.name: _slides(c) for c in eqs.intermittents}
-    found = statuses_of(mode, list(slides))
+    found = statuses_of(mode, list(slides)) if isinstance(mode, str) else None
     if found is None or any(status == SLIDING and not slides[name] for name, status in zip(slides, found, strict=True)):
         known = [f"'{name} held'" + f" or '{name} sliding'" * may for name, may in slides.items()]
         raise ModelError(

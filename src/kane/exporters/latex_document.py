@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kane.codegen.emit.latex import emit_latex, latex_formula, latex_name, latex_text
+from kane.codegen.emit.typesetting import Typesetting
 from kane.errors import ModelError
 from kane.exporters.exporter import Exporter, file_stem, without
 from kane.expression.arena import Arena
@@ -13,6 +14,7 @@ from kane.expression.node import Expr, Scalar
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, PartialVelocities
 from kane.formulation.matrix_route import has_bodies
+from kane.formulation.quantities.written import require_leaves, written_latex
 from kane.formulation.tree.body_tree import Member
 from kane.geometry.scalars import is_zero
 from kane.model.contacts.intermittent_constraint import declared_name
@@ -40,7 +42,15 @@ SI units, angles in rad. $N$ is the inertial frame; the joint frame $F$ is fixed
 
 @dataclass(frozen=True)
 class LaTeXDocument(Exporter):
-    """Exporter of one document that latex compiles with amsmath, geometry and longtable."""
+    """Exporter of one document that latex compiles with amsmath, geometry and longtable.
+
+    Attributes:
+        digits, symbols, columns: options of ``Equations.latex``.
+    """
+
+    digits: int = 12
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    columns: int = 1
 
     def quantities(self, equations: Equations) -> tuple[str, ...]:
         """Return kinematics and the terms of M udot + f = B inputs, or udot if loads are nonlinear in the inputs."""
@@ -51,16 +61,18 @@ class LaTeXDocument(Exporter):
         return ("kinematics", "mass_matrix", "bias", *(("input_matrix",) if equations.inputs else ()))
 
     def files(self, equations: Equations, quantities: Sequence[str]) -> Mapping[str, str]:
+        style = Typesetting(self.digits, self.symbols, self.columns)
+        require_leaves(equations, style)
         left_out = list(dict.fromkeys(map(declared_name, equations.intermittents)))
         parts = [without([f"${latex_text(name)}$" for name in left_out]) + "\n"] if left_out else []
-        parts += [*_model(equations), *_coordinates(equations)]
+        parts += [*_model(equations, style), *_coordinates(equations, style)]
         if len(equations.u) <= MOST_SPEEDS and has_bodies(equations):
-            parts += _partial_velocities(equations.partial_velocities(), equations.system.arena)
+            parts += _partial_velocities(equations.partial_velocities(), equations.system.arena, style)
         for name in quantities:
             parts.append(f"\\section*{{{_HEADS.get(name, f'${latex_text(name)}$')}}}\n")
             if name in ("kinematics", "rhs"):
-                parts.append(_rates_that_are_speeds(equations))
-            parts += _pages(equations.latex(name))
+                parts.append(_rates_that_are_speeds(equations, style))
+            parts += _pages(written_latex(equations, name, style))
         return {f"{file_stem(equations)}.tex": _DOCUMENT % (latex_text(equations.name), "".join(parts))}
 
 
@@ -86,62 +98,63 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([rf"\begin{{longtable}}[l]{{{columns}}}", head, *lines, r"\end{longtable}", ""])
 
 
-def _vector(values: Sequence[Scalar]) -> str:
-    return ",\\ ".join(map(latex_formula, values))
+def _vector(values: Sequence[Scalar], style: Typesetting) -> str:
+    return ",\\ ".join(latex_formula(x, style) for x in values)
 
 
-def _model(equations: Equations) -> Iterator[str]:
+def _model(equations: Equations, style: Typesetting) -> Iterator[str]:
     members = equations.tree.members
     yield "\\section*{Model}\n"
     if has_bodies(equations):
-        yield f"Acceleration of free fall in $N$: $({_vector(equations.tree.members[0].body.model.gravity)})$.\n"
-    bodies = [_body_row(m) for m in members[1:]]
+        yield f"Acceleration of free fall in $N$: $({_vector(equations.tree.members[0].body.model.gravity, style)})$.\n"
+    bodies = [_body_row(m, style) for m in members[1:]]
     yield _table(("body", "mass", "mass centre", "$I_{xx}, I_{yy}, I_{zz}, I_{xy}, I_{xz}, I_{yz}$"), bodies)
-    joints = [_joint_row(m, members) for m in members[1:]]
+    joints = [_joint_row(m, members, style) for m in members[1:]]
     yield _table(("joint", "kind", "parent", "child", "$F$ in parent", "$M$ in child", "coordinates"), joints)
     symbols = [*equations.parameters, *equations.inputs]
-    rows = [[latex_name(s.name), latex_formula(equations.defaults[s.name])] for s in symbols]
+    rows = [[latex_name(s.name, style), latex_formula(equations.defaults[s.name], style)] for s in symbols]
     yield _table(("parameter or input", "value unless given"), rows)
     yield _table(("loads besides gravity",), [[latex_text(title)] for title, _ in equations.tree.loads])
 
 
-def _body_row(member: Member) -> list[str]:
+def _body_row(member: Member, style: Typesetting) -> list[str]:
     body = member.body
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body.inertia
-    return [latex_text(body.name), latex_formula(body.mass), _vector(body.com), _vector((xx, yy, zz, xy, xz, yz))]
+    vectors = (_vector(body.com, style), _vector((xx, yy, zz, xy, xz, yz), style))
+    return [latex_text(body.name), latex_formula(body.mass, style), *vectors]
 
 
-def _joint_row(member: Member, members: Sequence[Member]) -> list[str]:
+def _joint_row(member: Member, members: Sequence[Member], style: Typesetting) -> list[str]:
     c = member.connection
     assert c is not None
-    names = ",\\ ".join(map(latex_formula, c.coordinates))
+    names = ",\\ ".join(latex_formula(x, style) for x in c.coordinates)
     words = (c.name, type(c.joint).__name__, members[member.parent].body.name, member.body.name)
-    return [*map(latex_text, words), _vector(c.p_PF), _vector(c.p_CM), names]
+    return [*map(latex_text, words), _vector(c.p_PF, style), _vector(c.p_CM, style), names]
 
 
-def _coordinates(equations: Equations) -> Iterator[str]:
+def _coordinates(equations: Equations, style: Typesetting) -> Iterator[str]:
     yield "\\section*{Coordinates and generalized speeds}\n"
     for head, leaves, units in (
         ("coordinate", equations.q, equations.coordinate_units),
         ("speed", equations.u, equations.speed_units),
     ):
-        rows = [[latex_name(x.name), latex_text(unit)] for x, unit in zip(leaves, units, strict=True)]
+        rows = [[latex_name(x.name, style), latex_text(unit)] for x, unit in zip(leaves, units, strict=True)]
         yield _table((head, "unit"), rows)
 
 
-def _rates_that_are_speeds(equations: Equations) -> str:
+def _rates_that_are_speeds(equations: Equations, style: Typesetting) -> str:
     """Return a sentence that names the rates for which ``emit_latex`` writes no equation; empty without any."""
-    speeds = {latex_name(u.name) for u in equations.u}
-    rates = [rate for rate in (latex_name(f"{q.name}'") for q in equations.q) if rate in speeds]
+    speeds = {latex_name(u.name, style) for u in equations.u}
+    rates = [rate for rate in (latex_name(f"{q.name}'", style) for q in equations.q) if rate in speeds]
     return f"These rates are generalized speeds: ${', '.join(rates)}$.\n" if rates else ""
 
 
-def _partial_velocities(found: PartialVelocities, arena: Arena) -> Iterator[str]:
+def _partial_velocities(found: PartialVelocities, arena: Arena, style: Typesetting) -> Iterator[str]:
     """Yield the section on nonzero partial velocities, component by component."""
     pairs: list[tuple[str, Expr]] = []
     symbols: dict[str, str] = {}
     for row in found.rows():
-        for name, symbol, value in _components(row, found.speeds):
+        for name, symbol, value in _components(row, [latex_name(name, style) for name in found.speeds]):
             pairs.append((name, arena.lift(value)))
             symbols[name] = symbol
     yield "\\section*{Partial velocities that are not zero}\n"
@@ -149,11 +162,11 @@ def _partial_velocities(found: PartialVelocities, arena: Arena) -> Iterator[str]
         r"$w\_NB$ is the angular velocity of $B$ in $N$, $v\_NBcm$ the velocity of its mass centre. The index "
         "names the generalized speed that the partial velocity multiplies; $t$ marks the part free of speeds.\n"
     )
-    yield from _pages(emit_latex(pairs, symbols=symbols))
+    yield from _pages(emit_latex(pairs, style=replace(style, names={**style.names, **symbols})))
 
 
 def _components(row: Partials, speeds: Sequence[str]) -> Iterator[tuple[str, str, Scalar]]:
-    vectors = [*zip(map(latex_name, speeds), row.u, strict=True), ("t", row.t)]
+    vectors = [*zip(speeds, row.u, strict=True), ("t", row.t)]
     for index, vector in vectors:
         for x, axis in zip(vector.components, "xyz", strict=True):
             if not is_zero(x):

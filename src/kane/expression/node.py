@@ -135,6 +135,19 @@ class Expr:
         raise AttributeError(f"an expression has no attribute {word!r}")
 
     @property
+    def operation(self) -> str:
+        """Name of the operation, such as "add", "mul" or "sin"; of a leaf its kind, such as "coordinate".
+
+        The names are stable; the numbers in ``op`` are not.
+        """
+        return OPERATIONS[self.op].name
+
+    @property
+    def arguments(self) -> tuple[Expr, ...]:
+        """Arguments of the operation, which are expressions; empty for a leaf. Equal expressions are one object."""
+        return self.args
+
+    @property
     def is_constant(self) -> bool:
         """True if the expression is a constant."""
         return self.op == CONSTANT

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kane.expression import operations as ops
+from kane.expression.written_sums import (
+    ATOM,
+    COMPARISON,
+    PARENTHESES,
+    POWER,
+    SUM,
+    TYPED_PRODUCTS,
+    Piece,
+    Spelling,
+)
 
 if TYPE_CHECKING:
     from kane.expression.node import Expr
 
-# Precedence of a written expression; an operand with a lower precedence than its place requires gets parentheses.
-COMPARISON, SUM, PRODUCT, SIGNED, POWER, ATOM = range(6)
 # Number of operations that a text shows, the outermost first; an ellipsis replaces deeper operations.
 SHOWN_OPERATIONS = 32
-
-
-class Piece(NamedTuple):
-    """Text of an expression, and its precedence as an operand.
-
-    Attributes:
-        text: text of the expression.
-        binding: its precedence.
-        condition: text as the condition of a select; empty if the expression is not a comparison.
-        opposite: text of the negated expression if it is a difference, b - a for a - b; else empty.
-    """
-
-    text: str
-    binding: int = ATOM
-    condition: str = ""
-    opposite: str = ""
-
-    def within(self, binding: int, parentheses: tuple[str, str] = ("(", ")")) -> str:
-        """Return the text as an operand where the precedence ``binding`` is required."""
-        return self.text if self.binding >= binding else self.text.join(parentheses)
-
-
-Spelling = Callable[..., Piece]
-
-
-# Text before and after an operand whose precedence is too low.
-PARENTHESES = ("(", ")")
 
 
 def function_row(word: str, parentheses: tuple[str, str] = PARENTHESES) -> Spelling:
@@ -63,45 +43,9 @@ def comparison_row(sign: str, parentheses: tuple[str, str] = PARENTHESES) -> Spe
     return row
 
 
-def numbers_first(a: Piece, b: Piece) -> tuple[Piece, Piece]:
-    """Return the factors of a product, exchanged if only the second begins with a number: 2 u1 u2 for u1 (2 u2)."""
-    leads = b.binding == PRODUCT and b.text[0].isdigit() and not a.text[0].isdigit()
-    return (b, a) if leads else (a, b)
-
-
-def operator_rows(
-    parentheses: tuple[str, str] = PARENTHESES, *, times: str = "*", squared: str = "**2"
-) -> dict[int, Spelling]:
-    """Return the spellings of sums, differences, products and signs for human readers, by operation."""
-
-    def inside(piece: Piece, binding: int) -> str:
-        return piece.within(binding, parentheses)
-
-    def total(a: Piece, b: Piece) -> Piece:
-        if a.binding == SIGNED:  # a negative constant is first in the graph, but reads better last
-            return Piece(f"{inside(b, SUM)} - {a.text[1:]}", SUM)
-        return Piece(f"{inside(a, SUM)} + {inside(b, SUM)}", SUM)
-
-    def difference(a: Piece, b: Piece) -> Piece:
-        text, opposite = (f"{inside(x, SUM)} - {inside(y, PRODUCT)}" for x, y in ((a, b), (b, a)))
-        return Piece(text, SUM, opposite=opposite)
-
-    def product(a: Piece, b: Piece) -> Piece:
-        if a is b:
-            return Piece(inside(a, ATOM) + squared, POWER)
-        a, b = numbers_first(a, b)
-        return Piece(inside(a, PRODUCT) + times + inside(b, PRODUCT), PRODUCT)
-
-    def opposite(a: Piece) -> Piece:
-        return Piece(a.opposite or f"-{inside(a, PRODUCT)}", SUM)
-
-    return {ops.ADD: total, ops.SUB: difference, ops.MUL: product, ops.NEG: opposite}
-
-
 # Spellings in Python's syntax, by operation.
 TYPED_SPELLINGS: dict[int, Spelling] = {
-    **operator_rows(),
-    ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
+    **TYPED_PRODUCTS.rows(),
     ops.POW: lambda a, b: Piece(f"{a.within(ATOM)}**{b.within(ATOM)}", POWER),
     ops.SQRT: function_row("sqrt"),
     ops.SIN: function_row("sin"),
@@ -157,7 +101,7 @@ class _Shown:
     def piece(self) -> Piece:
         node = self.node
         if node.op == ops.CONSTANT:
-            return Piece(number_text(node.data), SIGNED if node.data < 0 else ATOM)
+            return TYPED_PRODUCTS.signed(node.data, lambda size: Piece(number_text(size)))
         if not node.args:
             return Piece(name_of(node))
         if self.operands is None:

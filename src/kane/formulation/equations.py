@@ -338,21 +338,34 @@ class Equations:
         require_bodies(self, "the table of partial velocities")
         return partial_velocities(self.name, self.system, self.tree, self.baked_in)
 
-    def listing(self, name: str = "rhs") -> str:
-        """Return a program as text: Z1 = ..., Z2 = ..., then its outputs, which are qdot and udot for "rhs"."""
-        from kane.codegen.emit.listing import emit_listing
-        from kane.formulation.quantities.programs import written_quantity
+    def listing(
+        self, name: str = "rhs", *, digits: int = 12, names: Mapping[str, str] | None = None, columns: int = 1
+    ) -> str:
+        """Return a program as text: Z1 = ..., Z2 = ..., then its outputs, which are qdot and udot for "rhs".
 
-        found = written_quantity(self, name)
-        return emit_listing(list(zip(found.names, found.outputs, strict=True)))
+        Args:
+            name: name of the program.
+            digits: significant digits of constants; long decimals that are short fractions are written as fractions.
+            names: other names of coordinates, speeds, inputs and parameters; the names of derivatives follow.
+            columns: equations in a line.
 
-    def latex(self, name: str = "rhs") -> str:
-        """Return a program as a LaTeX align environment."""
-        from kane.codegen.emit.latex import emit_latex
-        from kane.formulation.quantities.programs import written_quantity
+        Raises:
+            ModelError: an option is unknown or out of range, or the program has no expressions.
+        """
+        from kane.formulation.quantities.written import written_listing
 
-        found = written_quantity(self, name)
-        return emit_latex(list(zip(found.names, found.outputs, strict=True)))
+        return written_listing(self, name, (digits, names or {}, columns))
+
+    def latex(
+        self, name: str = "rhs", *, digits: int = 12, symbols: Mapping[str, str] | None = None, columns: int = 1
+    ) -> str:
+        """Return a program as a LaTeX align environment.
+
+        Options as for ``listing``; ``symbols`` has LaTeX, such as {"q1": r"\\theta"}, which makes q1' a dotted theta.
+        """
+        from kane.formulation.quantities.written import written_latex
+
+        return written_latex(self, name, (digits, symbols or {}, columns))
 
     @cached_property
     def applied(self) -> Applied:

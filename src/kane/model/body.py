@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from kane.errors import ModelError, shown, user_frame
 from kane.expression.arena import Arena
@@ -17,15 +17,18 @@ from kane.expression.operations import MEASURE
 from kane.expression.text import number_text
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import Triple
-from kane.model.checks import near, require_fixed
+from kane.model.checks import has_symbolic, is_symbolic, near, require_fixed
 from kane.model.requirements import Requirement
 
 if TYPE_CHECKING:
     from kane.model.connection import Connection
     from kane.model.shapes.shape import Shape
 
+Declared = TypeVar("Declared")
+
 POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION = "position", "velocity", "angular velocity", "direction"
-VECTOR_KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION)
+ACCELERATION_KINDS = ("acceleration", "angular acceleration")
+VECTOR_KINDS = (POSITION, VELOCITY, ANGULAR_VELOCITY, DIRECTION, *ACCELERATION_KINDS)
 CONFIGURATION_KINDS = (POSITION, DIRECTION)
 
 AXIS_LETTER_OF: dict[Triple, str] = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
@@ -57,8 +60,8 @@ class Measure:
     """Scalar measure: a vector quantity of a body or a point, dotted with a direction.
 
     Attributes:
-        kind: POSITION or VELOCITY of the point, or ANGULAR_VELOCITY of the body, all in the inertial frame N; or
-            DIRECTION fixed in the body.
+        kind: POSITION, VELOCITY or acceleration of the point, or ANGULAR_VELOCITY or angular acceleration of the body,
+            all in the inertial frame N; or DIRECTION fixed in the body.
         body: index of the body B.
         point: p_BoP_B [m]; zero for ANGULAR_VELOCITY; the measure numbers in B for DIRECTION.
         direction_body: index of the body in which the direction is fixed (0 is the ground).
@@ -159,8 +162,8 @@ class VectorMeasure:
     def __repr__(self) -> str:
         if self.kind == DIRECTION:
             return repr(Direction(self.body, self.point))
-        if self.kind == ANGULAR_VELOCITY:
-            return f"{self.body.name}.angular_velocity"
+        if self.kind.startswith("angular"):
+            return f"{self.body.name}.{self.kind.replace(' ', '_')}"
         return f"{Point(self.body, self.point)!r}.{self.kind}"
 
 
@@ -195,6 +198,11 @@ class Point:
     def velocity(self) -> VectorMeasure:
         """Velocity of the point in the inertial frame, v_NP [m/s]."""
         return VectorMeasure(VELOCITY, self.body, self.position_in_body)
+
+    @property
+    def acceleration(self) -> VectorMeasure:
+        """Acceleration of the point in the inertial frame, a_NP [m/s^2]; for outputs and events."""
+        return VectorMeasure(ACCELERATION_KINDS[0], self.body, self.position_in_body)
 
     @property
     def position(self) -> VectorMeasure:
@@ -281,6 +289,11 @@ class Body:
         """Angular velocity of the body in the inertial frame, w_NB [rad/s]."""
         return VectorMeasure(ANGULAR_VELOCITY, self, (0.0, 0.0, 0.0))
 
+    @property
+    def angular_acceleration(self) -> VectorMeasure:
+        """Angular acceleration of the body in the inertial frame, alpha_NB [rad/s^2]; for outputs and events."""
+        return VectorMeasure(ACCELERATION_KINDS[1], self, (0.0, 0.0, 0.0))
+
     def __repr__(self) -> str:
         return f"Body({self.name!r})"
 
@@ -344,6 +357,10 @@ class Mechanism:
 
     def scalar(self, value: Any, what: str) -> Scalar:
         """Return ``value`` as a finite float or an expression of this model; errors name the argument by ``what``."""
+        if is_symbolic(value):
+            from kane.model.symbols.model_symbols import read_symbolic
+
+            value = read_symbolic(cast(Any, self), value, what)
         if isinstance(value, Expr):
             if value.arena is not self.arena:
                 raise ModelError(
@@ -359,6 +376,14 @@ class Mechanism:
         if not math.isfinite(number):
             raise ModelError(f"{what} is {shown(number)}; give a finite number")
         return number
+
+    def read(self, declared: Declared) -> Declared:
+        """Return a load, constraint or joint with expressions of this model instead of SymPy expressions."""
+        if not has_symbolic(declared):
+            return declared
+        from kane.model.symbols.model_symbols import with_expressions
+
+        return with_expressions(cast(Any, self), declared)
 
 
 def own_body(model: Mechanism, given: Any) -> Body:

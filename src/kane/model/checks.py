@@ -18,6 +18,18 @@ def require_word(name: Any) -> None:
         raise ModelError(f"{shown(name)} is not a name; give a non-empty word without spaces around it")
 
 
+def is_symbolic(value: Any) -> bool:
+    """Check whether a value is a SymPy expression."""
+    return hasattr(value, "is_Symbol") and hasattr(value, "func")
+
+
+def has_symbolic(declared: Any) -> bool:
+    """Check whether a field of a load, constraint or joint is a SymPy expression, or a sequence with one."""
+    fields = getattr(declared, "__dataclass_fields__", ())
+    values: list[Any] = [getattr(declared, name, None) for name in fields]
+    return any(is_symbolic(x) for v in values for x in (v if type(v) in (tuple, list) else (v,)))
+
+
 USE_A_JOINT = "For motion use a joint, whose coordinate may be an expression of time and other coordinates"
 
 

@@ -185,6 +185,7 @@ class Model(IntermittentDeclarations):
         require_tree(parent, child, self._parents)
         if not isinstance(joint, Joint):
             raise ModelError(f'{shown(joint)} is not a joint; give one such as kane.Revolute("q1", axis="z")')
+        joint = self.read(joint)
         label, title = joint.label, title_of(joint, parent, child, name)
         if any(title == c.name for c in self.connections):
             raise ModelError(f"there is already a joint named {title!r}; give another name=")
@@ -261,7 +262,7 @@ class Model(IntermittentDeclarations):
         title = self._free_title(usual) if name is None else name
         require_word(title)
         if isinstance(constraint, Constraint):
-            rows = tuple(constraint.rows())
+            rows = tuple(self.read(constraint).rows())
             for row in rows:
                 require(row, Row, f"rows of the constraint {title!r} are kane.Row")
         else:
@@ -314,6 +315,7 @@ class Model(IntermittentDeclarations):
         """
         if not isinstance(load, Load):
             raise ModelError(f"{shown(load)} is not a load; give one such as kane.Motor(joint, effort)")
+        load = self.read(load)
         effect = load.effect()
         for along, _ in effect.efforts:
             self._require_own(along.connection.child, f"joint {along.connection.name!r}")

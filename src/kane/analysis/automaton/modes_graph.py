@@ -168,11 +168,11 @@ def modes_graph(dyn: Dynamics) -> ModesGraph:
     for mode, name in words.items():
         for target, (guards, needs, alone) in edges_from(intermittents, mode).items():
             edges.append(ModeEdge(name, words[target], tuple(dict.fromkeys(guards)), needs, alone))
-    independent = {name: _independent(equations, mode) for mode, name in words.items()}
+    independent = {name: mode_independent_speeds(equations, mode) for mode, name in words.items()}
     return ModesGraph(dyn, tuple(words.values()), independent, tuple(edges))
 
 
-def _independent(equations: Equations, mode: Statuses) -> tuple[str, ...]:
+def mode_independent_speeds(equations: Equations, mode: Statuses) -> tuple[str, ...]:
     """Return the speeds that the rows of a mode leave independent: dependent are the declared ones, then the last."""
     names = [leaf.data for leaf in equations.u]
     statuses = zip(equations.intermittents, mode, strict=True)

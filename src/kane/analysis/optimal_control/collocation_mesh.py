@@ -71,13 +71,13 @@ class CollocationMesh:
 
     @cached_property
     def _starts(self) -> Indices:
-        """First places of the groups of unknowns: nodes, own states, points, corrections, duration, parameters."""
+        """First places of the groups of unknowns: nodes, own states, points, corrections, clock, parameters."""
         sizes = (
             len(self.fractions) * self.states,
             len(self._own_states) * self.states,
             self.points * (self.speeds + self.rows + self.inputs),
             self.intervals * self.corrections,
-            1,
+            2,
             self.parameters,
         )
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -123,15 +123,35 @@ class CollocationMesh:
         """Places of lambda at points, (points, rows)."""
         return self.point_others[:, self.speeds : self.speeds + self.rows]
 
+    @property
+    def first_places(self) -> tuple[Indices, Indices]:
+        """Places of the first state, and of lambda and inputs at the points of the first interval."""
+        return self.node_states[0], self.point_others[self.interval_points[0], self.speeds :].ravel()
+
+    @property
+    def last_places(self) -> tuple[Indices, Indices]:
+        """Places of the last state, and of lambda and inputs at the points of the last interval."""
+        return self.node_states[-1], self.point_others[self.interval_points[-1], self.speeds :].ravel()
+
     @cached_property
     def corrected(self) -> NDArray[np.int64]:
         """Places of the corrections gamma and mu of each interval, (intervals, corrections)."""
         return np.arange(self._starts[3], self._starts[4]).reshape(self.intervals, -1)
 
     @property
+    def clock(self) -> Indices:
+        """Places of the first time and of the duration T."""
+        return np.arange(self._starts[4], self._starts[5])
+
+    @property
+    def begin(self) -> int:
+        """Place of the first time."""
+        return int(self._starts[4])
+
+    @property
     def duration(self) -> int:
         """Place of the duration T."""
-        return int(self._starts[4])
+        return self.begin + 1
 
     @property
     def free_parameters(self) -> Indices:

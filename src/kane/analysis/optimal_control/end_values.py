@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
@@ -90,48 +90,65 @@ def _end_value(kind: str, expression: Any) -> Expr:
 
 @dataclass(frozen=True)
 class EndLeaves:
-    """Leaves of the states and inputs at both ends of a phase, for a collocation method."""
+    """Leaves of the states, multipliers and inputs at the start and at the end of a motion.
 
-    symbols: Symbols
+    Attributes:
+        first, last: symbols of the phase at the start, and of the phase at the end.
+        method: collocation method.
+    """
+
+    first: Symbols
+    last: Symbols
     method: CollocationMethod
 
     @cached_property
     def first_state(self) -> tuple[Expr, ...]:
         """State [q, u] at the first node."""
-        return self.symbols.leaves("initial", (*self.symbols.q, *self.symbols.u))
+        return self.first.leaves(INITIAL, (*self.first.q, *self.first.u))
 
     @cached_property
     def last_state(self) -> tuple[Expr, ...]:
         """State [q, u] at the last node."""
-        return self.symbols.leaves("final", (*self.symbols.q, *self.symbols.u))
+        return self.last.leaves(FINAL, (*self.last.q, *self.last.u))
 
     @cached_property
-    def first_inputs(self) -> tuple[Expr, ...]:
-        """Unknown inputs at the points of the first interval."""
-        return self._inputs(INITIAL)
+    def first_unknowns(self) -> tuple[Expr, ...]:
+        """First state, then multipliers and unknown inputs at the points of the first interval."""
+        return (*self.first_state, *self._others(INITIAL, self.first))
 
     @cached_property
-    def last_inputs(self) -> tuple[Expr, ...]:
-        """Unknown inputs at the points of the last interval."""
-        return self._inputs(FINAL)
+    def last_unknowns(self) -> tuple[Expr, ...]:
+        """Last state, then multipliers and unknown inputs at the points of the last interval."""
+        return (*self.last_state, *self._others(FINAL, self.last))
 
-    def _inputs(self, kind: str) -> tuple[Expr, ...]:
+    @property
+    def unknowns(self) -> tuple[Expr, ...]:
+        """All leaves, with first time and duration of each phase."""
+        clocks = dict.fromkeys((*self.first.clock, *self.last.clock))
+        return (*self.first_unknowns, *self.last_unknowns, *clocks)
+
+    def _others(self, kind: str, s: Symbols) -> tuple[Expr, ...]:
         points = range(len(self.method.points))
-        return tuple(leaf for i in points for leaf in self.symbols.leaves(f"{kind} {i}", self.symbols.inputs))
+        return tuple(leaf for i in points for leaf in s.leaves(f"{kind} {i}", (*s.multipliers, *s.inputs)))
 
-    def at(self, kind: str, expression: Expr) -> Expr:
-        """Return an expression of t, q, u and inputs at the first or the last time.
+    def symbols_at(self, kind: str) -> Symbols:
+        """Return the symbols of the phase at the start (INITIAL) or at the end (FINAL)."""
+        return self.first if kind == INITIAL else self.last
 
-        Inputs there follow from the polynomials through the points of the interval.
+    def at(self, kind: str, expressions: Sequence[Expr]) -> list[Expr]:
+        """Return expressions of t, q, u, multipliers and inputs at the first or the last time.
+
+        Multipliers and inputs there follow from the polynomials through the points of the interval.
         """
-        s, first = self.symbols, kind == INITIAL
+        s, first = self.symbols_at(kind), kind == INITIAL
+        zero, state = s.duration.arena.zero, self.first_state if first else self.last_state
         weights = self.method.interpolated(np.array([0.0 if first else 1.0]))[0].tolist()
-        points, m = self.first_inputs if first else self.last_inputs, len(s.inputs)
-        inputs = [sum((w * points[i * m + k] for i, w in enumerate(weights)), s.duration.arena.zero) for k in range(m)]
-        given = (*s.q, *s.u, *s.inputs)
-        own = (*(self.first_state if first else self.last_state), *inputs)
-        found = substitute_nodes(s.timed([expression]), dict(zip(given, own, strict=True)))
-        return substitute_nodes(found, {s.fraction: expression.arena.constant(0.0 if first else 1.0)})[0]
+        points = (self.first_unknowns if first else self.last_unknowns)[len(state) :]
+        m = len(s.multipliers) + len(s.inputs)
+        others = [sum((w * points[i * m + k] for i, w in enumerate(weights)), zero) for k in range(m)]
+        given = (*s.q, *s.u, *s.multipliers, *s.inputs)
+        found = substitute_nodes(s.timed(expressions), dict(zip(given, (*state, *others), strict=True)))
+        return substitute_nodes(found, {s.fraction: zero if first else zero.arena.one})
 
 
 @dataclass(frozen=True)
@@ -140,8 +157,8 @@ class Condition:
 
     Attributes:
         ends: leaves of the ends.
-        at_ends: expression of these leaves, the duration and parameters.
-        integrand: expression of t, q, u and inputs; None without integrals.
+        at_ends: expression of these leaves and parameters.
+        integrand: expression of t, q, u, multipliers and inputs; None without integrals.
     """
 
     ends: EndLeaves
@@ -149,13 +166,19 @@ class Condition:
     integrand: Expr | None
 
     @classmethod
-    def of(cls, expression: Any, who: str, ends: EndLeaves) -> Condition:
+    def of(cls, expression: Any, who: str, ends: EndLeaves, within: Symbols) -> Condition:
         """Split an expression of end values, integrals and parameters.
+
+        Args:
+            expression: the expression.
+            who: its name in messages.
+            ends: leaves of the ends.
+            within: symbols of the phase of the integrand.
 
         Raises:
             ModelError: it depends on a state outside of end values, or is not linear in integrals.
         """
-        s = ends.symbols
+        s = within
         if isinstance(expression, (str, bool)) or not isinstance(expression, (Expr, Real)):
             raise ModelError(f"{who} is {shown(expression)}; give an expression, such as kane.integral(force**2)")
         given = s.equations.t.arena.lift(expression)
@@ -164,11 +187,12 @@ class Condition:
             if leaf.op != PARAMETER and leaf not in found:
                 known = "final(m.time)" if leaf.op == TIME else f"kane.initial, kane.final or kane.integral of {leaf!r}"
                 raise ModelError(f"{who} depends on {leaf!r} at no time; give {known}")
-        words = {leaf: f"{kind}() {k} in {who}" for k, (leaf, (kind, _)) in enumerate(found.items(), 1)}
-        values = known_expressions(s, {words[leaf]: value.of for leaf, value in found.items()})
-        by_leaf = dict(zip(found, values, strict=True))
+        by_leaf = {}
+        for k, (leaf, (kind, of)) in enumerate(found.items(), 1):
+            own = s if kind == INTEGRAL else ends.symbols_at(kind)
+            (by_leaf[leaf],) = known_expressions(own, {f"{kind}() {k} in {who}": of})
         integrals = [leaf for leaf, value in found.items() if value.kind == INTEGRAL]
-        replaced = {leaf: ends.at(found[leaf].kind, by_leaf[leaf]) for leaf in found if leaf not in integrals}
+        replaced = {x: ends.at(found[x].kind, [by_leaf[x]])[0] for x in found if x not in integrals}
         (given,) = substitute_nodes([given], {**replaced, **s.equations.baked})
         try:
             (factors,), (rest,) = linear_coefficients([given], integrals)
@@ -179,7 +203,7 @@ class Condition:
 
 
 def known_expressions(symbols: Symbols, named: Mapping[str, Expr]) -> Sequence[Expr]:
-    """Return expressions of the user in t, q, u, inputs and parameters.
+    """Return expressions of the user in t, q, u, inputs, multipliers and parameters.
 
     Raises:
         ModelError: one belongs to another model, or depends on a quantity that the state does not determine.
@@ -189,4 +213,6 @@ def known_expressions(symbols: Symbols, named: Mapping[str, Expr]) -> Sequence[E
             raise ModelError(
                 f"{who} contains a value at an end or an integral; use them in objective and boundary only"
             )
-    return known_in_state(symbols.equations, named, {}, ())
+    e = replace(symbols.equations, inputs=(*symbols.equations.inputs, *symbols.multipliers))
+    given = {who: substitute_nodes([x], symbols.forces)[0] for who, x in named.items()}
+    return known_in_state(e, given, {}, ())

@@ -23,7 +23,9 @@ from kane.simulation.results.trajectory import Trajectory
 Course = Callable[[Vector], Array]
 
 
-def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: Any) -> Solution:
+def first_guess(
+    problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: Any, origin: Vector | None = None
+) -> Solution:
     """Return the first iterate.
 
     Args:
@@ -31,6 +33,7 @@ def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: 
         mesh: places of the unknowns.
         bounds: bounds of the unknowns and rows.
         guess: as for ``collocate``.
+        origin: state at the start, if nothing else gives one; by default neutral and at rest.
 
     Raises:
         ModelError: the guess is of another kind, of another model, or has unknown names.
@@ -43,7 +46,7 @@ def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: 
         if len(known.multipliers) == len(rows) and np.array_equal(guess.mesh.fractions, mesh.fractions):
             return Solution(known.z.copy(), known.multipliers.copy(), known.at_bounds.copy())
     z = np.zeros(mesh.unknowns)
-    states, inputs, duration, parameters = _courses(problem, guess)
+    states, inputs, duration, parameters = _courses(problem, guess, origin)
     if guess is None and problem.dyn.equations.closing:
         states = _closed(problem, mesh.fractions, states(mesh.fractions))
     z[mesh.node_states], z[mesh.point_states] = states(mesh.fractions), states(mesh.point_fractions)
@@ -61,14 +64,14 @@ def first_guess(problem: Problem, mesh: CollocationMesh, bounds: Bounds, guess: 
     return Solution(z, rows, np.zeros(mesh.unknowns))
 
 
-def _courses(problem: Problem, guess: Any) -> tuple[Course, Course, float, Vector]:
+def _courses(problem: Problem, guess: Any, origin: Vector | None) -> tuple[Course, Course, float, Vector]:
     """Return states, unknown inputs, duration and free parameters of a guess."""
     layout, count = problem.layout, len(problem.inputs)
     least, most = problem.duration
     duration = least if most == np.inf else 0.5 * (least + most)
     parameters = problem.parameters[list(problem.free[0])]
     names = (*layout.coordinates, *layout.speeds)
-    states, inputs = _lines(problem), _constant(np.clip(np.zeros(count), *problem.input_limits.T))
+    states, inputs = _lines(problem, origin), _constant(np.clip(np.zeros(count), *problem.input_limits.T))
     if guess is None:
         return states, inputs, duration, parameters
     if isinstance(guess, Mapping):
@@ -108,10 +111,11 @@ def _require_same_model(problem: Problem, guess: Any) -> None:
         raise ModelError(f"guess has {', '.join(own)}; {problem.layout.model!r} has {', '.join(wanted)}")
 
 
-def _lines(problem: Problem) -> Course:
+def _lines(problem: Problem, origin: Vector | None) -> Course:
     """Return states that change linearly from the start to the end; neutral and at rest where nothing is given."""
     neutral = np.concatenate([problem.layout.neutral, np.zeros(len(problem.layout.speeds))])
-    first, last = (_nearest(neutral, limits) for limits in (problem.start, problem.end))
+    given = ((neutral if origin is None else origin, problem.start), (neutral, problem.end))
+    first, last = (_nearest(values, limits) for values, limits in given)
     free = np.isinf(problem.end).all(axis=1)
     last[free] = first[free]
     return lambda s: first + np.multiply.outer(s, last - first)
@@ -121,10 +125,10 @@ def _closed(problem: Problem, fractions: Vector, states: Array) -> Course:
     """Return a course through states that are moved onto the configuration constraints, each from its predecessor."""
     project, nq = problem.dyn.project, len(problem.layout.coordinates)
     assert project is not None
-    constants, found = project.stage(problem.parameters), states.copy()
+    constants, found, time = project.stage(problem.parameters), states.copy(), np.clip([0.0], *problem.begin)
     for k in range(1, len(states)):
         moved = found[k - 1] + states[k] - states[k - 1]
-        at = project(np.concatenate([[problem.begin], moved]), np.zeros(project.n_rest), constants)[: len(moved)]
+        at = project(np.concatenate([time, moved]), np.zeros(project.n_rest), constants)[: len(moved)]
         if np.isfinite(at).all():
             found[k, :nq] = at[:nq]
     return _through(fractions, found)

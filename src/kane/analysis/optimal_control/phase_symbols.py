@@ -17,6 +17,7 @@ from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
 from kane.formulation.derivatives.constrained import constrained_forces, row_acceleration
 from kane.formulation.equations import Equations
+from kane.model.reaction import reaction_leaf, row_force
 
 # A residual that vanishes at nodes, and the direction in which it may move [q, u] there, by index.
 Residual = tuple[Expr, dict[int, Expr]]
@@ -29,16 +30,18 @@ class Symbols:
     Attributes:
         equations: equations of motion.
         laws: expressions that replace inputs, by the input's leaf.
-        start: first time [s].
+        word: prefix of the names of the leaves, which tells phases apart.
+        inactive: names of the rows of intermittent constraints that are not active; their forces are zero.
     """
 
     equations: Equations
     laws: Mapping[Expr, Expr]
-    start: float
+    word: str = ""
+    inactive: tuple[str, ...] = ()
 
     def leaf(self, name: str) -> Expr:
         """Return a leaf of the nonlinear program; a space keeps its name apart from the names of the model."""
-        return self.equations.t.arena.leaf(INPUT, f"collocation {name}")
+        return self.equations.t.arena.leaf(INPUT, f"collocation {self.word}{name}")
 
     def leaves(self, word: str, of: Sequence[Expr]) -> tuple[Expr, ...]:
         """Return a leaf for each of some leaves of the equations, such as the coordinates at a point."""
@@ -65,6 +68,31 @@ class Symbols:
         return tuple(self.leaf(f"multiplier {k + 1}") for k in range(len(self.equations.constraints)))
 
     @cached_property
+    def forces_by_row(self) -> dict[str, Expr]:
+        """Multiplier of each constraint row by name; zero for rows that are not active."""
+        rows = (row.name for row in self.equations.constraints)
+        zero = self.equations.t.arena.zero
+        return dict(zip(rows, self.multipliers, strict=True)) | dict.fromkeys(self.inactive, zero)
+
+    @cached_property
+    def forces(self) -> dict[Expr, Expr]:
+        """Multipliers by the leaves of reactions; the name of a constraint means its first row."""
+        t, found = self.equations.t, dict(self.forces_by_row)
+        for name, force in self.forces_by_row.items():
+            found.setdefault(name.rpartition(": ")[0] or name, force)
+        return {leaf(t, name): x for name, x in found.items() for leaf in (reaction_leaf, row_force)}
+
+    @property
+    def clock(self) -> tuple[Expr, Expr]:
+        """First time and duration [s]."""
+        return self.begin, self.duration
+
+    @cached_property
+    def begin(self) -> Expr:
+        """First time [s]."""
+        return self.leaf("begin")
+
+    @cached_property
     def duration(self) -> Expr:
         """Duration T [s]."""
         return self.leaf("duration")
@@ -75,9 +103,9 @@ class Symbols:
         return self.leaf("fraction")
 
     def timed(self, expressions: Sequence[Expr]) -> list[Expr]:
-        """Return expressions with inputs that have laws, and the time t = start + fraction T, replaced."""
+        """Return expressions with inputs that have laws, and the time t = begin + fraction T, replaced."""
         found = substitute_nodes(list(expressions), self.laws) if self.laws else list(expressions)
-        return substitute_nodes(found, {self.equations.t: self.start + self.fraction * self.duration})
+        return substitute_nodes(found, {self.equations.t: self.begin + self.fraction * self.duration})
 
     def at(self, expressions: Sequence[Expr], q: Sequence[Expr], u: Sequence[Expr]) -> list[Expr]:
         """Return expressions at other coordinates and speeds."""

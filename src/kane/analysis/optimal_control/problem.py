@@ -31,9 +31,11 @@ class Problem:
         states, start, end: limits of the state [q, u] at all times, at the first and at the last, (states, 2).
         input_limits: limits of the unknown inputs, (inputs, 2).
         path_limits: limits of path constraints, (path, 2).
+        path_names: names of path constraints in messages.
+        loose: indices of path constraints that do not hold at the first time, and at the last time.
         condition_limits: limits of boundary conditions, (conditions, 2).
         duration: limits of T [s].
-        begin: first time [s].
+        begin: limits of the first time [s].
         parameters: values of all parameters.
         free: indices of free parameters, and their limits, (free, 2).
     """
@@ -46,9 +48,11 @@ class Problem:
     end: Array
     input_limits: Array
     path_limits: Array
+    path_names: tuple[str, ...]
+    loose: tuple[tuple[int, ...], tuple[int, ...]]
     condition_limits: Array
     duration: tuple[float, float]
-    begin: float
+    begin: tuple[float, float]
     parameters: Vector
     free: tuple[tuple[int, ...], Array]
 
@@ -93,11 +97,15 @@ class Problem:
             (mesh.point_inputs, self.input_limits),
             (mesh.node_states[0], self.start),
             (mesh.node_states[-1], self.end),
-            (np.array([mesh.duration]), np.array([self.duration])),
+            (mesh.clock, np.array([self.begin, self.duration])),
             (mesh.free_parameters, self.free[1]),
         ):
             least[places], most[places] = limits[:, 0], limits[:, 1]
         lower, upper = np.zeros(rows.total), np.zeros(rows.total)
         for places, limits in ((rows.path, self.path_limits), (rows.conditions, self.condition_limits)):
             lower[places], upper[places] = limits[:, 0], limits[:, 1]
+        for end, loose in zip((0, -1) if len(rows.path) else (), self.loose, strict=False):
+            if self.transcription.method.points[end] == -end:
+                lower[rows.path[end, list(loose)]] = -math.inf
+                upper[rows.path[end, list(loose)]] = math.inf
         return Bounds(least, most, lower, upper)

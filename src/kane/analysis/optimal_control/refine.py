@@ -6,17 +6,21 @@ import numpy as np
 
 from kane.analysis.optimal_control.between_nodes import BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation, solve_on_mesh
+from kane.analysis.optimal_control.phased_collocation import PhasedCollocation, solve_phases
+from kane.engine.memory.loop_arguments import Vector
 from kane.expression.number_arguments import positive, require, whole
 
 # An interval is divided into at most this many parts at once.
 MOST_PARTS = 4
 
 
-def refine(collocation: Collocation, tolerance: float = 1e-6, *, rounds: int = 8) -> Collocation:
+def refine(
+    collocation: Collocation | PhasedCollocation, tolerance: float = 1e-6, *, rounds: int = 8
+) -> Collocation | PhasedCollocation:
     """Solve again on finer meshes until the error of each interval is below a tolerance.
 
     The error of an interval is the integral of |x' - f(x, inputs)| over it, relative to the largest |x| plus one.
-    Intervals with larger errors are divided. Each solution is the guess of the next one.
+    Intervals with larger errors are divided; each phase has its own mesh. Each solution is the guess of the next one.
 
     Args:
         collocation: result of ``collocate``.
@@ -31,17 +35,26 @@ def refine(collocation: Collocation, tolerance: float = 1e-6, *, rounds: int = 8
 
     Source: Betts 2010, Practical methods for optimal control and estimation, section 4.7.
     """
-    require(collocation, Collocation, "refine needs a Collocation, as kane.collocate returns")
+    require(collocation, (Collocation, PhasedCollocation), "refine needs a Collocation, as kane.collocate returns")
     allowed = positive(tolerance, "tolerance")
     for _ in range(whole(rounds, "rounds", 1)):
-        errors = BetweenNodes(collocation).errors
-        if not collocation.solved or (errors <= allowed).all():
+        phases = collocation.phases
+        errors = [BetweenNodes(phase).errors for phase in phases]
+        if not collocation.solved or all((own <= allowed).all() for own in errors):
             return collocation
-        ratio = np.maximum(errors / allowed, 1.0) ** (1.0 / collocation.mesh.method.order)
-        parts = np.clip(np.ceil(ratio), 1, MOST_PARTS).astype(int)
-        fractions = collocation.mesh.fractions
-        steps = np.repeat(np.diff(fractions) / parts, parts)
-        finer = np.concatenate([[0.0], np.cumsum(steps)])
-        finer[-1] = 1.0
-        collocation = solve_on_mesh(collocation.problem, finer, collocation, collocation.settings)
+        finer = [_finer(phase, own / allowed) for phase, own in zip(phases, errors, strict=True)]
+        if isinstance(collocation, PhasedCollocation):
+            collocation = solve_phases(collocation.sequence, finer, collocation, phases[0].settings)
+        else:
+            collocation = solve_on_mesh(collocation.problem, finer[0], collocation, collocation.settings)
     return collocation
+
+
+def _finer(phase: Collocation, errors: Vector) -> Vector:
+    """Return the nodes of a mesh whose intervals with relative errors above 1 are divided."""
+    ratio = np.maximum(errors, 1.0) ** (1.0 / phase.mesh.method.order)
+    parts = np.clip(np.ceil(ratio), 1, MOST_PARTS).astype(int)
+    steps = np.repeat(np.diff(phase.mesh.fractions) / parts, parts)
+    finer = np.concatenate([[0.0], np.cumsum(steps)])
+    finer[-1] = 1.0
+    return finer

@@ -22,7 +22,7 @@ def describe_row(problem: Problem, mesh: CollocationMesh, rows: Rows, row: int, 
     changes = [f"the change of {states[k % len(states)]!r}" for k in range(rows.intervals.shape[1])]
     groups = (
         (rows.motion, moving, mesh.point_fractions),
-        (rows.path, [f"path constraint {k + 1}" for k in range(rows.path.shape[1])], mesh.point_fractions),
+        (rows.path, problem.path_names, mesh.point_fractions),
         (rows.intervals, changes, mesh.fractions[1:]),
         (rows.nodes, closed, mesh.fractions),
         (rows.conditions, [f"boundary condition {k + 1}" for k in range(rows.conditions.shape[1])], np.zeros(1)),
@@ -32,6 +32,6 @@ def describe_row(problem: Problem, mesh: CollocationMesh, rows: Rows, row: int, 
             place, output = divmod(row - int(places[0, 0]), places.shape[1])
             if places is rows.conditions:
                 return names[output]
-            time = problem.begin + float(fractions[place] * z[mesh.duration])
+            time = float(z[mesh.begin] + fractions[place] * z[mesh.duration])
             return f"{names[output]} at t = {time:.6g} s"
     raise AssertionError(row)

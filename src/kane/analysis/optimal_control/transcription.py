@@ -1,7 +1,7 @@
 """Transcription of an optimal control problem into the elements of a nonlinear program.
 
 Unknowns: the states [q, u] at nodes and at further collocation points; udot, lambda and inputs at collocation points;
-the duration T and free parameters. Elements:
+the first time, the duration T and free parameters. Elements:
 
 - points: equations of motion, path constraints, integrands;
 - intervals: x(c_i) - x - h sum_j A_ij f_j = 0, and x(1) likewise with b_j, f = [qdot(q, u), udot];
@@ -64,7 +64,7 @@ class Transcription:
         s, weight = self.symbols, self.symbols.leaf("weight")
         integrands = [weight * s.duration * x for x in self._integrands]
         outputs = [*s.motion, *s.timed([*self.path, *integrands])]
-        unknowns = (*s.q, *s.u, *s.equations.udot, *s.multipliers, *s.inputs, s.duration, *self.free)
+        unknowns = (*s.q, *s.u, *s.equations.udot, *s.multipliers, *s.inputs, *s.clock, *self.free)
         return Functions.of(self.dyn, "collocation points", outputs, unknowns, (s.fraction, weight))
 
     @cached_property
@@ -75,7 +75,7 @@ class Transcription:
     def in_intervals(self) -> Functions:
         """Residuals of an interval."""
         s, one = self.symbols, CollocationInterval(self.symbols, self.method)
-        unknowns, data = (*one.unknowns, s.duration, *self.free), (one.length, *one.fractions, s.fraction)
+        unknowns, data = (*one.unknowns, *s.clock, *self.free), (one.length, *one.fractions, s.fraction)
         return Functions.of(self.dyn, "collocation intervals", one.residuals, unknowns, data)
 
     @cached_property
@@ -85,14 +85,13 @@ class Transcription:
         outputs = [residual for residual, _ in s.residuals]
         if not outputs:
             return None
-        unknowns = (*s.q, *s.u, s.duration, *self.free)
+        unknowns = (*s.q, *s.u, *s.clock, *self.free)
         return Functions.of(self.dyn, "collocation nodes", outputs, unknowns, (s.fraction,))
 
     @cached_property
     def at_ends(self) -> Functions:
         """Boundary conditions, and the objective, without their integrals."""
-        s, ends = self.symbols, self.conditions[0].ends
-        unknowns = (*ends.first_state, *ends.last_state, *ends.first_inputs, *ends.last_inputs, s.duration, *self.free)
+        unknowns = (*self.conditions[0].ends.unknowns, *self.free)
         return Functions.of(self.dyn, "ends", [c.at_ends for c in self.conditions], unknowns, ())
 
     def mesh(self, fractions: Vector) -> CollocationMesh:
@@ -121,8 +120,7 @@ class Transcription:
         of_points = [rows.motion, rows.path, np.tile(integrals, (mesh.points, 1))]
         own = mesh.point_states[mesh.interval_points[:, self.method.inner]].reshape(mesh.intervals, -1)
         accelerations = mesh.accelerations[mesh.interval_points].reshape(mesh.intervals, -1)
-        inputs = mesh.point_inputs[mesh.interval_points[[0, -1]]].reshape(2, -1)
-        ends = [mesh.node_states[0], mesh.node_states[-1], *inputs]
+        ends = [*mesh.first_places, *mesh.last_places]
         lengths, fractions = np.diff(mesh.fractions), mesh.point_fractions[mesh.interval_points]
         found = [
             (
@@ -151,4 +149,4 @@ class Transcription:
 
 def _shared(mesh: CollocationMesh, count: int) -> NDArray[np.int64]:
     """Return the places of the unknowns that all places share, (count, unknowns)."""
-    return np.tile(np.append(mesh.duration, mesh.free_parameters), (count, 1))
+    return np.tile(np.append(mesh.clock, mesh.free_parameters), (count, 1))

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kane.analysis.automaton.visited_modes import visits
 from kane.analysis.laws import load_power, prescribes_motion
-from kane.analysis.optimal_control.between_nodes import BetweenNodes
+from kane.analysis.optimal_control.between_nodes import FRACTIONS, BetweenNodes
 from kane.analysis.optimal_control.collocation import Collocation
+from kane.analysis.optimal_control.phased_collocation import PhasedCollocation
 from kane.array_types import Array
 from kane.codegen.programs.program import Program
+from kane.dynamics.dynamics import Dynamics
+from kane.engine.memory.loop_arguments import Vector
 from kane.errors import SimulationError
 from kane.expression.number_arguments import require
 from kane.expression.traverse import leaves
@@ -19,6 +23,10 @@ from kane.formulation.matrix_route import has_bodies
 from kane.formulation.quantities.energy import energy
 from kane.simulation.results.trajectory import Trajectory
 from kane.simulation.simulate import simulate
+
+# Fraction of the duration by which states are compared before a transition. Modes of a simulation that last less than
+# the fraction BRIEF belong to the transition: a foot may slip when it leaves the ground, because it has almost no load.
+JUST_BEFORE, BRIEF = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Verification:
         energy: error of the energy balance, change of energy minus work of all loads, relative to both and the kinetic
             energy; NaN if moving constraints do unknown work.
         simulated: largest difference between nodes and a simulation with the same inputs, relative to the largest
-            value of each state plus one; NaN if the simulation failed.
+            value of each state plus one; NaN if the simulation failed or passed other modes.
         trajectory: the simulation; None if it failed.
         problem: reason why the simulation failed; empty if it did not.
     """
@@ -60,44 +68,79 @@ class Verification:
         return "\n".join([f"{'check':44}digits", *lines, *filter(None, [self.problem])])
 
 
-def verify(collocation: Collocation) -> Verification:
+def verify(collocation: Collocation | PhasedCollocation) -> Verification:
     """Check a collocation by means that do not depend on it.
 
     The motion is simulated with its inputs, by a method with step-size control. An unstable motion departs from the
     nodes by more than the errors of intervals. Between nodes, the motion is compared with the equations
     of motion, with bounds and with path constraints. The change of energy is compared with the work of all loads.
 
+    With phases, the simulation finds the transitions and the impulses itself. The states are compared at equal
+    fractions of each phase, and the times of the transitions relative to the duration.
+
     Raises:
         ModelError: not a ``Collocation``.
     """
-    require(collocation, Collocation, "verify needs a Collocation, as kane.collocate returns")
-    between = BetweenNodes(collocation)
+    wanted = "verify needs a Collocation, as kane.collocate returns"
+    require(collocation, (Collocation, PhasedCollocation), wanted)
+    pairs = [(phase, BetweenNodes(phase)) for phase in collocation.phases]
     last = collocation.solution.steps[-1].residual if collocation.solution.steps else math.nan
     checks = (
         last,
         collocation.infeasibility,
-        float(between.errors.max()),
-        _violation(collocation, between),
-        _imbalance(collocation, between),
+        max(float(between.errors.max()) for _, between in pairs),
+        max(_violation(*pair) for pair in pairs),
+        float(np.max([_imbalance(*pair) for pair in pairs])),
     )
     try:
-        run = simulate(
-            collocation.problem.dyn,
-            start=float(collocation.time[0]),
-            until=float(collocation.time[-1]),
-            q=collocation.q[0],
-            u=collocation.u[0],
-            inputs=collocation.inputs,
-            parameters=collocation.parameters,
-            times=collocation.time,
-        )
+        if isinstance(collocation, PhasedCollocation):
+            return Verification(*checks, *_phases_again(collocation))
+        run = _simulated(collocation, collocation.problem.dyn, collocation.time)
     except SimulationError as error:
         return Verification(*checks, math.nan, None, f"the simulation failed: {error}")
-    at = np.searchsorted(run.time, collocation.time)
-    states = np.column_stack([run.q, run.u])[np.minimum(at, len(run.time) - 1)]
-    nodes = np.column_stack([collocation.q, collocation.u])
-    off = np.abs(states - nodes) / (1.0 + np.abs(nodes).max(axis=0))
-    return Verification(*checks, float(off.max()), run)
+    return Verification(*checks, _difference(run, collocation.time, collocation), run)
+
+
+def _simulated(collocation: Collocation | PhasedCollocation, dyn: Dynamics, times: Vector) -> Trajectory:
+    """Simulate the motion with its inputs; the states at some times are recorded."""
+    return simulate(
+        dyn,
+        start=float(collocation.time[0]),
+        until=float(collocation.time[-1]),
+        q=collocation.q[0],
+        u=collocation.u[0],
+        inputs=collocation.inputs,
+        parameters=collocation.parameters,
+        times=times,
+    )
+
+
+def _difference(run: Trajectory, times: Vector, collocation: Collocation | PhasedCollocation) -> float:
+    """Return the largest difference of states of a run at some times from the nodes, relative to their size plus 1."""
+    at = np.minimum(np.searchsorted(run.time, times), len(run.time) - 1)
+    states, nodes = np.column_stack([run.q, run.u])[at], np.column_stack([collocation.q, collocation.u])
+    return float((np.abs(states - nodes) / (1.0 + np.abs(nodes).max(axis=0))).max())
+
+
+def _phases_again(collocation: PhasedCollocation) -> tuple[float, Trajectory, str]:
+    """Return the difference of a simulation through all phases, the simulation, and a remark on its modes."""
+    early, span = JUST_BEFORE * collocation.duration, collocation.time[[0, -1]]
+    run = _simulated(collocation, collocation.dyn, collocation.time)
+    every = visits(run)
+    ends = [*(visit.time for visit in every[1:]), span[1]]
+    brief = BRIEF * collocation.duration
+    met = [visit for visit, end in zip(every, ends, strict=True) if end - visit.time > brief]
+    planned = [mode.phase.mode for mode in collocation.sequence.modes]
+    if [visit.mode for visit in met] != planned:
+        found = ", ".join(f"{visit.mode} from {visit.time:.6g} s" for visit in met)
+        return math.nan, run, f"the simulation passes the modes {found}; planned are {', '.join(planned)}"
+    edges = np.array([*(visit.time for visit in met), span[1]])
+    fractions = [phase.mesh.fractions for phase in collocation.phases]
+    times = [a + (b - early - a) * s for a, b, s in zip(edges[:-1], edges[1:], fractions, strict=True)]
+    at = np.concatenate([times[0], *(own[1:] for own in times[1:])])
+    late = np.abs(edges[1:-1] - collocation.switch_times) / collocation.duration
+    again = _simulated(collocation, collocation.dyn, at)
+    return max(_difference(again, at, collocation), float(late.max(initial=0.0))), run, ""
 
 
 def _violation(collocation: Collocation, between: BetweenNodes) -> float:
@@ -123,8 +166,10 @@ def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
     shape = between.times.shape
     fractions = (between.times - collocation.time[0]) / collocation.duration
     unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
-    others = np.zeros((*shape, mesh.speeds + mesh.rows))
-    shared = np.append(collocation.duration, collocation.solution.z[mesh.free_parameters])
+    weights = mesh.method.interpolated(FRACTIONS)
+    forces = np.einsum("sp,kpr->ksr", weights, collocation.multipliers[mesh.interval_points])
+    others = np.concatenate([np.zeros((*shape, mesh.speeds)), forces], axis=-1)
+    shared = collocation.solution.z[np.append(mesh.clock, mesh.free_parameters)]
     state = np.concatenate(
         [between.states, others, between.inputs[..., unknown], np.broadcast_to(shared, (*shape, len(shared)))], axis=-1
     )

@@ -17,8 +17,9 @@ from kane.expression import operations as ops
 from kane.expression.arena import Arena
 from kane.expression.derivative import gradient
 from kane.expression.node import Expr
-from kane.expression.text import ATOM, COMPARISON, SIGNED, SUM, Piece, Spelling, function_row, name_of
+from kane.expression.text import function_row, name_of
 from kane.expression.traverse import leaves
+from kane.expression.written_sums import ATOM, COMPARISON, SIGNED, SUM, Piece, Spelling
 
 WIDTH = 112
 FILE = Path(kane.engine.__path__[0]) / "laws/generated_laws.py"

@@ -13,8 +13,9 @@ from kane.codegen.emit.source_names import distinct_names, identifier, local_nam
 from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, infix_row, name_of
+from kane.expression.text import function_row, infix_row, name_of
 from kane.expression.traverse import leaves
+from kane.expression.written_sums import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling
 
 _RESERVED = frozenset(
     (*keyword.kwlist, *keyword.softkwlist, "np", "jnp", "state", "rest", "parameters", "shape", "results")

@@ -19,7 +19,8 @@ from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, SIGNED, Piece, name_of
+from kane.expression.text import name_of
+from kane.expression.written_sums import ATOM, SIGNED, Piece
 
 _MAIN = "const double *state, const double *rest, const double *stage, double *out, double *work"
 _STAGE = "const double *parameters, double *stage, double *work"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kane.expression import operations as ops
-from kane.expression.text import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling, function_row, infix_row
+from kane.expression.text import function_row, infix_row
+from kane.expression.written_sums import ATOM, PRODUCT, SIGNED, SUM, Piece, Spelling
 
 
 def family_rows(

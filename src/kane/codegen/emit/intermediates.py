@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from kane.errors import ExpressionError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import CONSTANT, COORDINATE, COS, NEG, SIN
-from kane.expression.text import Piece, Spelling, name_of
+from kane.expression.text import name_of
 from kane.expression.traverse import leaves, reachable
+from kane.expression.written_sums import Piece, Spelling
 
 # Expressions wider than this become intermediates [characters of the listing]. Operations seldom have more than two
 # arguments, so lines stay within about twice this width.
@@ -33,12 +34,14 @@ class Notation:
         leaf: returns the written form of a leaf or constant.
         symbol: returns the written form of an intermediate's name.
         table: returns the name of a spline's table.
+        powers: whether a square is written with one occurrence of its base.
     """
 
     rows: Mapping[int, Spelling]
     leaf: Callable[[Expr], Piece]
     symbol: Callable[[str], str]
     table: Callable[[Any], str]
+    powers: bool = False
 
 
 class NamedText(NamedTuple):
@@ -61,16 +64,17 @@ def named_pairs(outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]]) -> lis
     return pairs
 
 
-def intermediates(order: Sequence[Expr], roots: Iterable[Expr]) -> list[Expr]:
+def intermediates(order: Sequence[Expr], roots: Iterable[Expr], powers: bool = False) -> list[Expr]:
     """Return the nodes that become intermediates: nodes with several uses, and nodes that are too wide for a line.
 
     Args:
         order: operations, each after its arguments; other nodes count as given.
         roots: outputs; a wide output without other uses does not become an intermediate.
+        powers: whether a square counts as one use of its base.
     """
     uses = dict.fromkeys(order, 0)
     for node in order:
-        for a in node.args:
+        for a in set(node.args) if powers else node.args:
             if a in uses:
                 uses[a] += 1
     wanted = set()
@@ -160,9 +164,15 @@ def equations(
     return lines, [written(root).text for root in roots]
 
 
-def named_equations(pairs: Sequence[tuple[str, Expr]], notation: Notation) -> tuple[list[NamedText], list[str]]:
-    """Return the equations of intermediates and the texts of outputs; all names of outputs and leaves are avoided."""
+def named_equations(
+    pairs: Sequence[tuple[str, Expr]], notation: Notation, taken: Iterable[str] = ()
+) -> tuple[list[NamedText], list[str]]:
+    """Return the equations of intermediates and the texts of outputs.
+
+    Names of outputs and leaves and other ``taken`` names are avoided.
+    """
     roots = [node for _, node in pairs]
     order = [node for node in reachable(roots) if node.args]
-    taken = [*(name for name, _ in pairs), *map(name_of, leaves(roots))]
-    return equations(order, roots, intermediate_names(intermediates(order, roots), taken), notation)
+    avoided = [*taken, *(name for name, _ in pairs), *map(name_of, leaves(roots))]
+    names = intermediate_names(intermediates(order, roots, notation.powers), avoided)
+    return equations(order, roots, names, notation)

@@ -17,7 +17,8 @@ from kane.codegen.programs.program import Program
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import ATOM, SIGNED, Piece, name_of
+from kane.expression.text import name_of
+from kane.expression.written_sums import ATOM, SIGNED, Piece
 
 # Names that leaves must not get: keywords and globals of the language, and names in the generated functions.
 _WORDS = (

@@ -7,23 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kane.codegen.emit.intermediates import Notation, equations, named_equations, named_pairs
+from kane.codegen.emit.typesetting import PLAIN, Typesetting
 from kane.expression import operations as ops
 from kane.expression.node import Expr, Scalar
-from kane.expression.text import (
-    ATOM,
-    COMPARISON,
-    POWER,
-    PRODUCT,
-    SIGNED,
-    SUM,
-    Piece,
-    Spelling,
-    comparison_row,
-    function_row,
-    name_of,
-    operator_rows,
-)
+from kane.expression.text import comparison_row, function_row, name_of
 from kane.expression.traverse import reachable
+from kane.expression.written_sums import ATOM, COMPARISON, POWER, PRODUCT, SUM, Piece, ProductNotation, Spelling
 
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|upsilon|phi|chi|psi|omega"
@@ -41,12 +30,17 @@ _ESCAPES = {c: "\\" + c for c in "_{}$&#%"} | {
 _PARENTHESES = (r"\left(", r"\right)")
 
 
-def latex_name(name: str) -> str:
+def latex_name(name: str, style: Typesetting = PLAIN) -> str:
     """Return a name in LaTeX: q_{1} for q1, a Greek letter and index for tau2, dots for x_dot and x', words upright."""
-    found = re.fullmatch(r"(.+?)((?:_dot|')*)", name, flags=re.DOTALL)
-    stem, dots = (found[1], found[2].count("'") + found[2].count("_")) if found else (name, 0)
+    stem, suffix = style.split(name)
+    if not suffix and stem not in style.names:
+        found = re.fullmatch(r"(.+?)((?:_dot|')*)", name, flags=re.DOTALL)
+        stem, suffix = (found[1], found[2]) if found else (name, "")
+    dots = suffix.count("'") + suffix.count("_")
     numbered = re.fullmatch(r"([A-Za-z]+?)([0-9]*)", stem)
-    if numbered and len(numbered[1]) == 1:
+    if stem in style.names:
+        text, numbered = style.names[stem], None
+    elif numbered and len(numbered[1]) == 1:
         text = numbered[1]
     elif numbered and _GREEK.fullmatch(numbered[1]):
         text = "\\" + numbered[1]
@@ -83,9 +77,18 @@ def _select(condition: Piece, a: Piece, b: Piece) -> Piece:
     return Piece(rf"\begin{{cases}} {cases} \end{{cases}}", COMPARISON)
 
 
+def _raised(base: str, exponent: int) -> str:
+    """Return a power; the exponent of a sine, cosine or tangent follows its name."""
+    word = re.match(r"\\(?:sin|cos|tan)(?=\\left)", base)
+    return f"{word[0]}^{{{exponent}}}{base[word.end() :]}" if word else f"{base}^{{{exponent}}}"
+
+
+_PRODUCTS = ProductNotation(
+    r" \, ", r" \cdot ", _raised, lambda above, below: rf"\frac{{{above[1]}}}{{{below[1]}}}", _PARENTHESES
+)
+
 ROWS: dict[int, Spelling] = {
-    **operator_rows(_PARENTHESES, times=r" \, ", squared="^{2}"),
-    ops.DIV: lambda a, b: Piece(rf"\frac{{{a.text}}}{{{b.text}}}", PRODUCT),
+    **_PRODUCTS.rows(),
     ops.POW: lambda a, b: Piece(f"{a.within(ATOM, _PARENTHESES)}^{{{b.text}}}", POWER),
     ops.SQRT: lambda a: Piece(rf"\sqrt{{{a.text}}}", POWER),
     ops.SIN: _function(r"\sin"),
@@ -109,52 +112,52 @@ ROWS: dict[int, Spelling] = {
 }
 
 
-def _constant(value: float) -> Piece:
-    digits, _, exponent = f"{value:.12g}".partition("e")
-    if exponent:
-        return Piece(rf"{digits} \cdot 10^{{{int(exponent)}}}", SIGNED if value < 0 else PRODUCT)
-    return Piece(digits, SIGNED if value < 0 else ATOM)
+def _decimal(size: float, style: Typesetting) -> Piece:
+    digits, _, exponent = style.number(size).partition("e")
+    return Piece(rf"{digits} \cdot 10^{{{int(exponent)}}}", PRODUCT) if exponent else Piece(digits)
 
 
-def _leaf(node: Expr) -> Piece:
+def _leaf(node: Expr, style: Typesetting) -> Piece:
     if node.op == ops.CONSTANT:
-        return _constant(node.data)
-    return Piece(latex_name(name_of(node)))
+        return _PRODUCTS.number(node.data, lambda size: _decimal(size, style))
+    return Piece(latex_name(name_of(node), style))
 
 
-def _notation() -> Notation:
+def _notation(style: Typesetting) -> Notation:
     tables: dict[Any, str] = {}
     return Notation(
-        ROWS, _leaf, latex_name, lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}")
+        ROWS,
+        lambda node: _leaf(node, style),
+        latex_name,
+        lambda table: tables.setdefault(table, rf"\mathcal{{S}}_{{{len(tables) + 1}}}"),
+        powers=True,
     )
 
 
-def emit_latex(
-    named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]], *, symbols: Mapping[str, str] | None = None
-) -> str:
+def emit_latex(named_outputs: Mapping[str, Expr] | Iterable[tuple[str, Expr]], *, style: Typesetting = PLAIN) -> str:
     """Return the outputs as an ``align`` environment (package amsmath), one equation per line; splines are S_1, ...
 
     Equations with two equal sides are omitted, for example the rate x' of a coordinate x with the speed x_dot.
 
     Args:
         named_outputs: name and expression of every output, in order.
-        symbols: LaTeX symbols by output name, for outputs that ``latex_name`` would write differently.
+        style: digits, LaTeX symbols of leaves and outputs, columns.
 
     Raises:
         ExpressionError: an output is not an expression.
     """
     pairs = named_pairs(named_outputs)
-    lines, results = named_equations(pairs, _notation())
-    rows = [f"{name} &= {value}" for name, value in lines]
-    words = symbols or {}
-    named = [(words.get(name) or latex_name(name), value) for (name, _), value in zip(pairs, results, strict=True)]
-    rows += [f"{name} &= {value}" for name, value in named if name != value]
+    lines, results = named_equations(pairs, _notation(style))
+    named = [(latex_name(name, style), value) for (name, _), value in zip(pairs, results, strict=True)]
+    cells = [f"{name} &= {value}" for name, value in [*lines, *named] if name != value]
+    rows = [" & ".join(filter(None, row)) for row in style.rows(cells)]
     return "\\begin{align}\n" + " \\\\\n".join(rows) + "\n\\end{align}\n" if rows else ""
 
 
-def latex_formula(value: Scalar) -> str:
+def latex_formula(value: Scalar, style: Typesetting = PLAIN) -> str:
     """Return a number or a short expression as one formula without named intermediates."""
     if not isinstance(value, Expr):
-        return _constant(float(value)).text
-    _, (text,) = equations([node for node in reachable([value]) if node.args], [value], {}, _notation())
+        return _PRODUCTS.number(float(value), lambda size: _decimal(size, style)).text
+    order = [node for node in reachable([value]) if node.args]
+    _, (text,) = equations(order, [value], {}, _notation(style))
     return text

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kane.expression.construct import add, mul, neg
 from kane.expression.node import Expr
-from kane.expression.operations import CONSTANT, MUL, NEG
+from kane.expression.operations import CONSTANT, COS, MUL, NEG, SIN
 
 
 class Term(NamedTuple):
@@ -62,12 +62,36 @@ def term_of(parts: Iterable[Expr], is_free: Callable[[Expr], bool], one: Expr) -
 def collected(terms: Sequence[Term], is_free: Callable[[Expr], bool]) -> list[Term]:
     """Return the terms with like terms joined, unless the joined term takes more operations."""
     alike: dict[tuple[Expr, ...], list[tuple[Term, Term]]] = {}
-    for term in terms:
-        apart = _apart(term, is_free)
+    split = _without_squares([(term, _apart(term, is_free)) for term in terms])
+    for term, apart in split:
         alike.setdefault(apart.factors, []).append((term, apart))
-    if len(alike) == len(terms):
-        return list(terms)
+    if len(alike) == len(split):
+        return [term for term, _ in split]
     return [term for group in alike.values() for term in _joined(group)]
+
+
+def _without_squares(pairs: Sequence[tuple[Term, Term]]) -> list[tuple[Term, Term]]:
+    """Return terms, given as (term, term split into factors), with k x sin(a)^2 + k x cos(a)^2 joined to k x."""
+    found = dict(enumerate(pairs))
+    waiting: dict[object, tuple[int, int]] = {}
+    for i, (term, apart) in enumerate(pairs):
+        for f in _squared_functions(apart.factors):
+            rest = list(apart.factors)
+            rest.remove(f)
+            rest.remove(f)
+            key = (apart.subtracted, apart.coefficient, tuple(rest), f.args[0])
+            j, op = waiting.setdefault(key, (i, f.op))
+            joined = apart._replace(factors=tuple(rest))
+            if op != f.op and i in found and j in found and joined.products <= term.products + found[j][0].products:
+                found[j] = (joined, joined)
+                del found[i]
+    return list(found.values())
+
+
+def _squared_functions(factors: Sequence[Expr]) -> list[Expr]:
+    """Return the sines and cosines that occur at least twice."""
+    functions = [f for f in factors if f.op in (SIN, COS)]
+    return [f for f, n in Counter(functions).items() if n > 1] if len(functions) > 1 else []
 
 
 def _apart(term: Term, is_free: Callable[[Expr], bool]) -> Term:

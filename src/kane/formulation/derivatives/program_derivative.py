@@ -19,7 +19,7 @@ from kane.formulation.derivatives.variables import LeafRates, Variable, variable
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity, quantity
 from kane.formulation.reactions.reactions import Reactions
-from kane.formulation.recursive.measures import images
+from kane.formulation.recursive.measures import images, measure_accelerations
 
 # Programs that contain udot, whose derivatives follow from the derivatives of inverse dynamics.
 IMPLICIT = ("forward", "rhs")
@@ -81,7 +81,10 @@ def asked(equations: Equations, of: Derivable) -> tuple[str, Quantity, bool]:
     for x in given:
         if x.arena is not equations.system.arena:
             raise ModelError(f"{shown(x)} is not an expression of the model {equations.name!r}; give expressions of it")
-    found = substitute_nodes(given, {**images(equations.system, given, "an output"), **equations.controllers})
+    meaning = images(
+        equations.system, given, "an output", udot=equations.forward if measure_accelerations(given) else ()
+    )
+    found = substitute_nodes(given, {**meaning, **equations.controllers})
     names = [f"output {i + 1}" for i in range(len(given))]
     return "outputs", Quantity(names, equations.baked_in(found), equations.inputs), single
 

@@ -6,17 +6,23 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from kane.errors import ModelError
+from kane.expression.derivative import total_time_derivative
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, MEASURE, OPERATIONS, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
 from kane.formulation.tree.spatial import minus, plus
 from kane.formulation.tree.system import System
 from kane.geometry.scalars import NumberMatrix, Triple, cross, dot
-from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
+from kane.model.body import ACCELERATION_KINDS, ANGULAR_VELOCITY, DIRECTION, POSITION, Measure
 
 
 def images(
-    system: System, expressions: Sequence[Expr], who: str = "a load", known: Container[Expr] = ()
+    system: System,
+    expressions: Sequence[Expr],
+    who: str = "a load",
+    known: Container[Expr] = (),
+    *,
+    udot: Sequence[Expr] = (),
 ) -> dict[Expr, Expr]:
     """Return the value, in q, u and t, of every rate and measure in some expressions.
 
@@ -25,9 +31,10 @@ def images(
         expressions: expressions of coordinates, rates, measures, time, parameters and inputs.
         who: owner of the expressions, for messages.
         known: nodes whose leaves are left out.
+        udot: accelerations, if measures of accelerations have a value here.
 
     Raises:
-        ModelError: an expression contains an acceleration, or a rate or coordinate of another model's joint.
+        ModelError: an expression contains an acceleration without value, or a rate or coordinate of another model.
     """
     wanted = leaves(expressions, known)
     own = {*system.speeds.q, *system.speeds.u}
@@ -39,7 +46,37 @@ def images(
     measures = [leaf for leaf in wanted if leaf.op == MEASURE]
     if measures:
         w, v = system.once(_velocities)
-        found.update({leaf: system.arena.lift(_value(system, leaf.data, w, v)) for leaf in measures})
+        moving = [leaf for leaf in measures if leaf.data.kind in ACCELERATION_KINDS]
+        found.update({x: system.arena.lift(_value(system, x.data, w, v)) for x in measures if x not in moving})
+        if moving and not udot:
+            raise ModelError(
+                f"{who} depends on {moving[0].data}, but accelerations follow from loads and inputs; "
+                "accelerations are outputs: dyn.derivatives(expression, wrt=()), or conditions of events"
+            )
+        found.update(_accelerations(system, moving, udot) if moving else {})
+    return found
+
+
+def measure_accelerations(expressions: Sequence[Expr]) -> bool:
+    """Check whether expressions contain a measure of an acceleration."""
+    return any(leaf.op == MEASURE and leaf.data.kind in ACCELERATION_KINDS for leaf in leaves(expressions))
+
+
+def _accelerations(system: System, measures: Sequence[Expr], udot: Sequence[Expr]) -> dict[Expr, Expr]:
+    """Return the values of measures of accelerations: along axes of K the derivative of w, and of v plus w x v."""
+    w, v = system.once(_velocities)
+    speeds, lift = system.speeds, system.arena.lift
+    rates = dict(zip((*speeds.q, *speeds.u), (*speeds.kinematics, *udot), strict=True))
+    found = {}
+    for leaf in measures:
+        measure: Measure = leaf.data
+        link = system.places[measure.body].link
+        p = position_in_K(system, measure.body, measure.point)
+        velocity = plus(v[link], cross(w[link], p))
+        turning = measure.kind == ACCELERATION_KINDS[1]
+        change = total_time_derivative([lift(x) for x in (w[link] if turning else velocity)], rates)
+        vector = change if turning else plus(tuple(change), cross(w[link], velocity))
+        found[leaf] = lift(dot(vector, from_body(system, measure.direction_body, link, measure.direction)))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.traverse import reachable
-from kane.model.body import ANGULAR_VELOCITY, DIRECTION, POSITION, VELOCITY
+from kane.model.body import ACCELERATION_KINDS, ANGULAR_VELOCITY, DIRECTION, POSITION, VELOCITY
 from kane.model.unit_text import Dimension, multiplied, unit_text
 
 # Unit of a node; None if it may have any unit.
@@ -23,6 +23,8 @@ OF_MEASURE_KINDS: Mapping[str, Dimension] = {
     POSITION: {"m": 1},
     VELOCITY: {"m": 1, "s": -1},
     ANGULAR_VELOCITY: {"s": -1},
+    ACCELERATION_KINDS[0]: {"m": 1, "s": -2},
+    ACCELERATION_KINDS[1]: {"s": -2},
     DIRECTION: {},
 }
 LARGEST_ROOT = 64  # largest denominator of an exponent

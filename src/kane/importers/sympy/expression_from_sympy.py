@@ -6,11 +6,12 @@ from typing import Any
 
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
-from kane.expression.operations import INPUT, PARAMETER, RATE
+from kane.expression.operations import RATE
 from kane.formulation.equations import Equations
-from kane.importers.sympy.symbol_names import SymbolNames
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.model.model import Model
+from kane.model.symbols.model_symbols import names_in_model
+from kane.model.symbols.symbol_names import SymbolNames
+from kane.model.symbols.sympy_reader import SymPyReader
 
 
 def expression_from_sympy(model: Model | Equations, expression: Any) -> Expr:
@@ -33,26 +34,10 @@ def expression_from_sympy(model: Model | Equations, expression: Any) -> Expr:
 
 def names_of_model(model: Model | Equations) -> SymbolNames:
     """Return the values of SymPy symbols that have the names of a model's symbols."""
-    if isinstance(model, Equations):
-        names = SymbolNames(model.model, "it is no symbol of the equations")
-        known = {leaf.name: leaf for leaf in (*model.parameters, *model.inputs, *model.q, *model.u)}
-        coordinates = [leaf.name for leaf in model.q]
-    else:
-        names = SymbolNames(model, "it is no symbol of the model")
-        known = _symbols(model)
-        coordinates = [name for c in model.connections for name in c.coordinate_names]
-    for name, value in known.items():
-        names.add(name, value)
-    names.rates = {name: names.values[name].arena.leaf(RATE, name) for name in coordinates}
+    if not isinstance(model, Equations):
+        return names_in_model(model)
+    names = SymbolNames(model.system.arena, "it is no symbol of the equations")
+    for leaf in (*model.parameters, *model.inputs, *model.q, *model.u):
+        names.add(leaf.name, leaf)
+    names.rates = {leaf.name: leaf.arena.leaf(RATE, leaf.name) for leaf in model.q}
     return names
-
-
-def _symbols(model: Model) -> dict[str, Expr]:
-    """Return the parameters, inputs, coordinates and speeds of a model, by name."""
-    leaf = model.arena.leaf
-    known = {name: leaf(PARAMETER, name) for name in model.parameters}
-    known |= {name: leaf(INPUT, name) for name in model.inputs}
-    for c in model.connections:
-        known |= dict(zip(c.coordinate_names, c.coordinates, strict=True)) if c.coordinate_names else {}
-        known |= dict(zip(c.speed_names, c.speeds, strict=True)) if c.speed_names else {}
-    return {**known, **model.speed_choice.definitions}

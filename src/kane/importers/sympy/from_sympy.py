@@ -12,11 +12,11 @@ from kane.expression.number_arguments import require
 from kane.expression.operations import COORDINATE, SPEED
 from kane.formulation.equations import Equations
 from kane.formulation.given_equations import equations_of_matrices
-from kane.importers.sympy.symbol_names import SymbolNames, symbol_name
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.model.checks import require_known
 from kane.model.joints.joint import default_speed_name
 from kane.model.model import Model
+from kane.model.symbols.symbol_names import SymbolNames, symbol_name
+from kane.model.symbols.sympy_reader import SymPyReader
 from kane.progress import stage
 
 
@@ -29,6 +29,7 @@ def from_sympy(
     kinematics: Mapping[Any, Any] | None = None,
     inputs: Any = (),
     parameters: Mapping[Any, float] | None = None,
+    replacements: Iterable[tuple[Any, Any]] = (),
     name: str = "model",
 ) -> Equations:
     """Return the equations of motion M udot = forcing, given as SymPy matrices.
@@ -52,6 +53,8 @@ def from_sympy(
             the coordinate; unless given, u must be the rates of q.
         inputs: symbols or functions of time, or a dict from them to default values, which are zero unless given.
         parameters: default value of each other symbol, by symbol or name.
+        replacements: (symbol, expression) of intermediate symbols, each after the symbols that it contains, as
+            ``sympy.cse`` returns.
         name: name of the equations.
 
     Raises:
@@ -61,11 +64,13 @@ def from_sympy(
     """
     model = Model(name)
     with stage("reading SymPy matrices"), collector_paused():
-        names = SymbolNames(model, "add it to parameters=, inputs=, q= or u=")
+        names = SymbolNames(model.arena, "add it to parameters=, inputs=, q= or u=")
         declared_symbols(names, model, parameters, inputs)
         coordinates = names.add_leaves(COORDINATE, _listed(q, "q"))
         speeds = _speeds(names, coordinates, u)
         read = SymPyReader(model.arena, names)
+        for symbol, value in _pairs(replacements):
+            names.add(symbol, read(value, f"the replacement of {symbol}"))
         _add_kinematics(names, read, coordinates, kinematics or {})
         n = len(speeds)
         mass = [
@@ -76,6 +81,21 @@ def from_sympy(
         forces = [read(x, f"entry {i + 1} of the forcing vector") for i, (x,) in enumerate(column)]
     moved = [names.rates[leaf.name] for leaf in coordinates]
     return equations_of_matrices(model, coordinates, speeds, kinematics=moved, mass=mass, forcing=forces)
+
+
+def _pairs(replacements: Any) -> list[tuple[Any, Any]]:
+    """Return the replacements.
+
+    Raises:
+        ModelError: they are not pairs.
+    """
+    try:
+        return [(symbol, value) for symbol, value in replacements]
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"replacements= is {shown(replacements)}; give the list of pairs (symbol, expression) that sympy.cse "
+            "returns first"
+        ) from None
 
 
 def declared_symbols(names: SymbolNames, model: Model, parameters: Any, inputs: Any) -> None:

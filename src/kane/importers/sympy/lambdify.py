@@ -17,7 +17,7 @@ from kane.expression.collector import collector_paused
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers
 from kane.expression.operations import COORDINATE
-from kane.importers.sympy.sympy_reader import SymPyReader
+from kane.model.symbols.sympy_reader import SymPyReader
 
 NO_VALUES = np.zeros(0)
 PLAIN_NUMBERS = (float, int, np.float64)

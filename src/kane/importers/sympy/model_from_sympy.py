@@ -18,14 +18,14 @@ from kane.formulation.read_model import natural_system, probe_of
 from kane.formulation.recursive.measures import images
 from kane.formulation.tree.probe import Probe
 from kane.importers.sympy.from_sympy import declared_symbols
-from kane.importers.sympy.symbol_names import SymbolNames
 from kane.importers.sympy.sympy_places import LinkPlace, Places
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.importers.sympy.sympy_system import CURE, SymPySystem, mass_centre, read_system
 from kane.model.body import Body, Direction
 from kane.model.joints import Weld
 from kane.model.loads import Force, Torque
 from kane.model.model import Model
+from kane.model.symbols.symbol_names import SymbolNames
+from kane.model.symbols.sympy_reader import SymPyReader
 from kane.progress import stage
 
 # Largest difference of velocities of SymPy and kane at random states, relative to the speeds.
@@ -50,7 +50,8 @@ def model_from_sympy(
     differential equations and constraints. SymPy's equations need not be formed. Coordinates and speeds keep their
     names and their order, so that udot is SymPy's; only the angles of a general orientation are moved together.
     Massless links carry the steps from frame to frame and from point to point. The first use of a coordinate becomes a
-    joint, and later uses follow it. Weights m g of all mass centres become the model's gravity.
+    joint, and later uses follow it. Weights m g of all mass centres become the model's gravity. Auxiliary speeds are
+    zero; ``kane.reveal_reactions`` returns the forces that they show.
 
     Args:
         system: ``System``, or ``KanesMethod`` before or after its equations are formed.
@@ -61,15 +62,17 @@ def model_from_sympy(
 
     Raises:
         ModelError: a part is not supported: points without positions, velocities that are not the derivatives of the
-            positions, speeds without kinematical equations, auxiliary speeds, quaternions, general orientations whose
+            positions, speeds without kinematical equations, quaternions, general orientations whose
             coordinates occur elsewhere. The message names the part and the change to make.
     """
     given = read_system(system, bodies, loads)
     model = Model(name, gravity=(0.0, 0.0, 0.0))
     with stage("reading a SymPy model"), collector_paused():
-        names = SymbolNames(model, "add it to parameters= or inputs=")
+        names = SymbolNames(model.arena, "add it to parameters= or inputs=")
         declared_symbols(names, model, parameters, inputs)
         q, u = names.add_leaves(COORDINATE, given.q), names.add_leaves(SPEED, given.u)
+        for x in given.auxiliary:
+            names.add(x, model.arena.zero)
         names.rates = {leaf.name: model.arena.leaf(RATE, leaf.name) for leaf in q}
         read = SymPyReader(model.arena, names)
         needed = [x.frame for x in (*given.bodies, *(x for x, _ in given.loads)) if hasattr(x, "frame")]

@@ -16,12 +16,12 @@ from kane.expression.operations import COORDINATE, COS, PARAMETER, TIME
 from kane.expression.traverse import leaves, substitute_nodes
 from kane.geometry.rotation import Rotation
 from kane.geometry.scalars import ZERO_VECTOR, Triple, dot, sum_vectors
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.importers.sympy.sympy_system import CURE
 from kane.model.body import Body
 from kane.model.joints import CustomJoint, Prismatic, Revolute
 from kane.model.joints.joint import Joint
 from kane.model.model import Model
+from kane.model.symbols.sympy_reader import SymPyReader
 
 # Function that replaces the coordinates of a joint in an expression.
 CoordinateImage: TypeAlias = Callable[[Expr], Expr]
@@ -175,7 +175,11 @@ class Places:
         previous = _tree(frame, lambda x: x._dcm_dict)
         way = [next((x for x in previous if x in known), None)]
         if way[0] is None:
-            raise ModelError(f"the frame {frame} is not oriented in the inertial frame; orient it by orient_axis")
+            raise ModelError(
+                f"the frame {frame} is not oriented in the inertial frame; orient it by orient_axis. A wheel needs its "
+                "spin angle as a coordinate q, with the kinematical equation q' = spin rate, although no force depends "
+                "on q"
+            )
         while way[-1] != frame:
             way.append(previous[way[-1]])
         return way
@@ -209,6 +213,11 @@ class Places:
             raise ModelError(
                 f"{what} is no rotation about one axis, and depends on {_names(moving)}, which are time or move other "
                 "frames; orient the frame by orient_axis in steps"
+            )
+        if len(moving) > 3:
+            raise ModelError(
+                f"{what} depends on {_names(moving)}, such as a quaternion; orient the frame by three angles "
+                "(orient_body_fixed), or build the model with kane.Spherical, whose coordinates are a unit quaternion"
             )
         joint = self._own(moving, lambda image: Rotation.matrix([[image(x) for x in row] for row in rows]), None)
         return self._joined(place, joint, str(frame))

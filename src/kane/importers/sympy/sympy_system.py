@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kane.errors import ModelError, shown
-from kane.importers.sympy.symbol_names import symbol_name
+from kane.model.symbols.symbol_names import symbol_name
 
 CURE = "give it a position by set_pos or locatenew; kane derives velocities from positions"
 
@@ -25,6 +25,7 @@ class SymPySystem:
         dependent: names of the dependent speeds.
         kinematics: expressions of q, qdot and u that vanish.
         configuration, motion: constraints, expressions that vanish.
+        auxiliary: auxiliary speeds, which are zero.
     """
 
     frame: Any
@@ -37,13 +38,14 @@ class SymPySystem:
     kinematics: list[Any]
     configuration: list[Any]
     motion: list[Any]
+    auxiliary: list[Any]
 
 
 def read_system(system: Any, bodies: Any, loads: Any) -> SymPySystem:
     """Return the declarations of a System or KanesMethod; its equations are not formed.
 
     Raises:
-        ModelError: another class, no bodies, auxiliary speeds, or no fixed point.
+        ModelError: another class, no bodies, or no fixed point.
     """
     kind = type(system).__name__
     if kind == "KanesMethod":
@@ -59,12 +61,6 @@ def read_system(system: Any, bodies: Any, loads: Any) -> SymPySystem:
     if rates:
         raise ModelError(
             f"the speed {rates[0]} is the rate of a coordinate; give it a name of its own, with a kinematical equation"
-        )
-    auxiliary = [str(x) for x in (system.u_aux if kind == "System" else system._uaux)]
-    if auxiliary:
-        raise ModelError(
-            f"the auxiliary speeds {', '.join(auxiliary)} are not read; leave them out, and get the forces that they "
-            "show from kane.reveal_reactions(equations, joint or point)"
         )
     return found
 
@@ -96,7 +92,7 @@ def _of_kanes_method(method: Any, bodies: Any, loads: Any) -> SymPySystem:
     motion = method._k_nh * method._u + method._f_nh if len(method._f_nh) else ()
     return SymPySystem(
         frame=method._inertial,
-        origin=_fixed_point(method._inertial, given),
+        origin=_fixed_point(method._inertial, given, method._uaux),
         bodies=_checked_bodies(given),
         loads=_checked_loads((loads if loads is not None else method.loads) or ()),
         q=list(method.q),
@@ -105,6 +101,7 @@ def _of_kanes_method(method: Any, bodies: Any, loads: Any) -> SymPySystem:
         kinematics=list(kinematics),
         configuration=list(method._f_h),
         motion=list(motion),
+        auxiliary=list(method._uaux),
     )
 
 
@@ -122,6 +119,7 @@ def _of_system(system: Any) -> SymPySystem:
         kinematics=list(system.kdes),
         configuration=list(system.holonomic_constraints),
         motion=list(system.nonholonomic_constraints if given is None else given),
+        auxiliary=list(system.u_aux),
     )
 
 
@@ -130,8 +128,8 @@ def mass_centre(body: Any) -> Any:
     return body.masscenter if hasattr(body, "masscenter") else body.point
 
 
-def _fixed_point(frame: Any, bodies: Iterable[Any]) -> Any:
-    """Return a point at rest in N that has a position relative to the bodies.
+def _fixed_point(frame: Any, bodies: Iterable[Any], auxiliary: Iterable[Any]) -> Any:
+    """Return a point at rest in N, without auxiliary speeds, that has a position relative to the bodies.
 
     Raises:
         ModelError: there is none.
@@ -141,7 +139,7 @@ def _fixed_point(frame: Any, bodies: Iterable[Any]) -> Any:
     while waiting:
         point = waiting.popleft()
         velocity = point._vel_dict.get(frame)
-        if velocity is not None and not velocity.args:
+        if velocity is not None and not velocity.subs(dict.fromkeys(auxiliary, 0)).args:
             return point
         new = [x for x in point._pos_dict if x not in seen]
         seen.update(dict.fromkeys(new))

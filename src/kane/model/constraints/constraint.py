@@ -10,7 +10,7 @@ from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
-from kane.model.body import CONFIGURATION_KINDS
+from kane.model.body import ACCELERATION_KINDS, CONFIGURATION_KINDS
 from kane.model.checks import cure_of
 from kane.model.reaction import reaction_leaf
 
@@ -90,6 +90,10 @@ def row_from_expression(expression: Expr, name: str) -> Row:
         raise ModelError(
             f"the constraint {name!r} depends on {', '.join(map(repr, wrong))}; it may depend on coordinates, rates, "
             f"positions, velocities, parameters and time only{cure_of(wrong)}"
+        )
+    if any(x.op == MEASURE and x.data.kind in ACCELERATION_KINDS for x in found):
+        raise ModelError(
+            f"the constraint {name!r} contains an acceleration; constrain the velocity, which kane differentiates"
         )
     moving = any(x.op == RATE or (x.op == MEASURE and x.data.kind not in CONFIGURATION_KINDS) for x in found)
     if not moving and not any(x.op in (COORDINATE, MEASURE) for x in found):

@@ -15,6 +15,7 @@ from kane.engine.memory.loop_arguments import Tables, Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import numbers, takes
+from kane.model.checks import is_symbolic
 from kane.model.named_vector import index_of_name, named_vector
 
 if TYPE_CHECKING:
@@ -233,6 +234,11 @@ def _plan_one(plan: InputPlan, column: int, value: Any) -> None:
         plan.samples[column] = samples
     elif callable(value):
         plan.functions[column] = _of_state(value, f"the input {name!r}")
+    elif is_symbolic(value):
+        raise ModelError(
+            f"the input {name!r} is the SymPy expression {shown(value)}; give "
+            "kane.expression_from_sympy(equations, expression)"
+        )
     elif isinstance(value, str) or np.ndim(value):
         raise ModelError(
             f"the input {name!r} is {shown(value)}; give a number, samples such as kane.Interpolated(times, values), "

@@ -9,7 +9,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import OPERATIONS
 from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.equations import Equations
-from kane.formulation.recursive.measures import images
+from kane.formulation.recursive.measures import images, measure_accelerations
 from kane.model.reaction import reaction_leaves
 
 # Cures if an expression depends on a reaction, of a joint or of an intermittent constraint.
@@ -38,7 +38,8 @@ def known_in_state(
     for who, expression in named.items():
         if expression.arena is not e.t.arena:
             raise ModelError(f"{who} belongs to another model")
-    outputs = substitute_nodes(given, {**images(e.system, given), **e.baked})
+    udot = e.known_accelerations if measure_accelerations(given) else ()
+    outputs = substitute_nodes(given, {**images(e.system, given, udot=udot), **e.baked})
     outputs = substitute_nodes(outputs, input_program) if input_program else outputs
     known = {e.t, *e.q, *e.u, *e.parameters, *(leaf for leaf in e.inputs if leaf.name not in unknown)}
     for who, output in zip(named, outputs, strict=True):

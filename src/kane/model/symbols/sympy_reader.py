@@ -62,6 +62,17 @@ def _cosh(x: Expr) -> Expr:
     return 0.5 * (build_exp(x) + build_exp(-x))
 
 
+def _asinh(x: Expr) -> Expr:
+    """Return asinh x by the logarithm of |x| + sqrt(1 + x^2), which does not cancel for negative x."""
+    size = build_absolute(x)
+    return build_sign(x) * build_log(size + build_sqrt(1.0 + x * x))
+
+
+def _sinc(x: Expr) -> Expr:
+    zero, one = x.arena.zero, x.arena.one
+    return build_select(build_equal(x, zero), one, build_sin(x) / build_select(build_equal(x, zero), one, x))
+
+
 def _not(x: Expr) -> Expr:
     return x.arena.one - x
 
@@ -94,6 +105,16 @@ BUILDERS: dict[str, Callable[..., Expr]] = {
     "sinh": lambda x: build_tanh(x) * _cosh(x),
     "cosh": _cosh,
     "tanh": build_tanh,
+    "coth": lambda x: div(x.arena.one, build_tanh(x)),
+    "sech": lambda x: div(x.arena.one, _cosh(x)),
+    "csch": lambda x: div(x.arena.one, build_tanh(x) * _cosh(x)),
+    "acot": lambda x: build_atan2(div(x.arena.one, x), x.arena.one),
+    "asec": lambda x: build_acos(div(x.arena.one, x)),
+    "acsc": lambda x: build_asin(div(x.arena.one, x)),
+    "asinh": _asinh,
+    "acosh": lambda x: build_log(x + build_sqrt(x - 1.0) * build_sqrt(x + 1.0)),
+    "atanh": lambda x: 0.5 * build_log((1.0 + x) / (1.0 - x)),
+    "sinc": _sinc,
     "Abs": build_absolute,
     "sign": build_sign,
     "Max": lambda *terms: reduce(build_maximum, terms),
@@ -187,8 +208,8 @@ class SymPyReader:
         if isinstance(kind, str):
             raise ModelError(
                 f"{place} contains SymPy's {kind!r}, which kane does not have; known are "
-                f"{', '.join(sorted(BUILDERS))}. Rewrite it in SymPy, for example with doit() or rewrite(), or give it "
-                "as an input"
+                f"{', '.join(sorted(BUILDERS))}. Rewrite it in SymPy, with doit(), rewrite() or a Piecewise, or give "
+                "it as an input"
             )
         try:
             return kind(*args)
@@ -214,5 +235,5 @@ def _arguments(node: Any, place: str) -> Sequence[Any]:
     """
     *pairs, (value, condition) = (pair.args for pair in node.args)
     if condition.__class__.__name__ != "BooleanTrue":
-        raise ModelError(f"{place} contains a Piecewise without a last case (value, True); add one")
+        raise ModelError(f"{place} contains a Piecewise without a last case (value, True); add (0, True), for example")
     return [x for v, c in pairs for x in (c, v)] + [value]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kane.errors import ModelError, shown
+from kane.expression.arena import Arena
 from kane.expression.node import Expr
-from kane.expression.operations import SPEED
+from kane.expression.operations import SPEED, TIME
 from kane.model.checks import near, require_word
-from kane.model.model import Model
 
 
 def symbol_name(symbol: Any, what: str) -> str:
@@ -31,7 +31,7 @@ class SymbolNames:
     """Values of SymPy symbols by name; the argument of functions of time is the model's time.
 
     Args:
-        model: model whose leaves are the values.
+        arena: arena of the values.
         cure: end of the message about a symbol without a value.
 
     Attributes:
@@ -39,10 +39,11 @@ class SymbolNames:
         rates: value of the time derivative of each coordinate, by name.
     """
 
-    def __init__(self, model: Model, cure: str) -> None:
+    def __init__(self, arena: Arena, cure: str) -> None:
         self.values: dict[str, Expr] = {}
         self.rates: dict[str, Expr] = {}
-        self._model, self._cure = model, cure
+        self._arena, self._cure = arena, cure
+        self._time = arena.leaf(TIME, "t")
         self._seen: dict[str, Any] = {}
         self._times = {"t"}
 
@@ -55,7 +56,9 @@ class SymbolNames:
         name = symbol_name(symbol, "the symbol")
         require_word(name)
         if name in self.values or name == "t":
-            raise ModelError(f"the name {name!r} is given twice among t, q=, u=, inputs= and parameters=; rename one")
+            raise ModelError(
+                f"the name {name!r} is given twice among t, q=, u=, inputs=, parameters= and replacements=; rename one"
+            )
         if not isinstance(symbol, str):
             self._seen[name] = symbol
             self._times.update(map(str, symbol.args[:1]))
@@ -63,7 +66,7 @@ class SymbolNames:
 
     def add_leaves(self, kind: int, symbols: Sequence[Any]) -> list[Expr]:
         """Add leaves of a kind, named as the symbols, and return them."""
-        found = [self._model.arena.leaf(kind, symbol_name(x, "the coordinate or speed")) for x in symbols]
+        found = [self._arena.leaf(kind, symbol_name(x, "the coordinate or speed")) for x in symbols]
         for symbol, leaf in zip(symbols, found, strict=True):
             self.add(symbol, leaf)
         return found
@@ -89,7 +92,7 @@ class SymbolNames:
                 f"{place} contains two different SymPy symbols that are named {name!r}: functions and symbols, "
                 "dummies, and symbols with different assumptions differ; rename one, or use one of them everywhere"
             )
-        found = self.values.get(name, self._model.time if name in self._times and node.is_Symbol else None)
+        found = self.values.get(name, self._time if name in self._times and node.is_Symbol else None)
         if found is None:
             like = near(name, [*self.values])
             raise ModelError(f"{place} contains {node}, which has no value; {self._cure} ({like})")
@@ -101,6 +104,8 @@ class SymbolNames:
         if base.__class__.__class__.__name__ != "UndefinedFunction":
             raise ModelError(f"{place} contains the derivative {shown(node)}; call doit() first")
         name = symbol_name(base, "the function")
+        if order == 1 and name not in self.values:
+            self(base, place)
         if order != 1 or name not in self.rates:
             raise ModelError(
                 f"{place} contains {node}, which has no value: only first derivatives of coordinates have one; "

@@ -1,0 +1,1 @@
+"""Symbols of SymPy as leaves of a model, by name."""
