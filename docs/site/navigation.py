@@ -23,7 +23,7 @@ SECTIONS: dict[str, list[str]] = {
         "extending",
     ],
     "Look up": ["gallery/index", "examples/index", "reference/index", "overview", "notation"],
-    "Coming from": ["from_sympy", "coming_from"],
+    "Coming from": ["coming_from", "from_sympy", "from_other_engines"],
     "Understand": [
         "readme",
         "architecture",
