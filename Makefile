@@ -1,4 +1,4 @@
-# make setup | demo | pages | playground | test | test-all | bench | wheel | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
+# make setup | demo | pages | docs | playground | test | test-all | bench | wheel | format | clean.  Needs python >= 3.11 and PyPI, nothing else.
 PYTHON ?= python3
 WORKERS ?= 2
 
@@ -8,6 +8,7 @@ PY := $(VENV)/bin/python
 DEMO_STAMP := $(VENV)/.demo-installed
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
+DOCS_STAMP := $(VENV)/.installed-docs
 # Bytecode of all that is installed takes half a minute: Python makes that of the modules which are imported.
 PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 COMPILE := $(PY) -m kane.engine.compile --here
@@ -27,12 +28,13 @@ endef
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo pages playground style check test test-all bench wheel format clean
+.PHONY: help setup demo pages docs playground style check test test-all bench wheel format clean
 
 help:
 	@echo "make setup     a virtual environment in $(VENV), with kane installed for development"
 	@echo "make demo      the UR5 from its URDF to a simulation, files in out/; installs what it needs and no more"
 	@echo "make pages     a page for each library model that simulates its equations in the browser, in out/pages"
+	@echo "make docs      the documentation site: course, guides, reference and gallery, in out/docs/html"
 	@echo "make playground  a site that derives edited models in the browser, in out/playground; PYODIDE= its distribution"
 	@echo "make test      style, types and the quick tests"
 	@echo "make test-all  the slow tests too, all programs compiled anew"
@@ -61,6 +63,10 @@ $(BENCH_STAMP): $(STAMP)
 	$(PIP) --editable '.[bench]'
 	@touch $@
 
+$(DOCS_STAMP): $(STAMP)
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
 setup: $(STAMP)
 
 demo: $(DEMO_STAMP)
@@ -68,6 +74,9 @@ demo: $(DEMO_STAMP)
 
 pages: $(STAMP)
 	$(PY) examples/live_pages.py out/pages
+
+docs: $(DOCS_STAMP)
+	$(PY) docs/site/build.py out/docs
 
 playground: $(STAMP)
 	$(PY) -m kane.display.playground.site out/playground --pyodide '$(PYODIDE)'

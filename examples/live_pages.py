@@ -11,15 +11,20 @@ from kane.cli.run import initial_state
 
 MODELS = (
     "andrews_squeezer", "bricard", "chain", "chaplygin_sleigh", "flyball_governor", "four_bar",
-    "mobile_manipulator", "n_four_bar", "n_link_pendulum", "random_tree", "rolling_coin", "rolling_disk",
-    "shopping_cart", "six_axis_arm", "slider_crank", "sliding_disk", "spacecraft_tree", "stanford_arm",
-    "stewart_platform", "whipple_bicycle", "wrist",
+    "mobile_manipulator", "n_four_bar", "n_link_pendulum", "n_link_pendulum_to_vertical", "random_tree",
+    "rolling_coin", "rolling_disk", "shopping_cart", "six_axis_arm", "slider_crank", "sliding_disk", "spacecraft_tree",
+    "stanford_arm", "stanford_arm_dh", "stewart_platform", "stiff_flyball_governor", "stuck_shopping_cart",
+    "whipple_bicycle", "wrist", "wrist_measure_numbers",
 )  # fmt: skip
 # Initial coordinates and speeds of models for which rest in the neutral position shows no motion.
 STARTS: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "four_bar": ({"q1": 0.5}, {"u1": 7.0}),
     "n_link_pendulum": ({"q2": 1.0, "q3": 1.5, "q4": 2.0}, {}),
     "flyball_governor": ({"q2": 1.0472, "q3": 1.0472, "q4": 0.5}, {"u1": 6.2832}),
+    "stiff_flyball_governor": ({"q2": 1.0472, "q3": 1.0472, "q4": 0.5}, {"u1": 6.2832}),
+    "n_link_pendulum_to_vertical": ({"q2": 1.0, "q3": 2.0, "q4": 2.5}, {}),
+    "stuck_shopping_cart": ({"q4": 0.6}, {"u1": 0.6}),
+    "wrist_measure_numbers": ({"q2": 1.0}, {"u1": 1.0, "u3": 2.0}),
     "chaplygin_sleigh": ({}, {"u1": 1.0, "u2": 2.0}),
     "n_four_bar": ({}, {"a0_dot": 3.0}),
     "slider_crank": ({"q1": 0.5}, {"u1": 8.0}),
@@ -44,6 +49,13 @@ def start_of(dyn: kane.Dynamics, name: str) -> dict[str, Any]:
     return {"q": found.q, "u": found.u}
 
 
+def write_page(dyn: kane.Dynamics, name: str, path: Path) -> None:
+    """Write the page of one model."""
+    sliders = [leaf.name for leaf in (*dyn.equations.inputs, *dyn.equations.parameters)][:12]
+    arrows = [title for title, _ in dyn.equations.tree.loads][:6]
+    dyn.save_html(path, sliders=sliders, arrows=arrows, **start_of(dyn, name))
+
+
 INDEX = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>kane: live pages</title><style>
@@ -62,10 +74,7 @@ def main(folder: Path) -> None:
     rows = []
     for name in MODELS:
         maker = getattr(kane.library, name)
-        dyn = kane.build(kane.formulate(maker()))
-        sliders = [leaf.name for leaf in (*dyn.equations.inputs, *dyn.equations.parameters)][:12]
-        arrows = [title for title, _ in dyn.equations.tree.loads][:6]
-        dyn.save_html(folder / f"{name}.html", sliders=sliders, arrows=arrows, **start_of(dyn, name))
+        write_page(kane.build(kane.formulate(maker())), name, folder / f"{name}.html")
         words = (inspect.getdoc(maker) or "").partition("\n")[0]
         rows.append(f'<dt><a href="{name}.html">{escape(name)}</a></dt><dd>{escape(words)}</dd>')
         print(folder / f"{name}.html")

@@ -197,12 +197,16 @@ _IN_FORCE: ContextVar[ProgressBar | None] = ContextVar("active progress bar", de
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[ProgressBar]:
-    """Name the work of a block in the active progress bar, or in a new bar if no bar is active."""
-    bar = _IN_FORCE.get()
+    """Name the work of a block in the active progress bar, or in a new bar if no bar is active.
+
+    The logger "kane" gets the seconds of the block, at the level DEBUG.
+    """
+    bar, began = _IN_FORCE.get(), time.perf_counter()
     if bar is not None:
         with bar.stage(name):
             yield bar
-        return
-    with ProgressBar(name) as bar:
-        bar.name("")
-        yield bar
+    else:
+        with ProgressBar(name) as bar:
+            bar.name("")
+            yield bar
+    PROGRESS_LOGGER.debug("%s: %.3f s", name, time.perf_counter() - began)

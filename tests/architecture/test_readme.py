@@ -1,6 +1,7 @@
 """The README and the pages are true: every block of Python and every command they show runs as printed.
 
-Blocks of one page run one after the other, in one folder and with one set of names, as a reader would try them.
+Blocks of one page run one after the other, in one folder and with one set of names, as a reader would try them. Where a
+page shows the output of a block directly below it, the block prints this output (docs/site/outputs.py writes it).
 """
 
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from docs.site.outputs import blocks_of
 from kane.cli.main import app
 
 # Commands with a test of their own, or that do not end here: the suite runs in `make test`, benchmarks take minutes.
@@ -58,8 +60,17 @@ def script_of(page):
 
 @pytest.mark.parametrize("page", WITH_BLOCKS[1:], ids=[page.stem for page in WITH_BLOCKS[1:]])
 def test_every_block_of_python_runs(page, tmp_path):
-    code, output = run_apart(script_of(page), tmp_path)
+    code, output = run_apart(f"from docs.site.outputs import check_page\ncheck_page({str(page)!r})", tmp_path)
     assert code == 0, output
+
+
+def test_another_output_than_that_of_the_page_is_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    assert [block.expected for block in blocks_of(page.read_text())] == ["3\n"]
+    code, output = run_apart(f"from docs.site.outputs import check_page\ncheck_page({str(page)!r})", tmp_path)
+    assert code == 1
+    assert "-3\n+2" in output
 
 
 def test_every_block_of_python_of_the_readme_runs_in_a_new_interpreter(tmp_path):

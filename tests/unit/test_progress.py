@@ -93,6 +93,16 @@ def test_stages_name_themselves_in_the_bar_in_force_and_give_the_name_back(monke
     assert seen == [("arm", "deriving"), ("arm", "compiling"), ("alone", "")]
 
 
+def test_the_log_has_the_seconds_of_stages_and_says_what_stays_numerical(caplog):
+    with caplog.at_level("INFO", "kane"):
+        kane.build(kane.formulate(kane.library.chain(1)))
+    assert caplog.messages == []
+    with caplog.at_level("DEBUG", "kane"):
+        kane.build(kane.formulate(kane.library.four_bar()))
+    assert "four_bar: constraints are embedded numerically; formulate(model, near=q)" in caplog.messages
+    assert any(re.fullmatch(r"deriving the equations of motion: \d+\.\d{3} s", line) for line in caplog.messages)
+
+
 def test_an_error_within_a_stage_passes_and_ends_the_stage():
     with pytest.raises(kane.ModelError), stage("deriving"):
         raise kane.ModelError("wrong")

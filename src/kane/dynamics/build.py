@@ -15,7 +15,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names, shown, warn
 from kane.expression.number_arguments import require, words
 from kane.formulation.equations import Equations
-from kane.progress import ProgressBar
+from kane.progress import PROGRESS_LOGGER, ProgressBar
 
 if TYPE_CHECKING:
     from kane.codegen.programs.program import Program
@@ -89,6 +89,8 @@ def build(equations: Equations, *, programs: Sequence[str] = (), target: Target 
 def compiled_equations(equations: Equations, target: Target, names: Sequence[str] = ()) -> Dynamics:
     """Compile the programs that a run needs, and the named ones; see ``build``, which checks the arguments."""
     dyn = Dynamics(equations, partial(_compiled, target))
+    if equations.embedding.remark:
+        PROGRESS_LOGGER.info("%s: constraints are embedded numerically; formulate(model, near=q)", equations.name)
     with ProgressBar(equations.name):
         _compile_for_runs(dyn)
         for name in names:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from kane.errors import ModelError, warn
 from kane.formulation.equations import Equations
 from kane.machine.forks import tell_of_forks, working
+from kane.progress import PROGRESS_LOGGER
 
 
 class Growing(Protocol):
@@ -82,8 +83,8 @@ class ModeCache(Generic[F]):
         try:
             with working():
                 self._functions = self._functions.with_mode(mode)
-        except ModelError:
-            return  # the mode has no expressions and stays numerical
+        except ModelError as error:
+            PROGRESS_LOGGER.info("the mode %r is simulated numerically: %s", self._functions.words(mode), error)
         except Exception as error:  # a failed compilation must not stop runs
             words, of = self._functions.words(mode), self._functions.equations.name
             self._failures.append(

@@ -14,7 +14,7 @@ from kane.compat.opty.opty_symbols import OptySymbols
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
-from kane.importers.sympy.sympy_reader import SymPyReader
+from kane.model.symbols.sympy_reader import SymPyReader
 
 
 def instance_element(

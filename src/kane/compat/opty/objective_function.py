@@ -28,8 +28,8 @@ from kane.expression.node import Expr
 from kane.expression.number_arguments import positive, whole
 from kane.expression.operations import INPUT, PARAMETER
 from kane.expression.traverse import substitute_nodes
-from kane.importers.sympy.sympy_reader import SymPyReader
 from kane.model.checks import require_known
+from kane.model.symbols.sympy_reader import SymPyReader
 
 NO_NUMBERS = np.zeros(0)
 

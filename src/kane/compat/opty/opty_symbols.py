@@ -9,7 +9,7 @@ from kane.errors import ModelError, list_names, shown
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
-from kane.importers.sympy.sympy_reader import SymPyReader
+from kane.model.symbols.sympy_reader import SymPyReader
 
 
 class OptySymbols:
