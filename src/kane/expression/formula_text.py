@@ -12,20 +12,9 @@ from kane.expression import operations as ops
 from kane.expression.formula import KNOWN_FUNCTIONS
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
-from kane.expression.text import (
-    ATOM,
-    POWER,
-    PRODUCT,
-    SIGNED,
-    SUM,
-    TYPED_SPELLINGS,
-    Piece,
-    Spelling,
-    function_row,
-    infix_row,
-    number_text,
-)
+from kane.expression.text import TYPED_SPELLINGS, function_row, infix_row, number_text
 from kane.expression.traverse import reachable
+from kane.expression.written_sums import ATOM, POWER, PRODUCT, SIGNED, SUM, Piece, Spelling
 
 # Fewest characters of a formula for which a node with several users gets a name, and most characters of a formula.
 SHORTEST_SHARED, LONGEST_FORMULA = 40, 1500
@@ -40,6 +29,7 @@ FORMULA_SPELLINGS: Mapping[int, Spelling] = TYPED_SPELLINGS | {
     ops.ADD: infix_row("+", SUM),
     ops.SUB: infix_row("-", SUM),
     ops.MUL: _product,
+    ops.DIV: lambda a, b: Piece(f"{a.within(PRODUCT)}/{b.within(SIGNED)}", PRODUCT),
     ops.NEG: lambda a: Piece(f"-{a.within(SIGNED)}", SIGNED),
     ops.ABS: function_row("absolute"),
 }
