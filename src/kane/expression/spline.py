@@ -13,7 +13,6 @@ import numpy as np
 
 from kane.errors import ExpressionError, ModelError
 from kane.expression.number_arguments import numbers
-from kane.files.scipy import load_scipy
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
@@ -116,6 +115,8 @@ class PiecewiseCubic:
 
 
 def _not_a_knot(xs: np.ndarray, ys: np.ndarray) -> CubicSpline:
+    from kane.files.scipy import load_scipy  # imported late: few models have splines
+
     interpolate = load_scipy("interpolate")
     try:
         with np.errstate(all="ignore"):
