@@ -35,6 +35,7 @@ NAMED_AFTER = {
         "haptic",
         "main",
         "model_argument",
+        "new",
         "run",
         "sweep",
         "view",
