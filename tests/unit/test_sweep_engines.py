@@ -136,9 +136,7 @@ def test_a_cluster_agrees_to_the_bit_when_its_workers_are_killed(alone, tmp_path
         lines = (store / "pieces.jsonl").read_text("utf-8").splitlines()
         assert len(lines) == 15
         monkeypatch.setattr(distributed, "kane_version", lambda: "9.9")
-        with pytest.raises(
-            kane.ModelError, match=r"the worker tcp://.* has kane 0.* and the client kane 9\.9; install"
-        ):
+        with pytest.raises(kane.ModelError, match=r"the worker tcp://.* has kane .* and the client kane 9\.9; install"):
             kane.sweep(pendulum(), **ASK, scheduler=address)
         monkeypatch.undo()
         cluster.scale(0)

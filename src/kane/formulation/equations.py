@@ -354,7 +354,7 @@ class Equations:
         """
         from kane.formulation.quantities.written import written_listing
 
-        return written_listing(self, name, (digits, names or {}, columns))
+        return written_listing(self, name, (digits, {} if names is None else names, columns))
 
     def latex(
         self, name: str = "rhs", *, digits: int = 12, symbols: Mapping[str, str] | None = None, columns: int = 1
@@ -365,7 +365,7 @@ class Equations:
         """
         from kane.formulation.quantities.written import written_latex
 
-        return written_latex(self, name, (digits, symbols or {}, columns))
+        return written_latex(self, name, (digits, {} if symbols is None else symbols, columns))
 
     @cached_property
     def applied(self) -> Applied:

@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any
 
 from kane.expression.number_arguments import require
-from kane.files.given_path import given_path
 from kane.files.write_file import write_whole
 from kane.model.model import Model
 from kane.model.model_form import MODEL_FORMAT, model_form, model_from_form
@@ -53,4 +52,4 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 def is_model_text(path: Any) -> bool:
     """Check whether a path names a model file in TOML."""
-    return os.fspath(given_path(path, "the path of a model")).lower().endswith(".toml")
+    return isinstance(path, str | PathLike) and str(os.fspath(path)).lower().endswith(".toml")

@@ -171,7 +171,7 @@ def sample(
     Raises:
         ModelError: no names, an unknown method, an interval that is empty or not finite, or no distribution.
     """
-    if method not in SAMPLING_METHODS:
+    if not isinstance(method, str) or method not in SAMPLING_METHODS:
         raise ModelError(f"the method {shown(method)} of a sample is unknown; known are {', '.join(SAMPLING_METHODS)}")
     given = dict(_entries("sample", distributions, named))
     for name, value in given.items():

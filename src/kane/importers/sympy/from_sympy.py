@@ -167,4 +167,10 @@ def _listed(values: Any, what: str) -> list[Any]:
     """Return the entries of a sequence or of a SymPy matrix with one column."""
     if isinstance(values, str) or not (hasattr(values, "__iter__") or hasattr(values, "tolist")):
         raise ModelError(f"{what}= is {shown(values)}; give a list of SymPy symbols or functions of time")
-    return [x for (x,) in values.tolist()] if hasattr(values, "tolist") else list(values)
+    entries = values.tolist() if hasattr(values, "tolist") else list(values)
+    if hasattr(values, "free_symbols"):  # a matrix of SymPy, whose rows are lists
+        rows = entries
+        if any(len(row) != 1 for row in rows):
+            raise ModelError(f"{what}= is a matrix of {len(rows[0])} columns; give one column")
+        return [row[0] for row in rows]
+    return entries if isinstance(entries, list) else [entries]
