@@ -311,3 +311,16 @@ def test_a_limit_gives_a_parameter_its_unit():
     m.switch(j.qdot, on=rest - j.qdot)
     found = kane.units(kane.formulate(m))
     assert [found[x] for x in ("end", "hold", "rest")] == ["m", "N", "m/s"]
+
+
+def test_a_contradiction_quotes_the_declared_unit_and_displays_point_to_it():
+    m = kane.Model("damped")
+    j = m.connect("ground", m.body("b", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("q1"))
+    m.load(kane.Damper(j, m.parameter("c", 0.4, unit="rad")))
+    equations = kane.formulate(m)
+    with pytest.warns(UserWarning, match=r"units of 'damped' contradict each other, .* kane.units\(equations\)") as told:
+        repr(kane.explain(equations, "u1"))
+        repr(kane.explain(equations, "u1"))
+    assert len(told) == 1
+    with pytest.raises(kane.ModelError, match=r"c has unit='rad' \(test_units.py:\d+\)"):
+        kane.units(equations)
