@@ -15,7 +15,7 @@ def require_values(who: str, read: Collection[Expr], symbols: Sequence[Expr], gi
 
     Args:
         who: name of the result in the message.
-        read: leaves on which the result depends, without those that have a range.
+        read: leaves on which the result depends, except leaves with a range.
         symbols: all inputs, or all accelerations.
         given: their values as the user gave them: None, a mapping by name, or an array of all.
         argument: name of the argument that takes them.

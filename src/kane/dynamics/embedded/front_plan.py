@@ -48,7 +48,7 @@ def _require_inertia(equations: Equations, columns: Collection[int]) -> None:
         if j not in columns:
             raise ModelError(
                 f"the mass matrix of {equations.name!r} is singular in every state: the speed {leaf.name!r} can change "
-                "without moving any inertia, and no constraint restricts it; give inertia to the bodies beyond its "
+                "without moving any inertia, and no constraint row contains it; give inertia to the bodies beyond its "
                 "joint, or remove a redundant joint"
             )
 
