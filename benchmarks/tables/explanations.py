@@ -26,15 +26,20 @@ def table(mode: Mode) -> Table:
     """Measures every kind of explanation with fresh equations."""
     result = Table(TITLE, COLUMNS, notes=[NOTE])
     arm = PANDA.model()
-    names = [leaf.data for leaf in kane.formulate(arm).q]
-    speed = kane.formulate(arm).u[1].data
+    equations = kane.formulate(arm)
+    names = [leaf.data for leaf in equations.q]
+    speed, still = equations.u[1].data, [0.0] * len(equations.inputs)
     box = {name: (x - WIDTH, x + WIDTH) for name, x in zip(names, POSE, strict=True)}
     works: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], float | None]] = {
         "units of Talos": (lambda: kane.formulate(TALOS.model()), kane.units, GOAL_OF_UNITS),
         "units": (lambda: kane.formulate(arm), kane.units, GOAL),
         "explain one equation": (lambda: kane.formulate(arm), lambda e: kane.explain(e, speed), GOAL),
         "why": (lambda: kane.formulate(arm), lambda e: kane.why(e, speed, "gravity"), GOAL),
-        "shares at a state": (lambda: kane.explain(kane.formulate(arm), speed), lambda x: x.at(q=POSE), GOAL),
+        "shares at a state": (
+            lambda: kane.explain(kane.formulate(arm), speed),
+            lambda x: x.at(q=POSE, inputs=still),
+            GOAL,
+        ),
         "compare models": (lambda: (arm, _with_payload()), lambda pair: kane.compare(*pair), GOAL),
         "compare equations": (
             lambda: (kane.formulate(arm), kane.formulate(_with_payload())),
@@ -42,10 +47,14 @@ def table(mode: Mode) -> Table:
             GOAL,
         ),
         "modes_graph": (lambda: kane.build(kane.formulate(_touching())), kane.modes_graph, GOAL),
-        "digits of udot": (lambda: kane.build(kane.formulate(arm)), lambda dyn: kane.digits(dyn, q=POSE), GOAL),
+        "digits of udot": (
+            lambda: kane.build(kane.formulate(arm)),
+            lambda dyn: kane.digits(dyn, q=POSE, inputs=still),
+            GOAL,
+        ),
         "enclose torques": (
             lambda: kane.build(kane.formulate(arm)),
-            lambda dyn: kane.enclose(dyn, box, quantity="inverse"),
+            lambda dyn: kane.enclose(dyn, box, udot=[0.0] * len(names), quantity="inverse"),
             None,
         ),
     }

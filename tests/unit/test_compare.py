@@ -128,6 +128,42 @@ def test_modes_of_one_model_differ_by_the_rows_of_their_contacts():
     assert kane.compare(ball(), ball(), modes=("floor held", "floor held")).same
 
 
+def slide(declare=lambda m, j: None):
+    m = kane.Model("slide")
+    j = m.connect("ground", m.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
+    declare(m, j)
+    return m
+
+
+def test_intermittent_constraints_of_equations_are_compared(tmp_path):
+    def with_stop(upper, restitution):
+        return kane.formulate(slide(lambda m, j: m.stop(j, upper=upper, restitution=restitution, name="end")))
+
+    found, who = kane.compare(kane.formulate(slide()), with_stop(2.0, 0.3)), "intermittent constraint 'end: upper'"
+    assert {c.kind for c in found.changes} == {"added"}
+    added = {c.name: c.after for c in found.changes}
+    assert added[f"{who} gap"] == "2 - x"
+    assert added[f"{who} restitution coefficient"] == "0.3"
+    assert added[f"{who} row 'normal'"] == "-x_dot"
+    assert not any(" Candidate" in line or " Row" in line for line in repr(found).splitlines())
+    changed = kane.compare(with_stop(2.0, 0.3), with_stop(2.5, 0.4)).changes
+    assert {c.name for c in changed} == {
+        f"{who} gap", f"{who} normal configuration", f"{who} restitution coefficient"
+    }  # fmt: skip
+    kane.save_equations(with_stop(2.0, 0.3), tmp_path / "stop.json")
+    assert kane.compare(with_stop(2.0, 0.3), tmp_path / "stop.json").same
+    stuck = kane.formulate(slide(lambda m, j: m.stick(j, static=m.parameter("F", 2.0), kinetic=1.0)))
+    friction = kane.compare(kane.formulate(slide()), stuck).changes
+    assert ("added", "intermittent constraint 'friction of x' friction static", "", "F") in friction
+    smooth = kane.compare(stuck, kane.substitute(stuck, F=3.0)).changes
+    assert ("changed", "intermittent constraint 'friction of x' friction static", "F", "3") in smooth
+
+
+def test_definitions_of_speeds_have_their_names():
+    found = kane.compare(slide(), slide(lambda m, j: m.speeds(v=2.0 * j.qdot)))
+    assert [(c.kind, c.name, c.after) for c in found.changes] == [("added", "speeds definitions 'v'", "2*x'")]
+
+
 def test_equations_and_files_of_equations_are_compared(tmp_path):
     equations = kane.formulate(kane.library.wrist())
     kane.save_equations(equations, tmp_path / "wrist.json")

@@ -157,3 +157,26 @@ def test_what_an_input_cannot_impose_is_told_with_the_way_in_which_inputs_act():
     for ask in asked:
         with pytest.raises(ModelError, match=r"length.*An input cannot impose a motion exactly; .* by a load"):
             ask()
+
+
+def test_a_motion_without_inertia_beside_a_constraint_is_refused():
+    """A point mass on a rope turns freely: the angle is in no column of M and A, but the configuration is known."""
+
+    def rope(**inertia):
+        m = kane.Model("rope")
+        ball = m.body("ball", mass=1.0, **inertia)
+        m.connect(m.ground, ball, kane.Planar(("x", "z", "angle"), axis="y"))
+        m.constrain(kane.Distance(m.ground.point(), ball.point(), 2.0), name="rope")
+        return kane.formulate(m)
+
+    equations = rope()
+    dyn, at = kane.build(equations), ([-2.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    message = "mass matrix of 'rope' is singular .* 'angle_dot' .* no constraint row contains it; give inertia to"
+    with pytest.raises(kane.ModelError, match=message):
+        dyn.forward(*at)
+    with pytest.raises(kane.ModelError, match=message):
+        kane.RevealedReactions(dyn, kane.reveal_reactions(equations, "rope"))(*at)
+    with pytest.raises(kane.ModelError, match=message):
+        kane.simulate(dyn, until=0.1, q={"x": -2.0})
+    assert kane.assemble(dyn, q={"x": -1.0}).q[0] == pytest.approx(-2.0)
+    assert kane.build(rope(inertia=(0.1, 0.1, 0.1))).forward(*at) == pytest.approx([0.0, 0.0, 0.0], abs=1e-12)

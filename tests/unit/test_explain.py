@@ -141,11 +141,21 @@ def test_shares_of_a_pendulum_are_those_of_the_textbook():
     assert "share" in repr(shares).splitlines()[1]
 
 
+def test_shares_require_the_inputs_on_which_they_depend():
+    """As ``dyn.forward`` does; the values of the terms depend on T by the acceleration."""
+    with pytest.raises(kane.ModelError, match=r"equation of 'u1' at a state depends on T; .* inputs=\{'T': 0.0\}"):
+        kane.explain(pendulum(), "u1'").at(q={"q1": 0.5})
+    crank = kane.formulate(kane.library.slider_crank())
+    with pytest.raises(kane.ModelError, match=f"depends on {crank.inputs[0].name}"):
+        kane.explain(crank, "u3").at()
+
+
 @pytest.mark.parametrize("name", ["slider_crank", "shopping_cart", "rolling_disk", "whipple_bicycle", "bricard"])
 def test_shares_at_a_state_balance(name):
     equations = kane.formulate(getattr(kane.library, name)())
     free = next(j for j in range(len(equations.u)) if j not in equations.embedding.D)
-    shares = kane.explain(equations, equations.u[free].data).at(q=RandomStates(equations, 1, 2).q[:, 0])
+    inputs = np.zeros(len(equations.inputs))
+    shares = kane.explain(equations, equations.u[free].data).at(q=RandomStates(equations, 1, 2).q[:, 0], inputs=inputs)
     assert abs(shares.values.sum()) <= 1e-9 * np.abs(shares.values).max(initial=1.0)
 
 

@@ -55,12 +55,13 @@ def test_native_numbers_lie_in_their_balls_and_bounds_are_sharp(name):
 def test_a_wrong_digit_is_seen(monkeypatch):
     """An error of 1e-9 in the native result leaves nine digits."""
     dyn = kane.build(kane.formulate(kane.library.wrist()))
-    right = kane.digits(dyn, [0.1, 0.2, 0.3], [1.0, 2.0, 3.0])
+    inputs = np.zeros(len(dyn.equations.inputs))
+    right = kane.digits(dyn, [0.1, 0.2, 0.3], [1.0, 2.0, 3.0], inputs=inputs)
     assert right.digits.min() > 13.0
     module = sys.modules["kane.analysis.enclosures.proved_digits"]
     native = module._native
     monkeypatch.setattr(module, "_native", lambda *given: native(*given) * (1.0 + 1e-9))
-    wrong = kane.digits(dyn, [0.1, 0.2, 0.3], [1.0, 2.0, 3.0])
+    wrong = kane.digits(dyn, [0.1, 0.2, 0.3], [1.0, 2.0, 3.0], inputs=inputs)
     assert wrong.digits == pytest.approx(9.0, abs=1e-3)
     assert "9.0 digits" in repr(wrong)
 
@@ -69,7 +70,7 @@ def test_a_wrong_digit_is_seen(monkeypatch):
 def test_other_programs_have_digits(program):
     dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
     q, u, udot = np.array([[0.3, 1.0, -0.4, 0.7, 0.2, 0.1], [0.5, -0.2, 0.9, 0.4, -0.6, 0.3], [1.0, 2, -1, 0.5, 3, -2]])
-    found = kane.digits(dyn, q, u, quantity=program, udot=udot if program == "inverse" else None)
+    found = kane.digits(dyn, q, u, quantity=program, udot=udot if program == "inverse" else None, inputs=np.zeros(6))
     exact = found.values == 0.0
     assert found.digits[~exact].min() > 12.0
 
@@ -90,7 +91,7 @@ def sampled(dyn, box, count, **given):
 def test_torques_of_arms_are_enclosed_within_3_of_the_sampled_range(name):
     dyn = kane.build(kane.formulate(MODELS[name]()))
     u, box = [0.5, -0.4, 0.3, 0.2, -0.1, 0.2], arm_box(1e-3)
-    found = kane.enclose(dyn, box, u=u, quantity="inverse")
+    found = kane.enclose(dyn, box, u=u, udot=np.zeros(6), quantity="inverse")
     F = sampled(dyn, box, 2000, u=u)
     assert ((found.low <= F) & (found.high >= F)).all()
     assert (found.high - found.low <= 3.0 * np.ptp(F, axis=0) + 1e-12).all()
@@ -102,7 +103,7 @@ def test_samples_of_large_boxes_are_inside_and_parts_narrow_the_bounds(width):
     u, box = [0.5, -0.4, 0.3, 0.2, -0.1, 0.2], arm_box(width)
     F, before = sampled(dyn, box, 2000, u=u), None
     for parts in (1, 64):
-        found = kane.enclose(dyn, box, u=u, quantity="inverse", parts=parts)
+        found = kane.enclose(dyn, box, u=u, udot=np.zeros(6), quantity="inverse", parts=parts)
         assert ((found.low <= F) & (found.high >= F)).all()
         assert before is None or (found.high - found.low).sum() < (before.high - before.low).sum()
         before = found
@@ -127,7 +128,7 @@ def test_jumps_and_kinks_are_enclosed():
 def test_a_square_of_a_speed_of_either_sign_has_bounds():
     """f_u2 of the Stanford Arm has centripetal terms; the box contains u2 = 0."""
     dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
-    found = kane.enclose(dyn, {"q2": (0.5, 0.6), "u2": (-1.0, 1.0)}, quantity="inverse")
+    found = kane.enclose(dyn, {"q2": (0.5, 0.6), "u2": (-1.0, 1.0)}, udot=np.zeros(6), quantity="inverse")
     for speed in (-1.0, 0.0, 0.7):
         f = dyn.inverse([0, 0.55, 0, 0, 0, 0], [0, speed, 0, 0, 0, 0], np.zeros(6))
         assert ((found.low <= f) & (f <= found.high)).all()
@@ -142,6 +143,31 @@ def test_parameters_and_inputs_may_have_ranges():
     assert found["x_dot'"] == pytest.approx((0.25, 4.0), rel=0.1)
     assert found["x_dot'"][0] <= 0.25
     assert found["x_dot'"][1] >= 4.0
+
+
+def test_a_result_that_depends_on_a_value_that_is_not_given_is_refused():
+    """As ``dyn.forward`` and ``dyn.inverse``: no default of an input or an acceleration is taken in silence."""
+    dyn = kane.build(kane.formulate(kane.library.stanford_arm()))
+    box, five = {"q2": (0.5, 0.6), "u1'": (0.0, 1.0)}, {f"u{k}'": 0.0 for k in range(2, 6)}
+    with pytest.raises(kane.ModelError, match=r"'inverse' of .* depends on u2', .*u6'; .* udot=\{\"u2'\": 0.0, ...\}"):
+        kane.enclose(dyn, box, quantity="inverse")
+    with pytest.raises(kane.ModelError, match=r"depends on u6'; give its value by name, udot=\{\"u6'\": 0.0\}"):
+        kane.enclose(dyn, box, quantity="inverse", udot=five)
+    assert kane.enclose(dyn, box, quantity="inverse", udot={**five, "u6'": 0.0}).names[0] == "f_u1"
+    with pytest.raises(kane.ModelError, match=r"'inverse' of .* depends on u1'"):
+        kane.digits(dyn, quantity="inverse")
+    name = dyn.equations.inputs[0].name
+    for call in (lambda **more: kane.digits(dyn, **more), lambda **more: kane.enclose(dyn, {}, **more)):
+        with pytest.raises(kane.ModelError, match=f"'forward' of .* depends on {name}, .* inputs="):
+            call()
+    assert kane.digits(dyn, quantity="energy").values.size  # energy reads no inputs
+    m = kane.Model("slider")
+    x = m.connect("ground", m.body("b", mass=2.0), kane.Prismatic("x", axis="x"))
+    F = m.input("F", 3.0)
+    m.load(kane.Motor(x, F))
+    slider = kane.build(kane.formulate(m))
+    with pytest.raises(kane.ModelError, match="outputs= of 'slider' depends on F; give its value by name"):
+        kane.enclose(slider, {"x": (0.0, 1.0)}, outputs={"twice": 2.0 * F})
 
 
 def test_wrong_arguments_are_refused():
@@ -167,7 +193,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(kane.ModelError, match="digits needs Dynamics"):
         kane.digits(kane.library.wrist())
     with pytest.raises(kane.ModelError, match="there is no output 'u7'"):
-        kane.enclose(dyn, {})["u7"]
+        kane.enclose(dyn, {}, inputs=np.zeros(6))["u7"]
 
 
 def test_the_error_without_python_flint_names_the_extra(monkeypatch):

@@ -4,6 +4,7 @@ import inspect
 import random
 import re
 import runpy
+import warnings
 
 import pytest
 from oracles.robots import talos
@@ -311,3 +312,17 @@ def test_a_limit_gives_a_parameter_its_unit():
     m.switch(j.qdot, on=rest - j.qdot)
     found = kane.units(kane.formulate(m))
     assert [found[x] for x in ("end", "hold", "rest")] == ["m", "N", "m/s"]
+
+
+def test_a_contradiction_quotes_the_declared_unit_and_displays_point_to_it():
+    m = kane.Model("damped")
+    j = m.connect("ground", m.body("b", mass=1.0, inertia=(1, 1, 1)), kane.Revolute("q1"))
+    m.load(kane.Damper(j, m.parameter("c", 0.4, unit="rad")))
+    equations = kane.formulate(m)
+    with pytest.warns(UserWarning, match=r"units of 'damped' contradict each other, .* kane.units\(equations\)"):
+        repr(kane.explain(equations, "u1"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        repr(kane.explain(equations, "u1"))  # told once
+    with pytest.raises(kane.ModelError, match=r"c has unit='rad' \(test_units.py:\d+\)"):
+        kane.units(equations)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.mode_equations import chosen_mode
+from kane.analysis.required_values import require_values
 from kane.array_types import Array
 from kane.errors import ModelError
 from kane.expression.interpret import interpret
@@ -59,14 +60,16 @@ class Explanation:
         Args:
             q, u: coordinates and speeds, arrays or dicts by name; neutral and zero by default. Speeds that constraints
                 make dependent follow from the others if the embedding is symbolic.
-            inputs, parameters: arrays or dicts by name; defaults for the rest.
+            inputs: array or dict by name of all inputs on which the values and accelerations depend.
+            parameters: array or dict by name; defaults for the rest.
             t: time [s].
 
         Raises:
-            ModelError: an unknown name, a wrong shape, or a state at which the mass matrix is singular or a sliding
-                constraint has no slip velocity.
+            ModelError: an unknown name, a wrong shape, a missing input, or a state at which the mass matrix is singular
+                or a sliding constraint has no slip velocity.
         """
         values = _values(self.equations, self.sliding, (q, u), (inputs, parameters, t))
+        self._require_inputs(inputs)
         found = np.array(interpret([c.expression for c in self.contributions], values), float) + 0.0
         if not np.isfinite(found).all():
             raise ModelError(
@@ -74,6 +77,13 @@ class Explanation:
                 "its equations or the velocity of a sliding contact vanishes; give another state"
             )
         return Shares(self.speed, shown_units(self.equations)[f"f_{self.speed}"], self.contributions, found)
+
+    def _require_inputs(self, inputs: Any) -> None:
+        """Raise if the contributions or the accelerations depend on an input that is not given."""
+        constrained = self.equations.embedding.numerical or self.sliding
+        solved = quantity(self.equations, "unconstrained").outputs if constrained else self.equations.forward
+        read = set(leaves([*(c.expression for c in self.contributions), *solved]))
+        require_values(f"the equation of {self.speed!r} at a state", read, self.equations.inputs, inputs, "inputs")
 
     def __repr__(self) -> str:
         rows = [(c.term, c.kind, _source(c), format_expression(c.expression)) for c in self.contributions]

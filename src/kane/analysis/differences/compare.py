@@ -94,9 +94,10 @@ def compare(a: Comparable, b: Comparable, *, modes: tuple[str, str] | None = Non
     """Return the differences of two models, equations, modes or saved files, in the names of the user.
 
     Two models are compared by their declarations: bodies, joints, loads, constraints, contacts, parameters. Equations
-    are compared by their speeds, constraint rows, partial velocities, and the terms of each equation by body and load
-    (``kane.explain``). A model beside equations is formulated. Numbers are equal if all bits are. Expressions are equal
-    if their values at random states agree to 1e-11: a different order of factors is no difference.
+    are compared by their speeds, constraint rows, intermittent constraints, partial velocities, and the terms of each
+    equation by body and load (``kane.explain``). A model beside equations is formulated. Numbers are equal if all bits
+    are. Expressions are equal if their values at random states agree to 1e-11: a different order of factors is no
+    difference.
 
     Args:
         a, b: models, equations, or paths of files that ``save_model`` or ``save_equations`` wrote.

@@ -12,7 +12,7 @@ from kane.expression.form import Writer
 from kane.expression.interpret import interpret
 from kane.expression.node import Expr
 from kane.expression.text import format_expression, name_of
-from kane.expression.traverse import leaves
+from kane.expression.traverse import leaves, substitute_nodes
 from kane.formulation.constraints.intermittent_rows import IntermittentEquations
 from kane.formulation.equations import Equations
 from kane.formulation.explicit.partial_velocities import Partials, body_partials
@@ -31,6 +31,8 @@ LEFT_OUT = ("name", "requirements", "notes")
 SINGULAR = {"parameters": "parameter", "inputs": "input", "units": "unit of", "bodies": "body", "connections": "joint",
             "cuts": "cut", "frames": "frame", "constraints": "constraint", "candidates": "intermittent constraint",
             "loads": "load", "coordinates": "coordinate", "shapes": "shape"}  # fmt: skip
+# Kinds that all entries under a label share.
+UNTOLD = ("Candidate", "Row", "SpeedChoice")
 AXES = ("x", "y", "z")
 # Random samples of each leaf. Expressions whose values agree relative to the tolerance are the same.
 SAMPLED_STATES, ROUNDING_DIFFERENCE = 3, 1e-11
@@ -44,7 +46,9 @@ def declared_entries(model: Model) -> Entries:
     for section, form in DECLARATIONS.items():
         if section not in LEFT_OUT:
             names = titles if section == "loads" else ()
-            found.update(_flat(SINGULAR.get(section, section), form(model, write), names))
+            value = form(model, write)
+            # There is one selection of speeds.
+            found.update(_flat(SINGULAR.get(section, section), value[0] if section == "speeds" else value, names))
     return found
 
 
@@ -58,11 +62,11 @@ class _Values(Writer):
 def _flat(label: str, value: Any, names: Sequence[str] = ()) -> Iterator[tuple[str, Value]]:
     """Yield the numbers, texts and expressions of a nested value, with their names."""
     if isinstance(value, dict):
-        if "is" in value:
+        if value.get("is", UNTOLD[0]) not in UNTOLD:
             yield f"{label} kind", value["is"]
         for key, part in value.items():
             if key not in ("is", "name"):
-                yield from _flat(f"{label} {key}", part)
+                yield from _flat(label if key == "dict" else f"{label} {key}", part)
     elif isinstance(value, (list, tuple)):
         for k, part in enumerate(value):
             yield from _flat(*_item(label, value, k, part, names))
@@ -82,7 +86,7 @@ def _item(label: str, value: Sequence[Any], k: int, part: Any, names: Sequence[s
 
 
 def equation_entries(equations: Equations, sliding: Sequence[IntermittentEquations] = ()) -> Entries:
-    """Return speeds, constraint rows, defaults, partial velocities and terms of all equations by name.
+    """Return speeds, rows, intermittent constraints, defaults, partial velocities and terms of equations by name.
 
     ``sliding`` are intermittent constraints whose kinetic friction acts.
     """
@@ -90,6 +94,7 @@ def equation_entries(equations: Equations, sliding: Sequence[IntermittentEquatio
     found: Entries = {f"speed {name}": "dependent" if j in D else "independent" for j, name in enumerate(names)}
     found |= {f"default of {name}": value for name, value in equations.defaults.items()}
     found |= {f"constraint row {row.name!r}": row.motion for row in equations.constraints}
+    found |= dict(_intermittent(equations))
     # Bases with fewer operations would change no value, and their search takes longer than the rest.
     motion = Velocities(equations.tree, equations.system.speeds)
     table = body_partials(motion, equations.system, equations.tree, equations.baked_in)
@@ -100,6 +105,17 @@ def equation_entries(equations: Equations, sliding: Sequence[IntermittentEquatio
         through = f" through {c.through}" if c.through else ""
         found[f"equation of {c.speed}: {c.term}, {c.kind} of {c.source}{through}"] = c.expression
     return found
+
+
+def _intermittent(equations: Equations) -> Iterator[tuple[str, Value]]:
+    """Yield the declarations of the intermittent constraints and their rows in u, with substituted values."""
+    write = model_writer(equations.model, [], _Values)
+    values = {**equations.baked, **equations.controllers}
+    for c in equations.intermittents:
+        who = f"{SINGULAR['candidates']} {c.name!r}"
+        rows = ((f"{who} row {row.name.removeprefix(f'{c.name}: ')!r}", row.motion) for row in c.rows)
+        for name, value in (*_flat(who, write(c.constraint, who)), *rows):
+            yield name, substitute_nodes([value], values)[0] if isinstance(value, Expr) and values else value
 
 
 def _partials(

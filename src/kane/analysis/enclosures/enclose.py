@@ -14,6 +14,7 @@ from kane.analysis.enclosures.proved_digits import (
     bracketed,
     leaf_values,
     output_units,
+    require_driven,
     require_without_contacts,
 )
 from kane.array_types import Array
@@ -105,13 +106,15 @@ def enclose(
             ``kane.tip_over``, ``forward`` of ``kane.reveal_reactions``, or any expression of q, u, t, inputs and
             parameters. Accelerations in them follow from the equations.
         parts: largest number of parts of the box.
-        q, u, udot, inputs, parameters, t: values of all other quantities, as for ``kane.digits``.
+        q, u, udot, inputs, parameters, t: values of all other quantities, as for ``kane.digits``. Accelerations and
+            inputs on which an output depends have a range or a value.
         without_contacts: whether the motion without intermittent constraints is meant, as for ``kane.digits``.
 
     Raises:
         ModelError: python-flint is not installed (extra ``certify``), a name is unknown, or a range is empty. Also if
-            the box contains a state at which an output is singular, or accelerations of an output have no expressions.
-            Also if the model has intermittent constraints and ``without_contacts`` is False.
+            an input or acceleration has neither a range nor a value, the box contains a state at which an output is
+            singular, or accelerations of an output have no expressions. Also if the model has intermittent constraints
+            and ``without_contacts`` is False.
 
     Source: Neumaier 1990, "Interval methods for systems of equations", Sec. 2.3; Clarke 1983, Theorem 2.3.7.
     """
@@ -125,6 +128,8 @@ def enclose(
         raise ModelError('accelerations of outputs= follow from the equations; give them with quantity="inverse" only')
     if type(parts) is not int or parts < 1:
         raise ModelError(f"parts= is {shown(parts)}; give a positive whole number")
+    asked = f"{quantity or 'forward'!r}" if outputs is None else "outputs="
+    require_driven(dyn.equations, asked, set(leaves(found.outputs)) - ranges.keys(), (udot, inputs))
     form = _MeanValue(found.outputs, values, list(ranges))
     with precision(BITS):
         bounds, count = form.divided(list(ranges.values()), parts)

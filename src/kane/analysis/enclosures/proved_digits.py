@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from kane.analysis.enclosures.flint import Ball, enclosing_balls, precision
+from kane.analysis.required_values import require_values
 from kane.array_types import Array
 from kane.dynamics.dynamics import Dynamics
 from kane.errors import ModelError, list_names
 from kane.expression.node import Expr
 from kane.expression.number_arguments import number, require
+from kane.expression.traverse import leaves
 from kane.formulation.equations import Equations
 from kane.formulation.quantities.programs import Quantity
 from kane.formulation.quantities.programs import quantity as expressions_of
@@ -88,16 +90,17 @@ def digits(
         dyn: returned by ``kane.build``.
         q, u: coordinates and speeds, arrays or dicts by name; neutral and zero by default.
         quantity: name of the program: "forward", "rhs", "inverse", "mass_matrix", "bias", "energy", ...
-        udot: accelerations for "inverse", an array or a dict by name; zero by default.
-        inputs, parameters: arrays or dicts by name; defaults for the rest.
+        udot: accelerations for "inverse", an array or a dict by name.
+        inputs: array or dict by name of all inputs on which the outputs depend.
+        parameters: array or dict by name; defaults for the rest.
         t: time [s].
         without_contacts: whether the motion without the model's contacts, stops, sticks, latches and switches is meant,
             as for ``kane.export``; the programs have no forces of intermittent constraints.
 
     Raises:
         ModelError: python-flint is not installed (extra ``certify``), the program is unknown or has no expressions, a
-            value at this state has no finite bound, or the model has intermittent constraints and ``without_contacts``
-            is False.
+            value at this state has no finite bound, or an input or acceleration has no value. Also if the model has
+            intermittent constraints and ``without_contacts`` is False.
 
     Source: Johansson 2017, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic".
     """
@@ -107,6 +110,7 @@ def digits(
     require_without_contacts(dyn.equations, without_contacts)
     found = expressions_of(dyn.equations, quantity)
     values = leaf_values(dyn.equations, (q, u), (udot, inputs, parameters), t)
+    require_driven(dyn.equations, repr(quantity), set(leaves(found.outputs)), (udot, inputs))
     native = _native(dyn, quantity, found, values)
     bounds = np.full(len(native), math.inf)
     for bits in PRECISIONS:
@@ -135,6 +139,17 @@ def require_without_contacts(equations: Equations, without_contacts: Any) -> Non
             f"{equations.name!r} has intermittent constraints, whose forces have no expressions: {list_names(names)}; "
             "without_contacts=True computes the values without them"
         )
+
+
+def require_driven(equations: Equations, name: str, read: Collection[Expr], given: tuple[Any, Any]) -> None:
+    """Raise if outputs that read these leaves depend on accelerations or inputs that are not given, (udot, inputs).
+
+    Raises:
+        ModelError: names them.
+    """
+    who = f"{name} of {equations.name!r}"
+    for symbols, values, argument in zip((equations.udot, equations.inputs), given, ("udot", "inputs"), strict=True):
+        require_values(who, read, symbols, values, argument)
 
 
 def output_units(equations: Equations, names: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +187,7 @@ def leaf_values(
         (equations.inputs, named_vector(inputs, layout.inputs, layout.input_defaults, "input")),
         (equations.parameters, equations.parameter_bounds.given(parameters)),
     )
-    return {leaf: float(value) for leaves, row in groups for leaf, value in zip(leaves, row, strict=True)}
+    return {leaf: float(value) for group, row in groups for leaf, value in zip(group, row, strict=True)}
 
 
 def _native(dyn: Dynamics, name: str, found: Quantity, values: dict[Expr, Any]) -> Array:

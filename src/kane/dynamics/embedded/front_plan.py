@@ -7,9 +7,10 @@ units for n speeds. The cheaper one is used. The numbers were measured on chains
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.formulation.constraints.fronts import Front, fronts
 from kane.formulation.equations import Equations
@@ -26,14 +27,30 @@ class FrontPlan(NamedTuple):
 
 
 def front_plan(equations: Equations) -> FrontPlan:
-    """Return the plan for equations whose constraints are embedded numerically."""
+    """Return the plan for equations whose constraints are embedded numerically.
+
+    Raises:
+        ModelError: a speed appears neither in M nor in a constraint row.
+    """
     n, M = len(equations.u), equations.unconstrained.mass_matrix
     pairs = [(i, j) for i, j in lower_triangle(n) if not _vanishes(M[i][j])]
     rows = [[j for j, x in row.coefficients.items() if not _vanishes(x)] for row in equations.constraints]
+    _require_inertia(equations, {j for pair in pairs for j in pair} | {j for row in rows for j in row})
     found = fronts(rows, pairs, n)
     if sum((len(front.own) + len(front.beyond)) ** 2 + A_FRONT for front in found) >= n * n:
         return FrontPlan(0, [])
     return plan_of(found, pairs)
+
+
+def _require_inertia(equations: Equations, columns: Collection[int]) -> None:
+    """Raise if a speed is in none of the columns of M and of the constraint rows, so that it has no acceleration."""
+    for j, leaf in enumerate(equations.u):
+        if j not in columns:
+            raise ModelError(
+                f"the mass matrix of {equations.name!r} is singular in every state: the speed {leaf.name!r} can change "
+                "without moving any inertia, and no constraint row contains it; give inertia to the bodies beyond its "
+                "joint, or remove a redundant joint"
+            )
 
 
 def plan_of(found: Sequence[Front], pairs: Sequence[tuple[int, int]]) -> FrontPlan:

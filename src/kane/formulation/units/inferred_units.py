@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from weakref import WeakKeyDictionary
 
-from kane.errors import ModelError
+from kane.errors import ModelError, warn
 from kane.expression import operations as ops
 from kane.expression.node import Expr
 from kane.expression.number_arguments import require
@@ -118,11 +118,15 @@ def expression_unit(equations: Equations, x: Expr) -> str:
 
 
 def shown_units(equations: Equations) -> Units:
-    """Return the units that all displays write; inferred units are "?" if units contradict each other."""
+    """Return the units that all displays write; inferred units are "?", with a warning, if units contradict."""
     if equations not in _SHOWN:
         try:
             _SHOWN[equations] = units(equations)
         except ModelError:
+            warn(
+                f"units of {equations.name!r} contradict each other, so that displays leave out inferred units; "
+                "kane.units(equations) names the terms"
+            )
             _SHOWN[equations] = _named(equations, Inference(_leaf_units(equations)))
     return _SHOWN[equations]
 
@@ -192,20 +196,25 @@ def _blamed(equations: Equations, slots: Sequence[UnitSlot], found: Inference) -
         least = min(left.values(), default=0)
         if left.get(id(culprit.slot), least) > least:
             return _moved(equations, slots, next(s for s in reversed(suspects) if left[id(s)] == least))
-    return _message(found, [culprit])
+    return _message(equations, found, [culprit])
 
 
 def _moved(equations: Equations, slots: Sequence[UnitSlot], last: UnitSlot) -> str:
     """Return the message for the contradictions that appear if a slot comes last."""
     found = _inferred(equations, [*(s for s in slots if s is not last), last])
-    return _message(found, [c for c in found.contradictions if c.slot is last] or found.contradictions)
+    return _message(equations, found, [c for c in found.contradictions if c.slot is last] or found.contradictions)
 
 
-def _message(found: Inference, contradictions: Sequence[Contradiction]) -> str:
+def _message(equations: Equations, found: Inference, contradictions: Sequence[Contradiction]) -> str:
     culprit = contradictions[0]
     sources = {leaf: found.sources[leaf] for leaf in _unknowns(culprit.slot.value) if leaf in found.sources}
+    declared = equations.model.units
     told = [
-        f"{name_of(leaf)} is in {unit_text(found.resolved(found.solved[leaf]))} by {source.title}"
+        (
+            f"{name_of(leaf)} has unit={declared[name_of(leaf)]!r}"
+            if name_of(leaf) in declared
+            else f"{name_of(leaf)} is in {unit_text(found.resolved(found.solved[leaf]))} by {source.title}"
+        )
         + (f" ({source.where})" if source.where else "")
         for leaf, source in sources.items()
         if source is not culprit.slot

@@ -254,7 +254,7 @@ class Trajectory(Replayed):
         """
         from kane.simulation.results.trajectory_plot import picture  # imported late: needs matplotlib
 
-        self._require_energy(*([names] if isinstance(names, str) else names))
+        self._require_energy(*([names] if isinstance(names, str) or not isinstance(names, Iterable) else names))
         return picture(self, names, inputs=inputs, events=events)
 
     def audit(self, dyn: Dynamics | None = None) -> Audit:
