@@ -497,6 +497,10 @@ ELBOW = '[joints.q2]\ntype = "Weld"\n'
         ('arm = "1 + 0*mass"', 'q1 = "1"', "line 10: the definition 'q1' has the name of a body, coordinate"),
         ('arm = "1 + 0*mass"', 'bob = "1"', "line 10: the definition 'bob' has the name of a body"),
         ('arm = "1 + 0*mass"', "arm = '''1 +\n mas'''", "line 10: .*there is no 'mas'; did you mean mass"),
+        ("mass = 2.0", "mass = 2.0\npi = 3", "line 5: 'pi' is reserved in formulas .*; give another name"),
+        ("tau = 0.0", "log = 0.0", "line 7: 'log' is reserved in formulas"),
+        ('arm = "1 + 0*mass"', 'sin = "1"', "line 10: 'sin' is reserved in formulas"),
+        ("[joints.q1]", "[joints.select]", "line 20: 'select' is reserved in formulas"),
         ('name = "pendulum"', "name = 3", "line 1: name is a text, not 3"),
         ('name = "pendulum"', 'name = "a"\ngravity = [0, 0, "tau"]', "line 2: gravity depends on tau"),
         ('name = "pendulum"', 'name = "a"\nimpacts = "never"', "line 2: impacts of 'a' happen"),
@@ -545,6 +549,19 @@ def test_other_faults_of_a_file(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(kane.ImportFileError, match=message):
         kane.load_model(path)
+
+
+def test_names_of_functions_are_refused_in_toml_and_kept_in_json(tmp_path):
+    """The formula would be ``log*log(1 + x**2)``, which a reader cannot tell from a product."""
+    m = kane.Model("slider")
+    factor = m.parameter("log", 0.7)
+    j = m.connect(m.ground, m.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(j, factor * kane.log(1 + j.q**2)))
+    with pytest.raises(kane.FileError, match=r"'log' is reserved in formulas .*give another name, or save .*json"):
+        kane.save_model(m, tmp_path / "slider.toml")
+    assert not (tmp_path / "slider.toml").exists()
+    kane.save_model(m, tmp_path / "slider.json")
+    np.testing.assert_array_equal(accelerations(kane.load_model(tmp_path / "slider.json")), accelerations(m))
 
 
 def test_names_of_python_cannot_be_reached(tmp_path):

@@ -29,6 +29,7 @@ KNOWN_FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan2", "sqrt", "exp", "log", "tanh"),
     *("absolute", "sign", "minimum", "maximum", "select", "equal", "spline"),
 )
+RESERVED = (*KNOWN_FUNCTIONS, "pi")  # names that mean the same in all formulas
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([^\W\d]\w*'?|\[[^\[\]]+\])|(`[^`]+`'?)|(\*\*|[<>]=|[-+*/(),.<>]))"
 )
@@ -190,7 +191,7 @@ class _FormulaReader:
 
     def named(self, word: str, end: int, *, quoted: bool) -> Any:
         names = self.known.objects if self.text[end:].lstrip().startswith(".") else self.known.names
-        if word in names or quoted or word not in (*KNOWN_FUNCTIONS, "pi"):
+        if word in names or quoted or word not in RESERVED:
             if word not in names:
                 if word in self.known.names:
                     self.fail(f"{word!r} has no parts; only bodies and points have")

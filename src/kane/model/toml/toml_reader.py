@@ -15,8 +15,10 @@ from kane.model.constraints import Row
 from kane.model.contacts import IntermittentConstraint
 from kane.model.model import Model
 from kane.model.model_form import Stated, Told, restore_requirement
+from kane.model.toml.model_names import require_unreserved
 from kane.model.toml.toml_values import Path, ValueReader
 
+GIVE_ANOTHER = "give another name"
 TABLE, TABLES = "a table by name", "an array of tables"
 # Tables and keys of a file, in the order of their declaration, with the words for their values.
 SECTIONS: Mapping[str, tuple[type, str]] = {
@@ -131,9 +133,11 @@ class _ModelFile:
                         require_known(word, ("value", "unit"), "key")
                     if "value" not in table:
                         raise ModelError(f"{name!r} has no value; give its default value")
+                    require_unreserved([name], GIVE_ANOTHER)
                     declare(name, table["value"], unit=table.get("unit"))
         for name in self.content.get("definitions", ()):
             with self.file.at("definitions", name):
+                require_unreserved([name], GIVE_ANOTHER)
                 if name == "t" or name in model.parameters or name in model.inputs:
                     raise ModelError(f"the definition {name!r} has the name of time, a parameter or an input")
 
@@ -148,7 +152,9 @@ class _ModelFile:
         pose = {key: x for key, x in table.items() if key in JOINT_PLACES}
         own = {POSE_KEYS.get(key, key): x for key, x in table.items() if key not in ("type", *JOINT_PLACES)}
         joint = read.joint_of(table["type"], own, path, name)
-        read.call(declare, pose, path, f"joint {name!r}", name=name, joint=joint)
+        made = read.call(declare, pose, path, f"joint {name!r}", name=name, joint=joint)
+        with self.file.at(*path):
+            require_unreserved((*made.coordinate_names, *made.speed_names), GIVE_ANOTHER)
 
     def _constraints(self, model: Model) -> None:
         read = self.read
