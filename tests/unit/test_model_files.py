@@ -460,7 +460,7 @@ ELBOW = '[joints.q2]\ntype = "Weld"\n'
         ("mass = 2.0", "mass = { value = 2, unit = 'kgg' }", "line 4: the unit of 'mass'"),
         ("mass = 2.0", "mass = { unit = 'kg' }", "line 4: 'mass' has no value"),
         ("[parameters]", "[parameter]", "line 3: there is no key 'parameter' in a model file; did you mean parameters"),
-        ("[bodies.bob]", "[bodies.rod]", "line 17: this is not TOML: Cannot declare"),
+        ("[bodies.bob]", "[bodies.rod]", "line 17: this is not TOML: two bodies are called 'rod'"),
         ("[bodies.bob]", "[bodies.ground]", "line 17: there is already a body or frame named 'ground'"),
         ("tau = 0.0", "mass = 0.0", "line 7: the name 'mass' is already taken"),
         ("[joints.q1]", "[joints.mass]", "line 20: the name 'mass' is already taken"),
@@ -497,6 +497,14 @@ ELBOW = '[joints.q2]\ntype = "Weld"\n'
         ('arm = "1 + 0*mass"', 'q1 = "1"', "line 10: the definition 'q1' has the name of a body, coordinate"),
         ('arm = "1 + 0*mass"', 'bob = "1"', "line 10: the definition 'bob' has the name of a body"),
         ('arm = "1 + 0*mass"', "arm = '''1 +\n mas'''", "line 10: .*there is no 'mas'; did you mean mass"),
+        ("[bodies.bob]", "[body.bob]", "line 17: there is no key 'body' in a model file; did you mean bodies"),
+        ("[joints.q1]", "[joint.q1]", "line 20: there is no key 'joint' in a model file; did you mean joints"),
+        ("[[loads]]", "[loads]", "line 36: this is not TOML: .*a list of tables has .loads. instead of"),
+        ("com = [0, 0, -1]", 'com = ["sqrt(-1)", 0, 0]', r"line 14: com\[0\] is nan; give a finite number"),
+        ("com = [0, 0, -1]", 'com = ["mass^2", 0, 0]', r"line 14: .*'\^' is not part of a formula; a power is written"),
+        ('effort = "tau"', 'effort = "9**9**9**9"', "line 34: .* has no value: a number in it is too large"),
+        ("mass = 2.0", 'mass = "2*tau"', "line 4: the default of 'mass' must be a number, .* under .definitions"),
+        (ELBOW, f"[constraints.c]\nexpresion = 'q1'\n{ELBOW}", "line 27: .*'expresion'.*; did you mean expression"),
         ("mass = 2.0", "mass = 2.0\npi = 3", "line 5: 'pi' is reserved in formulas .*; give another name"),
         ("tau = 0.0", "log = 0.0", "line 7: 'log' is reserved in formulas"),
         ('arm = "1 + 0*mass"', 'sin = "1"', "line 10: 'sin' is reserved in formulas"),
@@ -519,6 +527,13 @@ def test_a_fault_is_named_with_its_line(tmp_path, old, new, message):
         kane.load_model(path)
 
 
+def test_an_unknown_reaction_in_a_load_is_named(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(faults(PENDULUM, ('effort = "tau"', 'effort = "[flor: normal]"')), "utf-8")
+    with pytest.raises(kane.ModelError, match="the reaction 'flor: normal', which no joint or constraint has"):
+        kane.formulate(kane.load_model(path))
+
+
 def test_the_column_of_a_fault_in_a_formula_is_marked(tmp_path):
     path = tmp_path / "arm.toml"
     path.write_text(faults(PENDULUM, ('"mass*2"', '"2*mas + 1"')), "utf-8")
@@ -534,6 +549,7 @@ def test_the_column_of_a_fault_in_a_formula_is_marked(tmp_path):
     [
         (b"name = '\xff'", "arm.toml is not UTF-8"),
         (b"a = " + b"[" * 5000, "not TOML"),
+        (b"[loads]\ntype = 'Motor'", r"line 1: loads is an array of tables with the header \[\[loads\]\], not"),
         (b"bodies = 3", "line 1: bodies is a table by name, not 3"),
         (b"[bodies]\nrod = 3", "line 2: body 'rod' is a table with mass"),
         (b"[joints]\nq1 = 3", "line 2: joint 'q1' is a table"),

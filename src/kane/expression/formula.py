@@ -88,7 +88,8 @@ class _FormulaReader:
         found = _TOKEN.match(self.text, self.place)
         if found is None:
             if self.text[self.place :].strip():
-                self.fail(f"{shown(self.text[self.place :].strip()[0])} is not part of a formula")
+                sign = self.text[self.place :].strip()[0]
+                self.fail(f"{shown(sign)} is not part of a formula{'; a power is written **' if sign == '^' else ''}")
             return "", "", len(self.text)
         kind = ("number", "name", "quoted", "sign")[(found.lastindex or 1) - 1]
         return kind, str(found.group(found.lastindex or 1)), found.end()
@@ -241,7 +242,8 @@ def read_formula(text: str, names: Mapping[str, Any] | Vocabulary) -> Any:
     try:
         found = reader.formula()
     except (OverflowError, ZeroDivisionError) as error:
-        raise ExpressionError(f"the formula {shown(text)} has no value: {error}") from None
+        reason = "a number in it is too large" if isinstance(error, OverflowError) else str(error)
+        raise ExpressionError(f"the formula {shown(text)} has no value: {reason}") from None
     if reader.peek()[1]:
         reader.fail(f"{reader.peek()[1]!r} does not follow; an operator is missing")
     return found

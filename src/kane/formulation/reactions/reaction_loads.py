@@ -13,6 +13,7 @@ from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.read_model import probe_of
+from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.constraints.constraint import Imposed
 from kane.model.model import Model
@@ -32,8 +33,13 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     names = [leaf.data.removeprefix(REACTION_PREFIX) for leaf in reactions]
     model = equations.model
     holders: list[Connection | Imposed] = [*model.connections, *model.constraints]
-    places = [h for h in holders if any(n == h.name or n.startswith((f"{h.name} ", f"{h.name}:")) for n in names)]
+    owned = {h: [n for n in names if n == h.name or n.startswith((f"{h.name} ", f"{h.name}:"))] for h in holders}
+    places = [h for h, found in owned.items() if found]
     _require_permanent(names, model)
+    for name in names:
+        if not any(name in found for found in owned.values()):
+            known = near(name.split(":")[0], [h.name for h in holders])
+            raise ModelError(f"a load depends on the reaction {name!r}, which no joint or constraint has; {known}")
     revealed = reveal_reactions(equations, *places)
     found = revealed.forward
     missing = [name for name in names if name not in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from kane.errors import ImportFileError, ModelError
@@ -18,7 +19,7 @@ from kane.model.model_form import Stated, Told, restore_requirement
 from kane.model.toml.model_names import require_unreserved
 from kane.model.toml.toml_values import Path, ValueReader
 
-GIVE_ANOTHER = "give another name"
+GIVE_ANOTHER, TAKES_FORMULAS = "give another name", "write a formula under [definitions]"
 TABLE, TABLES = "a table by name", "an array of tables"
 # Tables and keys of a file, in the order of their declaration, with the words for their values.
 SECTIONS: Mapping[str, tuple[type, str]] = {
@@ -48,6 +49,7 @@ SECTIONS: Mapping[str, tuple[type, str]] = {
     "shapes": (list, TABLES),
     "requirements": (list, TABLES),
 }
+CONSTRAINT_KEYS = ("expression", "rows", "type")
 INTERMITTENT_METHODS: Mapping[str, Callable[..., Any]] = {
     "contacts": Model.contact,
     "stops": Model.stop,
@@ -87,7 +89,7 @@ class _ModelFile:
             with file.at(key):
                 require_known(key, SECTIONS, "key", f" in a model file{which}")
                 kind, wanted = SECTIONS[key]
-                require(value, kind, f"{key} is {wanted}")
+                require(value, kind, f"{key} is {wanted}{f' with the header [[{key}]]' if wanted is TABLES else ''}")
 
     def model(self) -> Model:
         with self.file.at("name"):
@@ -134,6 +136,8 @@ class _ModelFile:
                     if "value" not in table:
                         raise ModelError(f"{name!r} has no value; give its default value")
                     require_unreserved([name], GIVE_ANOTHER)
+                    if isinstance(text := table["value"], str):
+                        raise ModelError(f"the default of {name!r} must be a number, not {text!r}; {TAKES_FORMULAS}")
                     declare(name, table["value"], unit=table.get("unit"))
         for name in self.content.get("definitions", ()):
             with self.file.at("definitions", name):
@@ -161,6 +165,10 @@ class _ModelFile:
         for name, table, path in self._entries("constraints"):
             with self.file.at(*path):
                 require(table, dict, f"constraint {name!r} is a table")
+            for key in () if "type" in table else table:
+                if get_close_matches(key, CONSTRAINT_KEYS, n=1):
+                    with self.file.at(*path, key):
+                        require_known(key, CONSTRAINT_KEYS, "key", f" in constraint {name!r}")
             if "rows" in table:
                 rows = read.call(_rows, table, path, f"constraint {name!r}")
                 given: Any = Stated(name, rows)
