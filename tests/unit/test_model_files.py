@@ -1,6 +1,7 @@
 """Model files in TOML: the same declarations in Python vouch for each table; the line of each fault is checked."""
 
 import copy
+import inspect
 import re
 import tomllib
 import typing
@@ -15,11 +16,12 @@ from typer.testing import CliRunner
 import kane
 from kane.cli.main import app
 from kane.expression.construct import build_spline
-from kane.expression.formula import read_formula
+from kane.expression.formula import KNOWN_FUNCTIONS, read_formula
 from kane.expression.formula_text import Formulas, quoted_name
 from kane.expression.spline import PiecewiseCubic
 from kane.files.toml_file import TomlFile
 from kane.model.toml.toml_reader import model_of_text
+from kane.model.toml.toml_values import ValueReader
 from kane.model.toml.toml_writer import in_toml, quoted_key
 
 MODELS = [
@@ -525,6 +527,16 @@ def test_a_fault_is_named_with_its_line(tmp_path, old, new, message):
     path.write_text(faults(PENDULUM, (old, new)), "utf-8")
     with pytest.raises(kane.ImportFileError, match=f"arm.toml, {message}"):
         kane.load_model(path)
+
+
+def test_the_documentation_lists_functions_and_keys_of_each_type():
+    """Signatures of the classes vouch for the keys, the grammar for the functions."""
+    page = (Path(__file__).parents[2] / "docs/model_files.md").read_text("utf-8")
+    read = ValueReader(TomlFile("", ""), kane.Model("empty"), {})
+    for name, kind in {**read.loads, **read.constraints, **read.shapes}.items():
+        keys = [(f"`{p.name}`", p.default is p.empty) for p in inspect.signature(kind).parameters.values()]
+        assert f"| `{name}` | {', '.join(key if needed else f'[{key}]' for key, needed in keys)} |" in page
+    assert all(f"`{name}`" in page.split("The functions are")[1].split(", with")[0] for name in KNOWN_FUNCTIONS)
 
 
 def test_an_unknown_reaction_in_a_load_is_named(tmp_path):
