@@ -84,6 +84,8 @@ class _ModelFile:
     def __init__(self, file: TomlFile) -> None:
         self.file = file
         self.content = file.content()
+        if not self.content:
+            raise ImportFileError(f"{file.name} is empty; `kane new {file.name}` writes an example to be edited")
         which = " (a file with runs is a study, for kane sweep)" if "until" in self.content else ""
         for key, value in self.content.items():
             with file.at(key):
