@@ -85,7 +85,7 @@ class _ModelFile:
         self.file = file
         self.content = file.content()
         if not self.content:
-            raise ImportFileError(f"{file.name} is empty; `kane new {file.name}` writes an example to be edited")
+            raise ImportFileError(f"{file.name} is empty; `kane new PATH` writes an example to a new file")
         which = " (a file with runs is a study, for kane sweep)" if "until" in self.content else ""
         for key, value in self.content.items():
             with file.at(key):
