@@ -1,6 +1,7 @@
 """Model files in TOML: the same declarations in Python vouch for each table; the line of each fault is checked."""
 
 import copy
+import inspect
 import re
 import tomllib
 import typing
@@ -15,11 +16,12 @@ from typer.testing import CliRunner
 import kane
 from kane.cli.main import app
 from kane.expression.construct import build_spline
-from kane.expression.formula import read_formula
+from kane.expression.formula import KNOWN_FUNCTIONS, read_formula
 from kane.expression.formula_text import Formulas, quoted_name
 from kane.expression.spline import PiecewiseCubic
 from kane.files.toml_file import TomlFile
 from kane.model.toml.toml_reader import model_of_text
+from kane.model.toml.toml_values import ValueReader
 from kane.model.toml.toml_writer import in_toml, quoted_key
 
 MODELS = [
@@ -460,7 +462,7 @@ ELBOW = '[joints.q2]\ntype = "Weld"\n'
         ("mass = 2.0", "mass = { value = 2, unit = 'kgg' }", "line 4: the unit of 'mass'"),
         ("mass = 2.0", "mass = { unit = 'kg' }", "line 4: 'mass' has no value"),
         ("[parameters]", "[parameter]", "line 3: there is no key 'parameter' in a model file; did you mean parameters"),
-        ("[bodies.bob]", "[bodies.rod]", "line 17: this is not TOML: Cannot declare"),
+        ("[bodies.bob]", "[bodies.rod]", "line 17: this is not TOML: two bodies are called 'rod'"),
         ("[bodies.bob]", "[bodies.ground]", "line 17: there is already a body or frame named 'ground'"),
         ("tau = 0.0", "mass = 0.0", "line 7: the name 'mass' is already taken"),
         ("[joints.q1]", "[joints.mass]", "line 20: the name 'mass' is already taken"),
@@ -497,6 +499,18 @@ ELBOW = '[joints.q2]\ntype = "Weld"\n'
         ('arm = "1 + 0*mass"', 'q1 = "1"', "line 10: the definition 'q1' has the name of a body, coordinate"),
         ('arm = "1 + 0*mass"', 'bob = "1"', "line 10: the definition 'bob' has the name of a body"),
         ('arm = "1 + 0*mass"', "arm = '''1 +\n mas'''", "line 10: .*there is no 'mas'; did you mean mass"),
+        ("[bodies.bob]", "[body.bob]", "line 17: there is no key 'body' in a model file; did you mean bodies"),
+        ("[joints.q1]", "[joint.q1]", "line 20: there is no key 'joint' in a model file; did you mean joints"),
+        ("[[loads]]", "[loads]", "line 36: this is not TOML: .*a list of tables has .loads. instead of"),
+        ("com = [0, 0, -1]", 'com = ["sqrt(-1)", 0, 0]', r"line 14: com\[0\] is nan; give a finite number"),
+        ("com = [0, 0, -1]", 'com = ["mass^2", 0, 0]', r"line 14: .*'\^' is not part of a formula; a power is written"),
+        ('effort = "tau"', 'effort = "9**9**9**9"', "line 34: .* has no value: a number in it is too large"),
+        ("mass = 2.0", 'mass = "2*tau"', "line 4: the default of 'mass' must be a number, .* under .definitions"),
+        (ELBOW, f"[constraints.c]\nexpresion = 'q1'\n{ELBOW}", "line 27: .*'expresion'.*; did you mean expression"),
+        ("mass = 2.0", "mass = 2.0\npi = 3", "line 5: 'pi' is reserved in formulas .*; give another name"),
+        ("tau = 0.0", "log = 0.0", "line 7: 'log' is reserved in formulas"),
+        ('arm = "1 + 0*mass"', 'sin = "1"', "line 10: 'sin' is reserved in formulas"),
+        ("[joints.q1]", "[joints.select]", "line 20: 'select' is reserved in formulas"),
         ('name = "pendulum"', "name = 3", "line 1: name is a text, not 3"),
         ('name = "pendulum"', 'name = "a"\ngravity = [0, 0, "tau"]', "line 2: gravity depends on tau"),
         ('name = "pendulum"', 'name = "a"\nimpacts = "never"', "line 2: impacts of 'a' happen"),
@@ -515,6 +529,23 @@ def test_a_fault_is_named_with_its_line(tmp_path, old, new, message):
         kane.load_model(path)
 
 
+def test_the_documentation_lists_functions_and_keys_of_each_type():
+    """Signatures of the classes vouch for the keys, the grammar for the functions."""
+    page = (Path(__file__).parents[2] / "docs/model_files.md").read_text("utf-8")
+    read = ValueReader(TomlFile("", ""), kane.Model("empty"), {})
+    for name, kind in {**read.loads, **read.constraints, **read.shapes}.items():
+        keys = [(f"`{p.name}`", p.default is p.empty) for p in inspect.signature(kind).parameters.values()]
+        assert f"| `{name}` | {', '.join(key if needed else f'[{key}]' for key, needed in keys)} |" in page
+    assert all(f"`{name}`" in page.split("The functions are")[1].split(", with")[0] for name in KNOWN_FUNCTIONS)
+
+
+def test_an_unknown_reaction_in_a_load_is_named(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(faults(PENDULUM, ('effort = "tau"', 'effort = "[flor: normal]"')), "utf-8")
+    with pytest.raises(kane.ModelError, match="the reaction 'flor: normal', which no joint or constraint has"):
+        kane.formulate(kane.load_model(path))
+
+
 def test_the_column_of_a_fault_in_a_formula_is_marked(tmp_path):
     path = tmp_path / "arm.toml"
     path.write_text(faults(PENDULUM, ('"mass*2"', '"2*mas + 1"')), "utf-8")
@@ -530,6 +561,9 @@ def test_the_column_of_a_fault_in_a_formula_is_marked(tmp_path):
     [
         (b"name = '\xff'", "arm.toml is not UTF-8"),
         (b"a = " + b"[" * 5000, "not TOML"),
+        (b"[loads]\ntype = 'Motor'", r"line 1: loads is an array of tables with the header \[\[loads\]\], not"),
+        (b"", "arm.toml is empty; `kane new PATH` writes an example"),
+        (b"# no model\n", "arm.toml is empty"),
         (b"bodies = 3", "line 1: bodies is a table by name, not 3"),
         (b"[bodies]\nrod = 3", "line 2: body 'rod' is a table with mass"),
         (b"[joints]\nq1 = 3", "line 2: joint 'q1' is a table"),
@@ -545,6 +579,19 @@ def test_other_faults_of_a_file(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(kane.ImportFileError, match=message):
         kane.load_model(path)
+
+
+def test_names_of_functions_are_refused_in_toml_and_kept_in_json(tmp_path):
+    """The formula would be ``log*log(1 + x**2)``, which a reader cannot tell from a product."""
+    m = kane.Model("slider")
+    factor = m.parameter("log", 0.7)
+    j = m.connect(m.ground, m.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(j, factor * kane.log(1 + j.q**2)))
+    with pytest.raises(kane.FileError, match=r"'log' is reserved in formulas .*give another name, or save .*json"):
+        kane.save_model(m, tmp_path / "slider.toml")
+    assert not (tmp_path / "slider.toml").exists()
+    kane.save_model(m, tmp_path / "slider.json")
+    np.testing.assert_array_equal(accelerations(kane.load_model(tmp_path / "slider.json")), accelerations(m))
 
 
 def test_names_of_python_cannot_be_reached(tmp_path):

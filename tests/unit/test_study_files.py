@@ -163,7 +163,7 @@ REPLACED = {
     "model": ("pendulum.py", "pendulums.py", "line 1: .*pendulums.py"),
     "base": ("seed = 3", 'seed = 3\nbase = "fre"', "line 5: there is no base 'fre'; did you mean free"),
     "method": ('"sobol"', '"sobl"', "line 5: the method 'sobl' of a sample is unknown"),
-    "no table": ("[sample]", "[outputs]", "this is not TOML: Cannot declare"),
+    "no table": ("[sample]", "[outputs]", "this is not TOML: .outputs. occurs twice"),
     "value": ("tau = 0.2", 'tau = "0.2"', "line 9: tau is '0.2'; give a finite number"),
     "name of a value": ("tau = 0.2", "tou = 0.2", "line 9: there is no coordinate, .* 'tou'; did you mean tau"),
     "name of a sample": ("mass = {", "mas = {", "line 12: there is no coordinate, .* 'mas'; did you mean mass"),

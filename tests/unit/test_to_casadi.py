@@ -1,5 +1,6 @@
 """kane.to_casadi: values by the interpreter and native code, derivatives by kane's and CasADi's own rules."""
 
+import pickle
 import sys
 
 import casadi
@@ -159,3 +160,25 @@ def test_bad_input_is_refused(crane, monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(kane.ModelError, match=r"pip install 'casadi"):
         kane.to_casadi(crane)
+
+
+def test_calls_by_name_take_the_declared_defaults():
+    """By hand: (F - k x)/m = (7 - 40*0.1)/2 = 1.5, with defaults that differ from each other."""
+    m = kane.Model("slider", gravity=(0, 0, 0))
+    k, mass = m.parameter("k", 40.0), m.parameter("mass", 2.0)
+    j = m.connect("ground", m.body("b", mass=mass), kane.Prismatic("x", axis="x"))
+    m.load(kane.Motor(j, m.input("F", 7.0) - k * j.q))
+    eqs = kane.formulate(m)
+    graph = kane.to_casadi(eqs, "forward")
+    for f in (graph, kane.to_casadi(kane.build(eqs), "forward"), pickle.loads(pickle.dumps(graph))):
+        assert float(f(q=0.1, u=0)["forward"]) == pytest.approx(1.5, rel=1e-15)
+        assert float(f(q=0.1, u=0, inputs=9.0)["forward"]) == pytest.approx(2.5, rel=1e-15)
+        assert float(f(q=0.1, u=0, parameters=[50.0, 4.0])["forward"]) == pytest.approx(0.5, rel=1e-15)
+        assert np.isnan(float(f(u=0)["forward"]))  # a missing coordinate is seen
+    assert [graph.default_in(i) for i in (2, 3)] == [7.0, 0.0]  # CasADi has one number for each argument
+    assert np.isnan(graph.default_in(4))
+
+
+def test_the_jacobian_of_a_native_function_is_a_function_each_time(crane):
+    g = kane.to_casadi(kane.build(crane), "rhs")
+    assert all(isinstance(g.jacobian(), casadi.Function) for _ in range(3))

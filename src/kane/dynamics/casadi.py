@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
@@ -73,6 +73,8 @@ def to_casadi(source: Any, name: Any = "rhs") -> Any:
 
     The functions have the named arguments q, u, inputs ("udot" for "inverse"), t and parameters. These are columns in
     the order of ``eqs.q``, ``eqs.u``, ``eqs.inputs`` and ``eqs.parameters``. The output has the name of the program.
+    Functions that are called by name, as in ``f(q=[0.1], u=[0])``, take the declared defaults of inputs and parameters,
+    and t = 0. A missing q, u or udot is NaN, and so is the result.
     Use the SX graph for models of up to some 1e5 operations, and ``Dynamics`` for larger models and for
     constraints that are embedded numerically. First derivatives of the latter are kane's exact ones; second derivatives
     are finite differences of these. Python must keep a function of ``Dynamics`` alive as long as CasADi uses it.
@@ -148,7 +150,45 @@ def _graph(casadi: Any, eqs: Equations, name: str) -> Any:
     if name in MATRICES:
         width = len(found.outputs) // max(1, len(eqs.u))
         values = casadi.reshape(values, width, len(eqs.u)).T
-    return casadi.Function(_word(eqs, name), [*columns.values()], [values], [*columns], [_plain(name)])
+    given = _defaults(casadi, eqs, tuple(groups))
+    kind = _by_name(casadi, casadi.Function, given)
+    own = {"default_in": _of_each(given)}
+    return kind(_word(eqs, name), [*columns.values()], [values], [*columns], [_plain(name)], own)
+
+
+def _defaults(casadi: Any, eqs: Equations, words: Sequence[str]) -> dict[str, Any]:
+    """Return the default columns of arguments by name; without a default they are NaN."""
+    columns = {"inputs": eqs.inputs, "parameters": eqs.parameters}
+    declared = {word: [eqs.defaults[x.name] for x in columns[word]] for word in words if columns.get(word)}
+    return {word: casadi.DM(declared.get(word, 0.0 if word == "t" else np.nan)) for word in words}
+
+
+def _of_each(given: Mapping[str, Any]) -> list[float]:
+    """Return CasADi's own defaults, one number for each argument: NaN if the defaults of a column differ."""
+    found = [set(map(float, column.full().ravel())) for column in given.values()]
+    return [x.pop() if len(x) == 1 else np.nan for x in found]
+
+
+def _by_name(casadi: Any, base: Any, defaults: Mapping[str, Any]) -> Any:
+    """Return a kind of CasADi functions whose arguments have defaults in calls by name."""
+
+    class WithDefaults(base):
+        def call(self, arguments: Any, *flags: bool) -> Any:
+            if isinstance(arguments, dict):
+                arguments = {**defaults, **arguments}
+            return super().call(arguments, *flags)
+
+        def __reduce__(self) -> Any:
+            return _loaded, (self.serialize(), dict(defaults))
+
+    return WithDefaults
+
+
+def _loaded(text: str, defaults: Mapping[str, Any]) -> Any:
+    """Return a pickled function."""
+    import casadi
+
+    return _by_name(casadi, casadi.Function, defaults)(casadi.Function.deserialize(text))
 
 
 def _plain(name: str) -> str:
@@ -212,12 +252,13 @@ class _External:
 
 @dataclass(frozen=True)
 class _CallbackShape:
-    """Shapes and names of the arguments and results of a CasADi function; names are optional."""
+    """Shapes, names and defaults of the arguments and results of a CasADi function; names are optional."""
 
     takes: Sequence[tuple[int, int]]
     gives: Sequence[tuple[int, int]]
     argument_names: Sequence[str] = ()
     result_names: Sequence[str] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _external(casadi: Any, dyn: Dynamics, name: str) -> Any:
@@ -232,9 +273,9 @@ def _external(casadi: Any, dyn: Dynamics, name: str) -> Any:
         found.construct(title, {**options, "enable_fd": True})
         return found
 
-    found = _callback(
-        casadi, _CallbackShape(columns, [program.shape], program.words, [_plain(name)]), program.value, jacobian
-    )
+    given = _defaults(casadi, dyn.equations, program.words)
+    form = _CallbackShape(columns, [program.shape], program.words, [_plain(name)], given)
+    found = _callback(casadi, form, program.value, jacobian)
     found.construct(_word(dyn.equations, name), {})
     return found
 
@@ -247,7 +288,7 @@ def _callback(
 ) -> Any:
     """Return a CasADi function, to be constructed, that calls ``evaluate``."""
 
-    class Native(casadi.Callback):
+    class Native(_by_name(casadi, casadi.Callback, form.defaults)):  # type: ignore[misc]
         def get_n_in(self) -> int:
             return len(form.takes)
 
@@ -274,7 +315,7 @@ def _callback(
 
         def get_jacobian(self, title: str, _inames: Any, _onames: Any, options: Any) -> Any:
             assert jacobian is not None
-            self.jacobian = jacobian(title, options)  # CasADi does not keep Python's part of it alive
-            return self.jacobian
+            self.kept = jacobian(title, options)  # CasADi does not keep Python's part of it alive
+            return self.kept
 
     return Native()

@@ -29,6 +29,7 @@ KNOWN_FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan2", "sqrt", "exp", "log", "tanh"),
     *("absolute", "sign", "minimum", "maximum", "select", "equal", "spline"),
 )
+RESERVED = (*KNOWN_FUNCTIONS, "pi")  # names that mean the same in all formulas
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([^\W\d]\w*'?|\[[^\[\]]+\])|(`[^`]+`'?)|(\*\*|[<>]=|[-+*/(),.<>]))"
 )
@@ -87,7 +88,8 @@ class _FormulaReader:
         found = _TOKEN.match(self.text, self.place)
         if found is None:
             if self.text[self.place :].strip():
-                self.fail(f"{shown(self.text[self.place :].strip()[0])} is not part of a formula")
+                sign = self.text[self.place :].strip()[0]
+                self.fail(f"{shown(sign)} is not part of a formula{'; a power is written **' if sign == '^' else ''}")
             return "", "", len(self.text)
         kind = ("number", "name", "quoted", "sign")[(found.lastindex or 1) - 1]
         return kind, str(found.group(found.lastindex or 1)), found.end()
@@ -190,7 +192,7 @@ class _FormulaReader:
 
     def named(self, word: str, end: int, *, quoted: bool) -> Any:
         names = self.known.objects if self.text[end:].lstrip().startswith(".") else self.known.names
-        if word in names or quoted or word not in (*KNOWN_FUNCTIONS, "pi"):
+        if word in names or quoted or word not in RESERVED:
             if word not in names:
                 if word in self.known.names:
                     self.fail(f"{word!r} has no parts; only bodies and points have")
@@ -240,7 +242,8 @@ def read_formula(text: str, names: Mapping[str, Any] | Vocabulary) -> Any:
     try:
         found = reader.formula()
     except (OverflowError, ZeroDivisionError) as error:
-        raise ExpressionError(f"the formula {shown(text)} has no value: {error}") from None
+        reason = "a number in it is too large" if isinstance(error, OverflowError) else str(error)
+        raise ExpressionError(f"the formula {shown(text)} has no value: {reason}") from None
     if reader.peek()[1]:
         reader.fail(f"{reader.peek()[1]!r} does not follow; an operator is missing")
     return found

@@ -9,7 +9,7 @@ from itertools import count
 
 from kane.errors import FileError
 from kane.expression import operations as ops
-from kane.expression.formula import KNOWN_FUNCTIONS
+from kane.expression.formula import RESERVED
 from kane.expression.node import Expr
 from kane.expression.spline import PiecewiseCubic
 from kane.expression.text import TYPED_SPELLINGS, function_row, infix_row, number_text
@@ -41,7 +41,7 @@ def quoted_name(name: str) -> str:
     Raises:
         FileError: the name contains a backquote.
     """
-    if re.fullmatch(r"[^\W\d]\w*", name) and name not in (*KNOWN_FUNCTIONS, "pi"):
+    if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED:
         return name
     if "`" in name or "\n" in name:
         raise FileError(f"a formula cannot contain the name {name!r}, which has a backquote; give another name")

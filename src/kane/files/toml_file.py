@@ -51,12 +51,18 @@ class TomlFile:
             place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
             line = place.group(1) if place else len(self.text.splitlines())
             reason = re.sub(r" \(at .*\)", "", str(error))
+            if twice := re.fullmatch(r"Cannot declare \((.*)\) twice", reason):
+                *above, last = re.findall(r"'([^']*)'", twice.group(1)) or [twice.group(1)]
+                cure = f"write [[{last}]] for each item of a list" if not above else "give one of them another name"
+                reason = f"two {above[0]} are called {last!r}; {cure}" if above else f"[{last}] occurs twice; {cure}"
+            if reason == "Cannot overwrite a value":
+                reason += ": a name occurs twice, or a list of tables has [loads] instead of [[loads]]"
             raise LineError(self, f"{self.name}, line {line}: this is not TOML: {reason}") from None
         except RecursionError:
             raise LineError(self, f"{self.name} is not TOML: its brackets are nested too deeply") from None
 
     def line_of(self, *path: str | int) -> int:
-        """Return the line of a key, or of the innermost table around it that has a line of its own.
+        """Return the line of a key, of the first part of a table without a header, or else of the table around it.
 
         Integers in the path are indices in arrays of tables, such as the third [[loads]].
         """
@@ -76,7 +82,8 @@ class TomlFile:
                 here = (*table, *_parts(key.group(1)))
             else:
                 continue
-            common = len(here) if here == path[: len(here)] else 0
+            shared = min(len(here), len(path))
+            common = shared if here[:shared] == path[:shared] else 0
             if common > best:
                 best, found = common, k
         return found

@@ -13,6 +13,7 @@ from kane.formulation.constraints.elimination import LinearRow, eliminate
 from kane.formulation.equations import Equations
 from kane.formulation.reactions.reactions import reveal_reactions
 from kane.formulation.read_model import probe_of
+from kane.model.checks import near
 from kane.model.connection import Connection
 from kane.model.constraints.constraint import Imposed
 from kane.model.model import Model
@@ -31,9 +32,8 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
     """
     names = [leaf.data.removeprefix(REACTION_PREFIX) for leaf in reactions]
     model = equations.model
-    holders: list[Connection | Imposed] = [*model.connections, *model.constraints]
-    places = [h for h in holders if any(n == h.name or n.startswith((f"{h.name} ", f"{h.name}:")) for n in names)]
     _require_permanent(names, model)
+    places = _holders(names, model)
     revealed = reveal_reactions(equations, *places)
     found = revealed.forward
     missing = [name for name in names if name not in found]
@@ -68,6 +68,23 @@ def with_reaction_loads(equations: Equations, reactions: Sequence[Expr]) -> Equa
         inputs=tuple(i for i in equations.inputs if i not in values),
         controllers={**controllers, **values},
     )
+
+
+def _holders(names: Sequence[str], model: Model) -> list[Connection | Imposed]:
+    """Return the joints and constraints that have reactions of these names.
+
+    Raises:
+        ModelError: none has a name.
+    """
+    every: list[Connection | Imposed] = [*model.connections, *model.constraints]
+    found = []
+    for name in names:
+        held = [h for h in every if name == h.name or name.startswith((f"{h.name} ", f"{h.name}:"))]
+        if not held:
+            known = near(name.split(":")[0], [h.name for h in every])
+            raise ModelError(f"a load depends on the reaction {name!r}, which no joint or constraint has; {known}")
+        found += held
+    return [h for h in every if any(h is one for one in found)]
 
 
 def _require_permanent(names: Sequence[str], model: Model) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from kane.errors import ModelError
+from kane.expression.formula import RESERVED
 from kane.expression.operations import COORDINATE, INPUT, PARAMETER, RATE
 from kane.model.body import Body, Direction, Point, VectorDifference, VectorMeasure
 from kane.model.connection import coordinate_rate
@@ -18,6 +20,15 @@ MEMBERS: Mapping[type, tuple[str, ...]] = {
     VectorMeasure: ("dot",),
     VectorDifference: ("dot",),
 }
+
+
+def require_unreserved(names: Iterable[str], cure: str) -> None:
+    """Raise ModelError with a cure if a name is that of a function of formulas, or pi."""
+    for name in names:
+        if name in RESERVED:
+            raise ModelError(
+                f"{name!r} is reserved in formulas of model files, as one of {', '.join(RESERVED)}; {cure}"
+            )
 
 
 class ModelNames(Mapping[str, Any]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from kane.errors import ImportFileError, ModelError
@@ -15,8 +16,10 @@ from kane.model.constraints import Row
 from kane.model.contacts import IntermittentConstraint
 from kane.model.model import Model
 from kane.model.model_form import Stated, Told, restore_requirement
+from kane.model.toml.model_names import require_unreserved
 from kane.model.toml.toml_values import Path, ValueReader
 
+GIVE_ANOTHER, TAKES_FORMULAS = "give another name", "write a formula under [definitions]"
 TABLE, TABLES = "a table by name", "an array of tables"
 # Tables and keys of a file, in the order of their declaration, with the words for their values.
 SECTIONS: Mapping[str, tuple[type, str]] = {
@@ -46,6 +49,7 @@ SECTIONS: Mapping[str, tuple[type, str]] = {
     "shapes": (list, TABLES),
     "requirements": (list, TABLES),
 }
+CONSTRAINT_KEYS = ("expression", "rows", "type")
 INTERMITTENT_METHODS: Mapping[str, Callable[..., Any]] = {
     "contacts": Model.contact,
     "stops": Model.stop,
@@ -80,12 +84,14 @@ class _ModelFile:
     def __init__(self, file: TomlFile) -> None:
         self.file = file
         self.content = file.content()
+        if not self.content:
+            raise ImportFileError(f"{file.name} is empty; `kane new PATH` writes an example to a new file")
         which = " (a file with runs is a study, for kane sweep)" if "until" in self.content else ""
         for key, value in self.content.items():
             with file.at(key):
                 require_known(key, SECTIONS, "key", f" in a model file{which}")
                 kind, wanted = SECTIONS[key]
-                require(value, kind, f"{key} is {wanted}")
+                require(value, kind, f"{key} is {wanted}{f' with the header [[{key}]]' if wanted is TABLES else ''}")
 
     def model(self) -> Model:
         with self.file.at("name"):
@@ -131,9 +137,13 @@ class _ModelFile:
                         require_known(word, ("value", "unit"), "key")
                     if "value" not in table:
                         raise ModelError(f"{name!r} has no value; give its default value")
+                    require_unreserved([name], GIVE_ANOTHER)
+                    if isinstance(text := table["value"], str):
+                        raise ModelError(f"the default of {name!r} must be a number, not {text!r}; {TAKES_FORMULAS}")
                     declare(name, table["value"], unit=table.get("unit"))
         for name in self.content.get("definitions", ()):
             with self.file.at("definitions", name):
+                require_unreserved([name], GIVE_ANOTHER)
                 if name == "t" or name in model.parameters or name in model.inputs:
                     raise ModelError(f"the definition {name!r} has the name of time, a parameter or an input")
 
@@ -148,13 +158,19 @@ class _ModelFile:
         pose = {key: x for key, x in table.items() if key in JOINT_PLACES}
         own = {POSE_KEYS.get(key, key): x for key, x in table.items() if key not in ("type", *JOINT_PLACES)}
         joint = read.joint_of(table["type"], own, path, name)
-        read.call(declare, pose, path, f"joint {name!r}", name=name, joint=joint)
+        made = read.call(declare, pose, path, f"joint {name!r}", name=name, joint=joint)
+        with self.file.at(*path):
+            require_unreserved((*made.coordinate_names, *made.speed_names), GIVE_ANOTHER)
 
     def _constraints(self, model: Model) -> None:
         read = self.read
         for name, table, path in self._entries("constraints"):
             with self.file.at(*path):
                 require(table, dict, f"constraint {name!r} is a table")
+            for key in () if "type" in table else table:
+                if get_close_matches(key, CONSTRAINT_KEYS, n=1):
+                    with self.file.at(*path, key):
+                        require_known(key, CONSTRAINT_KEYS, "key", f" in constraint {name!r}")
             if "rows" in table:
                 rows = read.call(_rows, table, path, f"constraint {name!r}")
                 given: Any = Stated(name, rows)

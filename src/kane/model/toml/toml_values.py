@@ -110,7 +110,7 @@ class ValueReader:
         """Return the value of a formula, which must be of a kind."""
         with self.file.at(*path):
             found = read_formula(raw, self._vocabulary) if isinstance(raw, str) else raw
-            require(found, kind, f"{path[-1]} is {wanted}")
+            require(found, kind, f"{_title(path)} is {wanted}")
         return found
 
     def call(self, function: Callable[..., Any], table: Any, path: Path, what: str, **given: Any) -> Any:
@@ -158,7 +158,7 @@ class ValueReader:
         """Return a number or an expression."""
         found = self.formula(raw, path, (int, float, Expr), "a number or a formula")
         with self.file.at(*path):
-            return self.model.scalar(found, str(path[-1]))
+            return self.model.scalar(found, _title(path))
 
     def expression(self, raw: Any, path: Path) -> Expr:
         """Return an expression."""
@@ -200,6 +200,13 @@ class ValueReader:
     def own(self) -> tuple[Expr, ...]:
         """Coordinates of the joint that is declared next."""
         return tuple(self.names[name] for name in self.names.own)
+
+
+def _title(path: Path) -> str:
+    """Return the key of a value, with its places in lists, such as com[0]."""
+    words = [k for k, part in enumerate(path) if isinstance(part, str)]
+    first, *places = path[words[-1] :]
+    return str(first) + "".join(f"[{place}]" for place in places)
 
 
 def _text(read: ValueReader, raw: Any, path: Path) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kane.errors import FileError
+from kane.errors import FileError, ModelError
 from kane.expression import operations as ops
 from kane.expression.form import Writer
 from kane.expression.formula_text import Formulas, quoted_name
@@ -19,6 +19,7 @@ from kane.model.body import ANGULAR_VELOCITY, AXIS_LETTER_OF, DIRECTION, Measure
 from kane.model.contacts.declarations import IMPACTS_TOGETHER
 from kane.model.model import Model
 from kane.model.model_form import described, model_writer
+from kane.model.toml.model_names import require_unreserved
 from kane.model.toml.toml_reader import JOINT_PLACES, POSE_KEYS, model_of_text
 from kane.model.toml.toml_values import classes_of
 
@@ -50,6 +51,11 @@ def model_text(model: Model) -> str:
     speeds = model.speed_choice
     if speeds.near is not None:
         raise FileError(f"a model file cannot contain dependent speeds that were selected near a state; {SAVE_AS_JSON}")
+    joint_names = [name for c in model.connections for name in (*c.coordinate_names, *c.speed_names)]
+    try:
+        require_unreserved([*model.parameters, *model.inputs, *joint_names], f"give another name, or {SAVE_AS_JSON}")
+    except ModelError as error:
+        raise FileError(str(error)) from None
     text = _Text(model, write.roots)
     parts = text.document(content, requirements=())
     known = {(r.what, r.kind) for r in model_of_text(TomlFile(model.name, parts)).requirements}
