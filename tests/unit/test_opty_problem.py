@@ -168,6 +168,15 @@ SLOPE = sm.Function("r")(X)
         ({"instance_constraints": (X.func(0.5),)}, r"the time of x\(0.5\) is outside of the nodes, from 0 to 0.4 s"),
         ({"instance_constraints": (X.func(0.0) - K,)}, "contains k"),
         ({"instance_constraints": (K - K,)}, "no state at a time"),
+        (
+            {"equations_of_motion": [X.diff() - V, sm.Eq(V.diff(), F)]},
+            "equation of motion 1 is .*which is true or false; write a - b for the equation a = b",
+        ),
+        (
+            {"instance_constraints": (X.func(0.0), sm.Eq(X.func(0.4), 1.0))},
+            "instance constraint 1 is .*which is true or false; write a - b",
+        ),
+        ({"instance_constraints": (X.func(0.4) > 1.0,)}, "instance constraint 0 is .*which is true or false"),
         ({"node_time_interval": H, "instance_constraints": (X.func(0.3),)}, "give a whole multiple of h"),
         ({"node_time_interval": H, "instance_constraints": (X.func(5 * H),)}, r"outside of the nodes, from 0 to 4\*h"),
     ],
