@@ -22,11 +22,12 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, numbers, whole
-from kane.model.checks import require_known
+from kane.model.checks import require_known, require_no_comparison
 from kane.simulation.inputs.closed_loop import resolve_replacements
 from kane.simulation.state_layout import Layout
 
 LEAST_NODES = 3
+GIVE_LIMITS = "give (expression, lower, upper), None for no limit"
 
 
 class PathConstraint(NamedTuple):
@@ -141,11 +142,12 @@ def boundary_conditions(boundary: Any, phase: str = "") -> list[tuple[str, Any, 
     """Return name, expression and limits of boundary conditions.
 
     Raises:
-        ModelError: one is neither an expression nor (expression, lower, upper).
+        ModelError: one is neither an expression nor (expression, lower, upper), or is a comparison.
     """
     found = []
     for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
         who = f"boundary condition {k}{phase}"
+        require_no_comparison(one, who, GIVE_LIMITS)
         found.append((who, *((one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, who))))
     return found
 
@@ -187,7 +189,8 @@ def _limits(layout: Layout, unknown: Sequence[str], given: PhaseLimits) -> tuple
 def _limited(given: Any, who: str) -> tuple[Expr, tuple[float, float]]:
     """Return expression and limits of a tuple (expression, lower, upper)."""
     if not (isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], Expr)):
-        raise ModelError(f"{who} is {shown(given)}; give (expression, lower, upper), None for no limit")
+        raise ModelError(f"{who} is {shown(given)}; {GIVE_LIMITS}")
+    require_no_comparison(given[0], who, GIVE_LIMITS)
     limits = limits_from(given[1:], who)
     if limits == (-math.inf, math.inf):
         raise ModelError(f"{who} has no limit; give a number for the lower or the upper one")
