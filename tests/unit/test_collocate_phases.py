@@ -488,6 +488,9 @@ def test_bad_phases_are_named(ball, juggler):
             kane.Phase("free", duration=1.0, bounces="floor"), held, on=plastic)  # fmt: skip
     refused("there is no open contact 'floor' in phase 1, as passes= names",
             kane.Phase("floor held", duration=1.0, passes=["floor"]))  # fmt: skip
+    refused(r"bounces= of phase 2 \('free'\) has no effect: .* no phase follows this one; give bounces= to the phase "
+            "before the bounce", free, kane.Phase("free", duration=1.0, bounces="floor"), boundary=[])  # fmt: skip
+    refused("phase 1: '' is no mode of 'ball': write 'free'", kane.Phase("", duration=1.0))
     refused("duration and nodes belong to each kane.Phase", free, duration=1.0)
     refused("phases is .*give a list such as", "free")
     refused("phases is", on=dyn)
