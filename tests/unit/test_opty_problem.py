@@ -186,6 +186,13 @@ def test_bad_arguments_of_the_collocator_are_named(changes, message):
         _collocator(**changes)
 
 
+def test_a_time_between_nodes_means_the_nearest_one():
+    # The nodes are 0.1 s apart, as opty 1.5 takes the nearest one.
+    between, at = (_collocator(instance_constraints=(X.func(t),)) for t in (0.17, 0.2))
+    free = np.arange(1.0, between.num_free + 1.0)
+    assert between.generate_constraint_function()(free)[-1] == at.generate_constraint_function()(free)[-1] == 3.0
+
+
 def test_names_that_kane_lacks_are_refused():
     with pytest.raises(AttributeError, match="'discrete_eom', because it discretizes expressions of kane"):
         _ = _collocator().discrete_eom

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -130,8 +132,10 @@ def duration_limits(given: Any, who: str = "duration") -> tuple[float, float]:
     """Return the limits of a duration.
 
     Raises:
-        ModelError: not positive numbers.
+        ModelError: missing, or not positive numbers.
     """
+    if given is None:
+        raise ModelError(f"there is no {who}; give seconds, or limits (lower, upper) if it is free")
     least, most = limits_from(given, who)
     if not 0.0 < least < math.inf:
         raise ModelError(f"{who} is {shown(given)}; give a positive number, or positive limits (lower, upper)")
@@ -178,11 +182,11 @@ def _limits(layout: Layout, unknown: Sequence[str], given: PhaseLimits) -> tuple
         everywhere = joined(everywhere, own, everything, ("bounds", who))
     ends = []
     for asked in (given.start, given.end):
-        limits = everywhere[: len(names)]
-        for who, one in asked:
-            own = named_limits(one, names, "coordinate or speed", who)
-            limits = joined(limits, own, names, ("bounds", who))
-        ends.append(limits)
+        named = [(who, named_limits(one, names, "coordinate or speed", who)) for who, one in asked]
+        for (first, a), (second, b) in combinations([("bounds", everywhere[: len(names)]), *named], 2):
+            joined(a, b, names, (first, second))
+        limits = [everywhere[: len(names)], *(x for _, x in named)]
+        ends.append(reduce(lambda a, b: joined(a, b, names, ("", "")), limits))
     return everywhere[: len(names)], everywhere[len(names) :], ends[0], ends[1]
 
 
