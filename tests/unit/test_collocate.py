@@ -360,6 +360,14 @@ def test_bad_arguments_are_named(block, cart_pole, monkeypatch):
     refused("the objective is not linear in its integrals", objective=kane.integral(x) ** 2)
     refused("boundary condition 1 is .*give .expression, lower, upper", boundary=[3.0])
     refused("path constraint 1 is", path=[x])
+    limits = "whose value is 0 or 1; for a limit give .expression, lower, upper"
+    refused(f"boundary condition 1 is the comparison 2 < .*{limits}", boundary=[kane.final(x) > 2])
+    refused(f"boundary condition 1 is the comparison .*{limits}", boundary=[(kane.final(x) <= 2, 1.0, 1.0)])
+    refused(f"path constraint 1 is the comparison .*{limits}", path=[(force < 4, 1.0, 1.0)])
+    refused(
+        "boundary condition 1 is the comparison equal.*; write .* for the equation",
+        boundary=[kane.equal(kane.final(x), 2.0)],
+    )
     refused("there is no input 'G'", inputs={"G": 0.0})
     refused("there is no parameter 'k'", parameters={"k": (0.0, 1.0)})
     refused("the input 'F' is an array.*kane.spline", inputs={"F": np.zeros(11)})

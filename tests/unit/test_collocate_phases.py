@@ -488,6 +488,9 @@ def test_bad_phases_are_named(ball, juggler):
             kane.Phase("free", duration=1.0, bounces="floor"), held, on=plastic)  # fmt: skip
     refused("there is no open contact 'floor' in phase 1, as passes= names",
             kane.Phase("floor held", duration=1.0, passes=["floor"]))  # fmt: skip
+    refused(r"bounces= of phase 2 \('free'\) has no effect: .* no phase follows this one; give bounces= to the phase "
+            "before the bounce", free, kane.Phase("free", duration=1.0, bounces="floor"), boundary=[])  # fmt: skip
+    refused("phase 1: '' is no mode of 'ball': write 'free'", kane.Phase("", duration=1.0))
     refused("duration and nodes belong to each kane.Phase", free, duration=1.0)
     refused("phases is .*give a list such as", "free")
     refused("phases is", on=dyn)
@@ -496,6 +499,12 @@ def test_bad_phases_are_named(ball, juggler):
     refused(
         "start of phase 1 from 1 to 1 contradict", kane.Phase("free", duration=1.0, start={"z": 1.0}), start={"z": 0.5}
     )
+    ends = {"start": {"z": 1.0, "z_dot": 0.0}, "end": {"z": 2.0}}
+    refused("end of 'z' from 2 to 2 and end of phase 1 from 1 to 1 contradict",
+            kane.Phase("free", duration=1.0, end={"z": 1.0}), **ends)  # fmt: skip
+    refused("bounds of 'z' from 0 to 1.5 and end from 2 to 2 contradict", free, **ends, bounds={"z": (0, 1.5)})
+    refused("the gap of 'floor' in phase 1 at t = 0 s is off by 1; change these values, or leave", free,
+            start={"z": -1.0, "z_dot": 0.0}, objective=0.0)  # fmt: skip
     refused("boundary condition 1 of phase 1 depends on z at no time",
             kane.Phase("free", duration=1.0, boundary=[dyn.equations.q[0]]))  # fmt: skip
     refused("guess is 3; with phases", free, guess=3)
@@ -507,7 +516,7 @@ def test_bad_phases_are_named(ball, juggler):
     block.connect(block.ground, block.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
     without = kane.build(kane.formulate(block))
     refused("'block' has no contacts.*leave phases out", free, on=without)
-    with pytest.raises(ModelError, match="duration is None; give a finite number"):
+    with pytest.raises(ModelError, match="there is no duration; give seconds, or limits"):
         kane.collocate(without, nodes=5)
 
 

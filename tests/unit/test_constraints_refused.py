@@ -1,6 +1,7 @@
 """Constraints that cannot be: each refused when it is made, in words that name the thing and the cure."""
 
 import pytest
+from sympy.physics.mechanics import dynamicsymbols
 
 import kane
 from kane import (
@@ -132,6 +133,21 @@ REFUSED = {
 def test_what_cannot_be_constrained_is_refused_in_words(make, words):
     with pytest.raises(ModelError, match=words):
         make()
+
+
+def test_comparisons_are_no_constraints():
+    # Their value is 0 or 1 and their derivative zero: an equation would be dropped, a limit never hold.
+    slider = kane.Model("slider")
+    x = slider.connect(slider.ground, slider.body("b", mass=1.0), kane.Prismatic("x", axis="x")).q
+    with pytest.raises(ModelError, match=r"'half' is the comparison .*0 or 1; write .*0\.5.* for the equation"):
+        slider.constrain(kane.equal(x, 0.5), name="half")
+    with pytest.raises(ModelError, match=r"'right' is the comparison 0 < x, .*; for a limit use m\.stop"):
+        slider.constrain(x > 0, name="right")
+    with pytest.raises(ModelError, match=r"is the comparison x <= 0"):
+        slider.constrain(dynamicsymbols("x") <= 0)
+    with pytest.raises(ModelError, match="'no way' is the comparison"):
+        kane.Row("no way", motion=x > 0)
+    assert not slider.constraints
 
 
 def test_a_wheel_held_at_another_height_than_its_radius_is_refused_by_formulate():

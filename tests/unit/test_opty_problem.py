@@ -168,6 +168,15 @@ SLOPE = sm.Function("r")(X)
         ({"instance_constraints": (X.func(0.5),)}, r"the time of x\(0.5\) is outside of the nodes, from 0 to 0.4 s"),
         ({"instance_constraints": (X.func(0.0) - K,)}, "contains k"),
         ({"instance_constraints": (K - K,)}, "no state at a time"),
+        (
+            {"equations_of_motion": [X.diff() - V, sm.Eq(V.diff(), F)]},
+            "equation of motion 1 is .*which is true or false; write a - b for the equation a = b",
+        ),
+        (
+            {"instance_constraints": (X.func(0.0), sm.Eq(X.func(0.4), 1.0))},
+            "instance constraint 1 is .*which is true or false; write a - b",
+        ),
+        ({"instance_constraints": (X.func(0.4) > 1.0,)}, "instance constraint 0 is .*which is true or false"),
         ({"node_time_interval": H, "instance_constraints": (X.func(0.3),)}, "give a whole multiple of h"),
         ({"node_time_interval": H, "instance_constraints": (X.func(5 * H),)}, r"outside of the nodes, from 0 to 4\*h"),
     ],
@@ -175,6 +184,13 @@ SLOPE = sm.Function("r")(X)
 def test_bad_arguments_of_the_collocator_are_named(changes, message):
     with pytest.raises(ModelError, match=message):
         _collocator(**changes)
+
+
+def test_a_time_between_nodes_means_the_nearest_one():
+    # The nodes are 0.1 s apart, as opty 1.5 takes the nearest one.
+    between, at = (_collocator(instance_constraints=(X.func(t),)) for t in (0.17, 0.2))
+    free = np.arange(1.0, between.num_free + 1.0)
+    assert between.generate_constraint_function()(free)[-1] == at.generate_constraint_function()(free)[-1] == 3.0
 
 
 def test_names_that_kane_lacks_are_refused():

@@ -74,4 +74,4 @@ def statuses_of(mode: str, names: Sequence[str]) -> tuple[int, ...] | None:
 
 def _parts(mode: str) -> list[str]:
     """Split the name of a mode into one part per constraint; constraint names may contain commas."""
-    return re.findall(r"\s*(.+?(?: held| sliding|$))(?:,|$)", mode)
+    return re.findall(r"\s*(.+?(?: held| sliding|$))(?:,|$)", mode) or [mode]

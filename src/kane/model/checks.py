@@ -8,7 +8,7 @@ from typing import Any
 from kane.errors import ModelError, list_names, shown
 from kane.expression.arena import Arena
 from kane.expression.node import Expr, Scalar
-from kane.expression.operations import COORDINATE, INPUT, PARAMETER, TIME
+from kane.expression.operations import COORDINATE, EQUAL, INPUT, LESS, LESS_EQUAL, PARAMETER, TIME
 from kane.expression.traverse import leaves
 
 
@@ -57,6 +57,19 @@ def require_known(name: Any, known: Collection[str], what: str, purpose: str = "
     """Raise ModelError with similar names unless ``name`` is one of the known names of ``what``."""
     if not isinstance(name, str) or name not in known:
         raise ModelError(f"there is no {what} {shown(name)}{purpose}; {near(name, list(known))}")
+
+
+def require_no_comparison(x: Any, who: str, limit: str) -> None:
+    """Raise ModelError if an expression that must vanish or has limits is a comparison, whose value is 0 or 1.
+
+    Args:
+        x: the expression.
+        who: its name in messages.
+        limit: cure for an inequality; that for an equation is the difference of both sides.
+    """
+    if isinstance(x, Expr) and x.op in (LESS, LESS_EQUAL, EQUAL):
+        cure = f"write {x.args[0] - x.args[1]!r} for the equation" if x.op == EQUAL else f"for a limit {limit}"
+        raise ModelError(f"{who} is the comparison {x!r}, whose value is 0 or 1; {cure}")
 
 
 def cure_of(found: Iterable[Expr]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -22,11 +24,12 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.expression.node import Expr
 from kane.expression.number_arguments import list_argument, number, numbers, whole
-from kane.model.checks import require_known
+from kane.model.checks import require_known, require_no_comparison
 from kane.simulation.inputs.closed_loop import resolve_replacements
 from kane.simulation.state_layout import Layout
 
 LEAST_NODES = 3
+GIVE_LIMITS = "give (expression, lower, upper), None for no limit"
 
 
 class PathConstraint(NamedTuple):
@@ -129,8 +132,10 @@ def duration_limits(given: Any, who: str = "duration") -> tuple[float, float]:
     """Return the limits of a duration.
 
     Raises:
-        ModelError: not positive numbers.
+        ModelError: missing, or not positive numbers.
     """
+    if given is None:
+        raise ModelError(f"there is no {who}; give seconds, or limits (lower, upper) if it is free")
     least, most = limits_from(given, who)
     if not 0.0 < least < math.inf:
         raise ModelError(f"{who} is {shown(given)}; give a positive number, or positive limits (lower, upper)")
@@ -141,11 +146,12 @@ def boundary_conditions(boundary: Any, phase: str = "") -> list[tuple[str, Any, 
     """Return name, expression and limits of boundary conditions.
 
     Raises:
-        ModelError: one is neither an expression nor (expression, lower, upper).
+        ModelError: one is neither an expression nor (expression, lower, upper), or is a comparison.
     """
     found = []
     for k, one in enumerate(list_argument(boundary, "boundary", "expressions, or (expression, lower, upper)"), 1):
         who = f"boundary condition {k}{phase}"
+        require_no_comparison(one, who, GIVE_LIMITS)
         found.append((who, *((one, (0.0, 0.0)) if isinstance(one, Expr) else _limited(one, who))))
     return found
 
@@ -176,18 +182,19 @@ def _limits(layout: Layout, unknown: Sequence[str], given: PhaseLimits) -> tuple
         everywhere = joined(everywhere, own, everything, ("bounds", who))
     ends = []
     for asked in (given.start, given.end):
-        limits = everywhere[: len(names)]
-        for who, one in asked:
-            own = named_limits(one, names, "coordinate or speed", who)
-            limits = joined(limits, own, names, ("bounds", who))
-        ends.append(limits)
+        named = [(who, named_limits(one, names, "coordinate or speed", who)) for who, one in asked]
+        for (first, a), (second, b) in combinations([("bounds", everywhere[: len(names)]), *named], 2):
+            joined(a, b, names, (first, second))
+        limits = [everywhere[: len(names)], *(x for _, x in named)]
+        ends.append(reduce(lambda a, b: joined(a, b, names, ("", "")), limits))
     return everywhere[: len(names)], everywhere[len(names) :], ends[0], ends[1]
 
 
 def _limited(given: Any, who: str) -> tuple[Expr, tuple[float, float]]:
     """Return expression and limits of a tuple (expression, lower, upper)."""
     if not (isinstance(given, (tuple, list)) and len(given) == 3 and isinstance(given[0], Expr)):
-        raise ModelError(f"{who} is {shown(given)}; give (expression, lower, upper), None for no limit")
+        raise ModelError(f"{who} is {shown(given)}; {GIVE_LIMITS}")
+    require_no_comparison(given[0], who, GIVE_LIMITS)
     limits = limits_from(given[1:], who)
     if limits == (-math.inf, math.inf):
         raise ModelError(f"{who} has no limit; give a number for the lower or the upper one")

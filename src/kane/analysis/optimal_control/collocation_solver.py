@@ -139,9 +139,10 @@ def without_given_rows(program: ElementProgram, bounds: Bounds, described: Descr
     off = np.maximum(bounds.lower - values, values - bounds.upper)
     worst = int(np.argmax(np.where(given, off, -np.inf)))
     if not off[worst] <= GIVEN_RESIDUAL:
+        loop = bounds.lower[worst] == bounds.upper[worst]
+        cure = "kane.assemble closes loops, a quaternion is divided by its length" if loop else "change these values"
         raise ModelError(
-            f"start or end of {model!r}: {described(worst, z)} is off by "
-            f"{off[worst]:.3g}; kane.assemble closes loops, a quaternion is divided by its length, or leave "
-            "some values free"
+            f"start or end of {model!r}: {described(worst, z)} is off by {off[worst]:.3g}; {cure}, or leave some "
+            "values free"
         )
     return bounds._replace(lower=np.where(given, -np.inf, bounds.lower), upper=np.where(given, np.inf, bounds.upper))

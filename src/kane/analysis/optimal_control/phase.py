@@ -22,7 +22,8 @@ class Phase:
         mode: name of the mode, as in ``run.modes``: "free", or "left held, right held".
         duration: length [s]: a number, or limits (lower, upper).
         nodes: number of nodes, or an array of increasing fractions from 0 to 1.
-        bounces: names of open contacts that bounce at the end: gap = 0 and v+ = -e v- along the normal.
+        bounces: names of open contacts that bounce at the end, before the next phase: gap = 0, and v+ = -e v- along the
+            normal.
         passes: names of open contacts whose gaps may be negative in this phase.
         start, end, bounds, boundary, path, guess: as in ``collocate``, for this phase alone.
     """

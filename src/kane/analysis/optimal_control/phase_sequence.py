@@ -114,7 +114,13 @@ def _modes(shared: SharedArguments, phases: Any) -> list[PhaseMode]:
         raise ModelError(f"{e.name!r} has no contacts, stops, latches or switches: leave phases out")
     if e.system.own is not None:
         raise ModelError(f"phases need the joints' own speeds; {e.name!r} has speeds of choice")
-    return [PhaseMode.of(shared.dyn, phase, number) for number, phase in enumerate(phases, 1)]
+    found = [PhaseMode.of(shared.dyn, phase, number) for number, phase in enumerate(phases, 1)]
+    if found[-1].bouncing:
+        raise ModelError(
+            f"bounces= of {found[-1].who} has no effect: a contact bounces at the end of a phase, and no phase follows "
+            "this one; give bounces= to the phase before the bounce, or add a phase"
+        )
+    return found
 
 
 def _phase_conditions(mode: PhaseMode, ends: EndLeaves, whole: Sequence[Condition]) -> tuple[list[Condition], Array]:

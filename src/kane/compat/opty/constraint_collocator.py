@@ -14,7 +14,7 @@ from kane.array_types import Array
 from kane.compat.opty.free_vector import FreeLayout
 from kane.compat.opty.instance_constraints import instance_element
 from kane.compat.opty.node_equations import BACKWARD_EULER, MIDPOINT, NodeEquations, slope_key
-from kane.compat.opty.opty_symbols import OptySymbols, by_name, flat_expressions, is_fixed, plain
+from kane.compat.opty.opty_symbols import OptySymbols, by_name, flat_expressions, is_fixed, plain, require_no_equations
 from kane.engine.memory.loop_arguments import Indices, Vector
 from kane.errors import ModelError, UnknownNameError, shown
 from kane.expression.number_arguments import number, numbers, positive, whole
@@ -115,6 +115,7 @@ class ConstraintCollocator:
     def _read(self, symbols: OptySymbols) -> list[Any]:
         """Return the equations of motion as expressions of the leaves of the symbols."""
         given = flat_expressions(self.eom, "equations_of_motion")
+        require_no_equations(given, "equation of motion")
         self.time_symbol, self.state_symbols = symbols.time, symbols.states
         self.state_derivative_symbols = tuple(x.diff(symbols.time) for x in symbols.states)
         found = [symbols.read(x, f"equation of motion {k}") for k, x in enumerate(given)]

@@ -10,7 +10,7 @@ import numpy as np
 from kane.analysis.optimal_control.element import Functions, ProgramElement
 from kane.codegen.jit.compiler import compile_program
 from kane.compat.opty.free_vector import FreeLayout
-from kane.compat.opty.opty_symbols import OptySymbols
+from kane.compat.opty.opty_symbols import OptySymbols, require_no_equations
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
@@ -29,8 +29,9 @@ def instance_element(
         known: values of known parameters, and the first row.
 
     Raises:
-        ModelError: a time is outside of the nodes, or a symbol has no value.
+        ModelError: one is true or false, a time is outside of the nodes, or a symbol has no value.
     """
+    require_no_equations(given, "instance constraint")
     values, first = known
     arena, found = symbols.arena, dict[int, Expr]()
     parameters = {p: arena.leaf(PARAMETER, f"known {k}") for k, p in enumerate(values)}

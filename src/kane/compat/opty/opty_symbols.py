@@ -124,6 +124,13 @@ def flat_expressions(given: Any, who: str) -> list[Any]:
     return [x for row in rows for x in (row if isinstance(row, list | tuple) else (row,))]
 
 
+def require_no_equations(given: Sequence[Any], who: str) -> None:
+    """Raise ModelError if one of the expressions is true or false, such as sympy.Eq(a, b)."""
+    for k, x in enumerate(given):
+        if isinstance(x, bool) or getattr(x, "is_Boolean", False) or getattr(x, "is_Relational", False):
+            raise ModelError(f"{who} {k} is {shown(x)}, which is true or false; write a - b for the equation a = b")
+
+
 def by_name(symbols: Any) -> tuple[Any, ...]:
     """Return symbols and functions sorted by their names, as opty sorts them."""
     return tuple(sorted(symbols, key=lambda x: x.name))

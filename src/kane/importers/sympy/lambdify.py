@@ -86,6 +86,13 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
     return function
 
 
+def _require_options(modules: Any, cse: Any) -> None:
+    """Raise ModelError unless the options are some of SymPy's that change no value."""
+    known = modules is None or (isinstance(modules, str) and modules in ("numpy", "scipy", "math"))
+    if not known or not isinstance(cse, bool):
+        raise ModelError(f"kane.lambdify compiles native code; it takes no modules={shown(modules)}, cse={shown(cse)}")
+
+
 def _require_symbols(args: Any) -> None:
     """Raise ModelError unless the arguments are symbols, functions of time or derivatives."""
     if isinstance(args, str) or (_is_group(args) and any(isinstance(x, str) for x in args)):

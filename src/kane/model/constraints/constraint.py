@@ -11,7 +11,7 @@ from kane.expression.node import Expr
 from kane.expression.operations import COORDINATE, MEASURE, PARAMETER, RATE, TIME
 from kane.expression.traverse import leaves
 from kane.model.body import ACCELERATION_KINDS, CONFIGURATION_KINDS
-from kane.model.checks import cure_of
+from kane.model.checks import cure_of, require_no_comparison
 from kane.model.reaction import reaction_leaf
 
 
@@ -34,6 +34,11 @@ class Row:
     configuration: Expr | None = None
     motion: Expr | None = None
     instead: Expr | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ModelError if an expression is a comparison."""
+        for x in (self.configuration, self.motion, self.instead):
+            require_no_comparison(x, f"the constraint {self.name!r}", "use m.stop(...)")
 
 
 class Constraint(ABC):
