@@ -43,10 +43,7 @@ def lambdify(args: Any, exprs: Any, modules: Any = None, *, cse: bool = True) ->
     Raises:
         ModelError: an expression contains a symbol that is no argument, or a function that kane lacks.
     """
-    if not (modules is None or (isinstance(modules, str) and modules in ("numpy", "scipy", "math"))) or not isinstance(
-        cse, bool
-    ):
-        raise ModelError(f"kane.lambdify compiles native code; it takes no modules={shown(modules)}, cse={shown(cse)}")
+    _require_options(modules, cse)
     _require_symbols(args)
     arena, given = Arena(), args if _is_group(args) else [args]
     symbols = list(_flat(given))
