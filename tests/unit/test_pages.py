@@ -293,7 +293,9 @@ def test_values_of_terms_in_a_page_are_the_shares_at_its_state(opened, tmp_path,
     at = tab.run("Array.from(kane.motion.x)")
     values = tab.run("Array.from(kane.termValues())")
     for equation in tab.run("kane.data.equations"):
-        shares = kane.explain(equations, equation["speed"]).at(q=at[: len(equations.q)], u=at[len(equations.q) :])
+        explained = kane.explain(equations, equation["speed"])
+        given = {x.name: equations.defaults.get(x.name, 0.0) for x in equations.inputs}
+        shares = explained.at(q=at[: len(equations.q)], u=at[len(equations.q) :], inputs=given)
         found = {term["name"]: values[term["place"]] for term in equation["terms"]}
         largest = max(map(abs, shares.by_term.values()))
         assert found == pytest.approx(shares.by_term, rel=1e-9, abs=1e-9 * largest)
