@@ -3,6 +3,7 @@
 usage: python -m benchmarks.first_from_sympy (kane|pydy) (bicycle|LINKS)
 """
 
+import importlib
 import json
 import os
 import sys
@@ -48,7 +49,7 @@ def pydy_first(given: Any, watch: Stopwatch) -> np.ndarray:
     from benchmarks.peers.sympy_pydy import require_pydy, right_hand_side
 
     require_pydy()
-    import pydy.codegen.ode_function_generators  # noqa: F401
+    importlib.import_module("pydy.codegen.ode_function_generators")  # its time counts as "import"
 
     method, efforts, values, bodies, loads = given
     watch.lap("import")

@@ -53,11 +53,11 @@ def speeds(dyn: kane.Dynamics) -> np.ndarray:
 
 def closed_form(slope: float, length: float) -> float:
     """Return the speed in the limit: the energy of a step replaces the loss 1 - cos^2(2 pi / spokes) of its impact."""
-    after = 4 * G / length * sin(HALF) * sin(slope) / (1 / cos(2 * HALF) ** 2 - 1)  # rate^2 after an impact
-    if after <= 2 * G / length * (1 - cos(slope - HALF)):  # the spoke does not pass the vertical
+    begin, end, fall = slope - HALF, slope + HALF, 2 * G / length
+    after = 2 * fall * sin(HALF) * sin(slope) / (1 / cos(2 * HALF) ** 2 - 1)  # rate^2 after an impact
+    if after <= fall * (1 - cos(begin)):  # the spoke does not pass the vertical
         return np.nan
-    pace = lambda angle: 1 / sqrt(after + 2 * G / length * (cos(slope - HALF) - cos(angle)))  # noqa: E731
-    return 2 * length * sin(HALF) / quad(pace, slope - HALF, slope + HALF)[0]
+    return 2 * length * sin(HALF) / quad(lambda x: 1 / sqrt(after + fall * (cos(begin) - cos(x))), begin, end)[0]
 
 
 def main() -> None:

@@ -36,7 +36,8 @@ def opty() -> Any:
     try:
         importlib.import_module("Cython")
         if importlib.util.find_spec("cyipopt") is None:
-            sys.modules["cyipopt"] = types.SimpleNamespace(Problem=object)  # type: ignore[assignment]
+            sys.modules["cyipopt"] = stub = types.ModuleType("cyipopt")
+            vars(stub)["Problem"] = object
         return importlib.import_module("opty")
     except ImportError as error:
         raise PeerMissingError("opty is not installed (pip install --no-deps opty cython)") from error

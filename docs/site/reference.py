@@ -7,6 +7,7 @@ then by the example. Public names without a heading follow at the end of the pag
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -77,6 +78,11 @@ def full_name(page: str, name: str, thing: Any) -> str:
     return f"kane.{name}" if name in kane.__all__ else f"{thing.__module__}.{name}"
 
 
+def _with_entries(text: str, entries: Mapping[str, str]) -> str:
+    """Return the text of a page with the entry of each heading's name below the heading."""
+    return _HEADING.sub(lambda found: f"{found.group()}\n\n{entries[found.group(1)]}", text)
+
+
 def write_reference(stage: Stage) -> None:
     """Insert the docstrings into the pages of the reference; raise ValueError for a heading without a public name."""
     with_example = 0
@@ -89,7 +95,7 @@ def write_reference(stage: Stage) -> None:
                 f"docs/reference/{page}.md has examples of {unknown}, which are no public names of this page"
             )
         entries = {name: entry_of(full_name(page, name, thing), thing) for name, thing in names.items()}
-        text = _HEADING.sub(lambda found: f"{found.group()}\n\n{entries[found.group(1)]}", text)  # noqa: B023
+        text = _with_entries(text, entries)
         rest = [f"## {name}\n\n{entries[name]}" for name in names if name not in headings]
         stage.write(f"reference/{page}.md", text.rstrip() + "\n\n" + "\n".join(rest))
         with_example += len(headings)

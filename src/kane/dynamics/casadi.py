@@ -288,7 +288,7 @@ def _callback(
 ) -> Any:
     """Return a CasADi function, to be constructed, that calls ``evaluate``."""
 
-    class Native(_by_name(casadi, casadi.Callback, form.defaults)):  # type: ignore[misc]
+    class Native(_by_name(casadi, casadi.Callback, form.defaults)):  # type: ignore[misc]  # CasADi is optional: its class is known at run time
         def get_n_in(self) -> int:
             return len(form.takes)
 

@@ -65,7 +65,9 @@ class ValueReader:
 
     def __init__(self, file: TomlFile, model: Model, definitions: Mapping[str, Any]) -> None:
         self.file, self.model = file, model
-        self._definitions, self._values, self._open = definitions, {}, []  # type: ignore[var-annotated]
+        self._definitions = definitions
+        self._values: dict[str, Expr] = {}
+        self._open: list[str] = []
         self.names = ModelNames(model, definitions, self.define)
         objects = NamedObjects(model, definitions, self.define)
         self._vocabulary = Vocabulary(self.names, objects, MEMBERS)
