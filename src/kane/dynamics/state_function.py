@@ -24,8 +24,9 @@ EMPTY_ARRAY = np.empty(0)
 class StateFunction:
     """A native function of t, q, u and further values: inputs, udot or a point. ``word`` is their name in messages.
 
-    Native code handles the common case: one state given as arrays of doubles. It rejects all other arguments without an
-    error. Then this class converts and checks them, and calls the same native code through ``function``.
+    Native code handles the common cases: one state or a small batch as arrays of doubles, and lists of floats. It
+    rejects all other arguments without an error. Then this class converts and checks them, and calls the same native
+    code through ``function``.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class StateFunction:
         self._names = [leaf.name for leaf in equations.q]
         starts = [1 + start for start in self._quaternions]
         checks, self._shape = Checks((1, *self._lengths), starts, within), shape or (function.n_out,)
-        self._fresh = self._shape  # shape of the last result: with or without a batch axis of length one
+        self._fresh = self._shape  # shape of the last result, which the next one is likely to have
         self._into: Single = single_call(function, checks) if function.address else lambda *arguments: None
         self._own = replace(checks, own=len(self._shape))
         self._small: Single = self._into
@@ -124,7 +125,7 @@ class StateFunction:
         return result
 
     def _guess(self, q: Any) -> tuple[int, ...]:
-        """Return the shape of the values for these coordinates; that of one state if no native call takes them."""
+        """Return the shape of the values at these coordinates, or at one state if no native call takes them."""
         if q.__class__ is np.ndarray and q.ndim == 2 and len(q) <= self._most:
             return (len(q), *self._shape)
         return self._shape

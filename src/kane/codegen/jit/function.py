@@ -169,24 +169,23 @@ class ArrayFunction(ABC):
         return f"<{type(self).__name__} {self.name!r}: {sizes}>"
 
 
-def single_call(function: ArrayFunction, checks: Checks | None = None) -> Single:
-    """Return the function of one state that ``python_call`` makes from native code."""
+def single_call(function: ArrayFunction, checks: Checks | None = None, lanes: tuple[int, int] = (0, 0)) -> Single:
+    """Return the function of one state that ``python_call`` makes from native code; for ``lanes`` see there."""
     n_memory = function.n_state + function.n_rest + function.first + function.n_out + function.n_work
-    return python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks)
+    return python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks, lanes=lanes)
 
 
 def batch_call(function: ArrayFunction, checks: Checks) -> tuple[Single, int]:
     """Return the function of one state or of a small batch that ``python_call`` makes, and the largest batch.
 
-    Batches run in lanes if these have been compiled, and in one thread.
+    Batches run in one thread, and in lanes if these have been compiled.
     """
-    code, lanes, most = function.ready_lanes, (0, 0), LEAST_LANES - 1
-    if code is not None and [*checks.lengths[:-1]] == code.state_widths:
-        lanes, most = (code.rows_address, code.n_work), function.unthreaded
-    n_memory = function.n_state + function.n_rest + function.first + function.n_out + function.n_work
-    checks = replace(checks, states=most)
-    call = python_call(function.address, n_memory, function.n_out, first=function.first, checks=checks, lanes=lanes)
-    return call, most
+    code = function.ready_lanes
+    if code is None or [*checks.lengths[:-1]] != code.state_widths:
+        most = LEAST_LANES - 1
+        return single_call(function, replace(checks, states=most)), most
+    most = function.unthreaded
+    return single_call(function, replace(checks, states=most), (code.rows_address, code.n_work)), most
 
 
 def common_batch(arrays: Sequence[np.ndarray], words: Sequence[str], of: str = "") -> tuple[int, ...]:

@@ -34,8 +34,7 @@ FLOAT64 = np.dtype(np.float64)
 # Contiguous, aligned and writeable.
 _CARRAY = 0x1 | 0x100 | 0x400
 
-# Batches of at least this many states run in lanes; the others, and singles, state after state: fewer would
-# leave lanes empty.
+# Batches of at least this many states run in lanes. Smaller ones would leave lanes empty, and run state after state.
 LEAST_LANES = 8
 _SYMBOLS = ("_Py_NoneStruct", "_Py_TrueStruct", *re.findall(r"declare .* @(Py\w+)", ARRAYS_TEXT + CALL_TEXT))
 _FASTCALL = 0x80  # METH_FASTCALL: the C function receives an array of arguments and their number

@@ -1,12 +1,13 @@
 """LLVM text of the built-in function by which Python calls native code; ``python_call`` fills in its fields.
 
-The function has the interface of METH_FASTCALL. Its arguments are stage, out, the parts of the state, and rest. For
-each state it copies the parts and rest into new memory without gaps, runs the code on this memory without the
-interpreter lock, and copies the outputs into out. The loop in lanes reads the arrays in place. ``self`` is an array of
-integers:
+The function has the interface of METH_FASTCALL. Its arguments are stage, out, the parts of the state, and rest. It
+copies the parts and rest of each state into new memory without gaps. Then it runs the code on this memory without the
+interpreter lock, and copies the outputs into out. The loop in lanes reads the arrays in place instead.
+
+``self`` is an array of integers:
 
     0      address of the code
-    1      bytes of state, rest, outputs and scratch together
+    1      bytes for one state: its parts, rest, outputs and scratch
     2, 3   number of outputs to skip, number to return
     4 - 7  addresses of the types: array, double dtype, list, float
     8      most states of a batch
@@ -207,16 +208,17 @@ singles:
   %code = load ptr, ptr %table
   %skipped = call i64 @entry(ptr %table, i64 2)
   %out.data = call ptr @field(ptr %out, i64 {data})
-  %memory = call ptr @PyMem_RawMalloc(i64 %bytes)
+  %all.bytes = mul i64 %all, %bytes
+  %memory = call ptr @PyMem_RawMalloc(i64 %all.bytes)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %full, label %state
 state:
-  %i = phi i64 [ 0, %singles ], [ %i.next, %run ]
-  %to = phi ptr [ %out.data, %singles ], [ %copied, %run ]
+  %i = phi i64 [ 0, %singles ], [ %i.next, %unit ]
+  %block = phi ptr [ %memory, %singles ], [ %block.next, %unit ]
   br label %each
 each:
   %j = phi i64 [ 2, %state ], [ %j.next, %read.done ]
-  %start = phi ptr [ %memory, %state ], [ %end, %read.done ]
+  %start = phi ptr [ %block, %state ], [ %end, %read.done ]
   %array.at = getelementptr ptr, ptr %arguments, i64 %j
   %array = load ptr, ptr %array.at
   %is.list = call i1 @is(ptr %array, ptr %table, i64 6)
@@ -240,24 +242,53 @@ read.done:
   %again = icmp slt i64 %j.next, %n
   br i1 %again, label %each, label %copied.all
 copied.all:
-  %is.unit = call i1 @turned(ptr %memory, i64 0, i64 1, ptr %turns.at)
-  br i1 %is.unit, label %run, label %refused
+  %is.unit = call i1 @turned(ptr %block, i64 0, i64 1, ptr %turns.at)
+  br i1 %is.unit, label %unit, label %refused
+unit:
+  %i.next = add i64 %i, 1
+  %block.next = getelementptr i8, ptr %block, i64 %bytes
+  %more = icmp slt i64 %i.next, %all
+  br i1 %more, label %state, label %loaded
 refused:
   call void @PyMem_RawFree(ptr %memory)
   br label %wrong
 wrong:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct
-run:
-  %found = getelementptr double, ptr %end, i64 %skipped
-  %work = getelementptr double, ptr %found, i64 %wanted
+loaded:
+  %block.address = ptrtoint ptr %block to i64
+  %start.address = ptrtoint ptr %start to i64
+  %end.address = ptrtoint ptr %end to i64
+  %rest.place = sub i64 %start.address, %block.address
+  %out.place = sub i64 %end.address, %block.address
   %thread = call ptr @PyEval_SaveThread()
-  call void %code(ptr %memory, ptr %start, ptr %stage, ptr %end, ptr %work)
+  br label %run
+run:
+  %r = phi i64 [ 0, %loaded ], [ %r.next, %run ]
+  %state.run = phi ptr [ %memory, %loaded ], [ %state.next, %run ]
+  %rest.run = getelementptr i8, ptr %state.run, i64 %rest.place
+  %out.run = getelementptr i8, ptr %state.run, i64 %out.place
+  %found = getelementptr double, ptr %out.run, i64 %skipped
+  %work = getelementptr double, ptr %found, i64 %wanted
+  call void %code(ptr %state.run, ptr %rest.run, ptr %stage, ptr %out.run, ptr %work)
+  %r.next = add i64 %r, 1
+  %state.next = getelementptr i8, ptr %state.run, i64 %bytes
+  %runs.left = icmp slt i64 %r.next, %all
+  br i1 %runs.left, label %run, label %ran
+ran:
   call void @PyEval_RestoreThread(ptr %thread)
-  %copied = call ptr @copy(ptr %to, ptr %found, i64 8, i64 %wanted)
-  %i.next = add i64 %i, 1
-  %more = icmp slt i64 %i.next, %all
-  br i1 %more, label %state, label %done
+  %first.found = getelementptr i8, ptr %memory, i64 %out.place
+  %first.wanted = getelementptr double, ptr %first.found, i64 %skipped
+  br label %give
+give:
+  %g = phi i64 [ 0, %ran ], [ %g.next, %give ]
+  %from = phi ptr [ %first.wanted, %ran ], [ %from.next, %give ]
+  %to = phi ptr [ %out.data, %ran ], [ %copied, %give ]
+  %copied = call ptr @copy(ptr %to, ptr %from, i64 8, i64 %wanted)
+  %g.next = add i64 %g, 1
+  %from.next = getelementptr i8, ptr %from, i64 %bytes
+  %gifts.left = icmp slt i64 %g.next, %all
+  br i1 %gifts.left, label %give, label %done
 done:
   call void @PyMem_RawFree(ptr %memory)
   %is.whole = icmp eq i32 %lifted, 0
