@@ -24,13 +24,26 @@ from kane.analysis.optimal_control.element import Functions
 from kane.array_types import Array
 from kane.codegen.jit.compiler import compile_program
 from kane.codegen.jit.function import ArrayFunction
-from kane.compat.opty.opty_symbols import OptySymbols
+from kane.compat.opty.opty_symbols import OptySymbols, is_fixed, plain
 from kane.engine.memory.loop_arguments import Indices
 from kane.expression.node import Expr
+from kane.expression.number_arguments import positive, whole
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
+from kane.model.checks import require_known
 
 BACKWARD_EULER, MIDPOINT = "backward euler", "midpoint"
+
+
+def checked_mesh(nodes: Any, interval: Any, method: Any) -> tuple[int, Any]:
+    """Return the number of nodes and the time between them [s], a number or a symbol.
+
+    Raises:
+        ModelError: one of them or the integration method is invalid.
+    """
+    require_known(method, (BACKWARD_EULER, MIDPOINT), "integration_method")
+    count = whole(nodes, "num_collocation_nodes", 2)
+    return count, positive(plain(interval), "node_time_interval") if is_fixed(interval) else interval
 
 
 class DenseFunctions(Functions):
