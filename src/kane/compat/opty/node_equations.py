@@ -3,8 +3,9 @@
     backward euler   F((x_i - x_{i-1}) / h, x_i, inputs_i, p) = 0
     midpoint         F((x_{i+1} - x_i) / h, (x_i + x_{i+1}) / 2, (inputs_i + inputs_{i+1}) / 2, p) = 0
 
-The first node of an interval is i, the second one is i - 1 or i + 1, so that the unknowns have opty's order. A known
-function r(x) of a state has a given slope r': r = r_i + r'_i (x - x_i), with r_i, r'_i and x_i of the iterate.
+Node i is the first node of an interval in opty's order of unknowns. The second node is i - 1 for backward Euler and
+i + 1 for midpoint. A known function r(x) of a state is linear, r = r_i + r'_i (x - x_i), with the given slope r'. The
+values r_i, r'_i and x_i are those of the iterate.
 
 Source: Moore & van den Bogert 2018, opty: Software for trajectory optimization and parameter identification using
 direct collocation, Journal of Open Source Software 3(21).
