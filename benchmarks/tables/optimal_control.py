@@ -129,7 +129,6 @@ def _times(call: Any) -> Any:
     return run
 
 
-
 def _pendulum(links: int) -> kane.Dynamics:
     m = kane.Model(f"pendulum of {links}", gravity=(0, 0, -GRAVITY))
     parent, at = m.body("cart", mass=CART), (0.0, 0.0, 0.0)
