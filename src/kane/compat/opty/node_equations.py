@@ -5,7 +5,7 @@
 
 Node i is the first node of an interval in opty's order of unknowns. The second node is i - 1 for backward Euler and
 i + 1 for midpoint. A known function r(x) of a state is linear, r = r_i + r'_i (x - x_i), with the given slope r'. The
-values r_i, r'_i and x_i are those of the iterate.
+values r_i, r'_i and x_i belong to the iterate.
 
 Source: Moore & van den Bogert 2018, opty: Software for trajectory optimization and parameter identification using
 direct collocation, Journal of Open Source Software 3(21).

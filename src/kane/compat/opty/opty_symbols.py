@@ -92,7 +92,7 @@ def checked_states(states: Any) -> tuple[Any, ...]:
     """Return the states as a tuple.
 
     Raises:
-        ModelError: one is no function of time, or is given twice, or there is none.
+        ModelError: one is no function of time, or is given twice, or the list is empty.
     """
     try:
         found = tuple(states)
