@@ -14,7 +14,6 @@ from benchmarks.peers.casadi_collocation import CART, GRAVITY, HALF, INERTIA, LE
 from benchmarks.peers.toolchain import PeerMissingError
 from benchmarks.report import Table
 from benchmarks.timing import interleaved
-from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.phased_collocation import solve_phases
 
 TITLE = "Optimal control: an n-link pendulum on a cart, midpoint rule"
@@ -71,7 +70,7 @@ def _row(links: int, mode: Mode, result: Table) -> list[str]:
     began = time.process_time()
     dyn = _pendulum(links)
     found = _swing_up(dyn, links, 1)
-    program, mesh = _program(found), found.mesh
+    program, mesh = found.problem.program(found.mesh), found.mesh
     took = time.process_time() - began
     began = time.process_time()
     try:
@@ -128,12 +127,6 @@ def _times(call: Any) -> Any:
             call(i)
 
     return run
-
-
-def _program(found: kane.Collocation) -> ElementProgram:
-    transcription, mesh = found.problem.transcription, found.mesh
-    rows = transcription.rows(mesh)
-    return ElementProgram(transcription.elements(mesh, rows, found.problem.constants), rows.total, mesh.unknowns)
 
 
 def _pendulum(links: int) -> kane.Dynamics:

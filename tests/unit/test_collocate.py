@@ -14,7 +14,6 @@ import pytest
 import kane
 from kane.analysis.optimal_control import ipopt
 from kane.analysis.optimal_control.collocation_method import COLLOCATION_METHODS
-from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.errors import CompileError, ModelError
 
 MASS, DISTANCE, TIME = 2.0, 1.5, 2.0
@@ -227,10 +226,7 @@ def test_derivatives_are_slopes(method):
         start=dict(zip(("q1", "q2", "q3"), map(float, state.q), strict=True)), boundary=[kane.integral(q1 * q1) - 1.0],
         path=[(q1 * e.inputs[0], None, 100.0)], parameters={"mu": (1.0, 3.0)}, method=method, iterations=2,
     )  # fmt: skip
-    transcription = found.problem.transcription
-    rows = transcription.rows(found.mesh)
-    elements = transcription.elements(found.mesh, rows, found.problem.constants)
-    program = ElementProgram(elements, rows.total, found.mesh.unknowns)
+    rows, program = found.problem.transcription.rows(found.mesh), found.problem.program(found.mesh)
     random = np.random.default_rng(4)
     z = found.solution.z + 0.1 * random.normal(size=found.mesh.unknowns)
     weights = random.normal(size=rows.total)

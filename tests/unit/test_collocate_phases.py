@@ -120,7 +120,7 @@ def test_a_ball_is_thrown_and_caught(juggler, method):
     assert found.trajectory.modes == (f"{PALM} held", "free")
     checks = kane.verify(found)
     assert checks.problem == ""
-    assert checks.simulated < 10.0 * checks.between
+    assert checks.simulated < 10.0 * checks.between  # errors of 40 to 60 intervals add up
     assert [x.cause for x in checks.trajectory.events] == ["imposed", "deleted", "imposed"]  # first at the start
 
 
@@ -363,8 +363,7 @@ def test_a_clutch_closes_by_an_impulse_when_its_switch_is_on(on_rotor):
 def test_a_loop_strikes_its_stop_and_stays():
     """The jump of a closed loop agrees with the event-driven simulation; corrections of coordinates vanish."""
     m = kane.library.four_bar()
-    joint = next(c for c in m.connections if c.name == "q1") if hasattr(m, "connections") else None
-    assert joint is not None
+    joint = next(c for c in m.connections if c.name == "q1")
     m.stop(joint, lower=0.6, name="end")
     dyn = kane.build(kane.formulate(m))
     closed = kane.assemble(dyn.equations, q={"q1": 1.0, "q3": 1.5}, fixed=["q1"])
@@ -446,7 +445,7 @@ def test_a_leg_in_space_jumps_with_a_round_foot():
     assert np.linalg.norm(found.q[:, :4], axis=1) == pytest.approx(1.0, abs=1e-8)
     checks = kane.verify(found)
     assert checks.problem == ""
-    assert checks.simulated < 10.0 * checks.between
+    assert checks.simulated < 10.0 * checks.between  # errors of 40 to 60 intervals add up
 
 
 def test_a_phase_may_end_at_a_waypoint(ball):
@@ -508,9 +507,9 @@ def test_bad_phases_are_named(ball, juggler):
     refused("boundary condition 1 of phase 1 depends on z at no time",
             kane.Phase("free", duration=1.0, boundary=[dyn.equations.q[0]]))  # fmt: skip
     refused("guess is 3; with phases", free, guess=3)
-    refused("guess is a run through the modes free; phases has floor held", held, on=plastic,
+    refused("guess is a run through the modes free; phases has floor held; give guess=", held, on=plastic,
             guess=kane.simulate(plastic, until=0.1, q={"z": 1.0}))  # fmt: skip
-    refused("guess has 3 phases, but phases has 1", kane.Phase("free", duration=1.0), on=juggler[1],
+    refused("guess has 3 phases, but phases has 1; give guess=", kane.Phase("free", duration=1.0), on=juggler[1],
             guess=_juggle(juggler, iterations=1))  # fmt: skip
     block = kane.Model("block")
     block.connect(block.ground, block.body("b", mass=1.0), kane.Prismatic("x", axis="x"))
@@ -552,9 +551,9 @@ def test_redundant_rows_of_a_phase_are_refused():
 
 def test_contacts_that_slide_or_bounce_with_friction_are_refused(hopper):
     _, dyn = hopper["hopper"]()
-    with pytest.raises(ModelError, match="phase 1: 'foot' slides; phases with sliding friction do not exist yet"):
+    with pytest.raises(ModelError, match=r"phase 1: 'foot' slides; phases with sliding friction .*: let it stick"):
         kane.collocate(dyn, phases=[kane.Phase("foot sliding", duration=1.0)])
-    with pytest.raises(ModelError, match=r"phase 1 \('free'\): 'foot' bounces with friction"):
+    with pytest.raises(ModelError, match=r"phase 1 \('free'\): 'foot' bounces with friction, .*; leave"):
         kane.collocate(dyn, phases=[kane.Phase("free", duration=1.0, bounces="foot"), kane.Phase("free", duration=1.0)])
 
 
@@ -567,4 +566,4 @@ def test_a_result_that_is_no_solution_names_phase_and_equation(ball):
     )  # fmt: skip
     assert not found.solved
     assert "infeasible" in found.message
-    assert "phase 1" in found.message or "at t =" in found.message
+    assert "the guard of 'floor' at the end of phase 1 is off by" in found.message

@@ -58,10 +58,11 @@ def test_the_least_time_of_a_block_is_that_of_full_force():
     problem = _block(H * (NODES - 1), H, bounds={F: (-FORCE, FORCE), H: (1e-3, 1.0)})
     z, info = problem.solve(problem.create_linear_initial_guess(DURATION))
     assert info["status"] == 0
-    # 2 sqrt(m d / F); inputs that are linear between nodes lose up to an interval at the change of sign.
+    # 2 sqrt(m d / F). The mean force of each interval is a possible force, so that the motion is no faster, but for the
+    # tolerance of Ipopt, 1e-8. The change of sign takes the time of an interval, and costs a part of the order 1 / n^2.
     closed = 2.0 * np.sqrt(MASS * DISTANCE / FORCE)
-    assert closed < problem.time_vector(z)[-1] * 1.001
-    assert problem.time_vector(z)[-1] == pytest.approx(closed, rel=0.02)
+    assert closed < problem.time_vector(z)[-1] * (1.0 + 1e-6)
+    assert problem.time_vector(z)[-1] == pytest.approx(closed, rel=2.0 / (NODES - 1) ** 2)
 
 
 def test_the_hessian_is_the_slope_of_the_gradient_of_the_lagrangian():
@@ -97,7 +98,7 @@ def test_inequalities_of_equations_are_path_constraints():
     z, info = problem.solve(problem.create_linear_initial_guess(DURATION))
     (_, v), force, _, _ = problem.parse_free(z)
     assert info["status"] == 0
-    assert 1.99 < np.abs(v * force)[1:].max() < 2.0 + 1e-6
+    assert 1.99 < np.abs(v * force)[1:].max() < 2.0 + 1e-6  # the limit is reached; Ipopt relaxes it by 1e-8
 
 
 def test_free_vectors_are_read_and_filled_by_symbol():
@@ -154,6 +155,14 @@ SLOPE = sm.Function("r")(X)
         ({"equations_of_motion": []}, "equations_of_motion is"),
         ({"equations_of_motion": [X.diff() - V - T, V.diff()]}, "equation of motion 0 depends on t itself"),
         ({"equations_of_motion": [X.diff() - sm.gamma(V), V.diff()]}, "gamma"),
+        (
+            {"equations_of_motion": [X.diff() - sm.Function("f")(X, V), V.diff()]},
+            r"equation of motion 0 contains f\(x\(t\), v\(t\)\), .*; replace it by a known trajectory f\(t\)",
+        ),
+        (
+            {"equations_of_motion": [X.diff() - sm.Function("f")(), V.diff()]},
+            r"contains f\(\), which is no function of t",
+        ),
         ({"equations_of_motion": [X.diff() - sm.Symbol("F") * F, V.diff() - sm.Function("F")(X)]}, "one name"),
         ({"known_parameter_map": {M: "heavy"}}, "known_parameter_map of m"),
         ({"known_parameter_map": [M]}, "give a dict from symbols to numbers"),
@@ -177,6 +186,7 @@ SLOPE = sm.Function("r")(X)
             "instance constraint 1 is .*which is true or false; write a - b",
         ),
         ({"instance_constraints": (X.func(0.4) > 1.0,)}, "instance constraint 0 is .*which is true or false"),
+        ({"instance_constraints": X.func(0.0)}, r"instance_constraints is x\(0.0\); give a SymPy matrix .*or a list"),
         ({"node_time_interval": H, "instance_constraints": (X.func(0.3),)}, "give a whole multiple of h"),
         ({"node_time_interval": H, "instance_constraints": (X.func(5 * H),)}, r"outside of the nodes, from 0 to 4\*h"),
     ],
@@ -235,6 +245,10 @@ def test_bad_objectives_options_and_guesses_are_named():
         (sm.Integral(X, (T, 0, 1)), "without limits"),
         (sm.Integral(G, T), r"G\(t\), which is not free"),
         (sm.Integral(X * sm.Integral(X, T), T), "give integrals over t"),
+        (sm.Eq(sm.Integral(X, T), 1), "the objective is .*which is true or false; write an expression"),
     ):
         with pytest.raises(ModelError, match=message):
             create_objective_function(objective, (X, V), (F,), (), NODES, 0.1)
+    for states, message in ((M, "state_symbols is m; give functions of time"), ((M,), "state_symbols has m")):
+        with pytest.raises(ModelError, match=message):
+            create_objective_function(sm.Integral(X, T), states, (F,), (), NODES, 0.1)

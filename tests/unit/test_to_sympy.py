@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sympy as sm
 import sympy_models
+from oracles.operations_of_two import OPERATIONS_OF_TWO
 from sympy.physics.mechanics import dynamicsymbols
 
 import kane
@@ -22,34 +23,6 @@ def slider():
     joint = m.connect(m.ground, m.body("block", mass=2.0), kane.Prismatic("q", axis="x"))
     m.load(kane.Motor(joint, F - c * joint.qdot))
     return m, joint, c, F
-
-
-OPERATIONS_OF_TWO = {
-    "pow": lambda a, b: a**b,
-    "atan2": kane.atan2,
-    "min": kane.minimum,
-    "max": kane.maximum,
-    "less": lambda a, b: a < b,
-    "less_equal": lambda a, b: a <= b,
-    "equal": kane.equal,
-    "select": lambda a, b: kane.select(a < b, a, kane.select(b < a, b, 7.0)),
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a, b: -(a * b),
-    "sqrt": lambda a, b: kane.sqrt(a),
-    "sin": lambda a, b: kane.sin(a),
-    "cos": lambda a, b: kane.cos(a),
-    "tan": lambda a, b: kane.tan(a),
-    "asin": lambda a, b: kane.asin(a),
-    "acos": lambda a, b: kane.acos(a),
-    "exp": lambda a, b: kane.exp(b),
-    "log": lambda a, b: kane.log(a),
-    "tanh": lambda a, b: kane.tanh(b),
-    "abs": lambda a, b: kane.absolute(b),
-    "sign": lambda a, b: kane.sign(b),
-}
 
 
 @pytest.mark.parametrize("word", OPERATIONS_OF_TWO)

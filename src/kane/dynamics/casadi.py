@@ -74,9 +74,11 @@ def to_casadi(source: Any, name: Any = "rhs") -> Any:
     The functions have the named arguments q, u, inputs ("udot" for "inverse"), t and parameters. These are columns in
     the order of ``eqs.q``, ``eqs.u``, ``eqs.inputs`` and ``eqs.parameters``. The output has the name of the program.
     Functions that are called by name, as in ``f(q=[0.1], u=[0])``, take the declared defaults of inputs and parameters,
-    and t = 0. A missing q, u or udot is NaN, and so is the result.
+    and t = 0. A missing q, u or udot is NaN, and so is the result. In other uses of functions of ``Dynamics``, such as
+    ``map``, give all arguments: CasADi takes 0 for a missing one.
+
     Use the SX graph for models of up to some 1e5 operations, and ``Dynamics`` for larger models and for
-    constraints that are embedded numerically. First derivatives of the latter are kane's exact ones; second derivatives
+    constraints that are embedded numerically. First derivatives of the latter are kane's exact ones. Second derivatives
     are finite differences of these. Python must keep a function of ``Dynamics`` alive as long as CasADi uses it.
 
     Args:

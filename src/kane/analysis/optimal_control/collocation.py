@@ -19,7 +19,6 @@ from kane.analysis.optimal_control.collocation_solver import (
 )
 from kane.analysis.optimal_control.first_guess import first_guess
 from kane.analysis.optimal_control.ipopt import ACCEPTABLE, OPTIMAL, RESULTS, Solution
-from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.problem import Problem
 from kane.analysis.optimal_control.row_names import describe_row
 from kane.array_types import Array
@@ -191,7 +190,7 @@ class Collocation:
         """Return all inputs, (..., inputs), from the unknown ones at some times and states; laws give the others."""
         layout, found = self.problem.layout, np.empty((*times.shape, len(self.problem.layout.inputs)))
         found[:] = layout.input_defaults
-        found[..., [layout.inputs.index(name) for name in self.problem.inputs]] = unknown
+        found[..., self.problem.input_places] = unknown
         laws = self.problem.laws
         if laws is None:
             return found
@@ -220,9 +219,7 @@ def solve_on_mesh(problem: Problem, fractions: Vector, guess: Any, settings: tup
     places = [(problem, mesh, np.arange(mesh.unknowns))]
     with ProgressBar(f"optimal control of {problem.layout.model}") as bar:
         bar.name("compiling")
-        rows = problem.transcription.rows(mesh)
-        elements = problem.transcription.elements(mesh, rows, problem.constants)
-        program = ElementProgram(elements, rows.total, mesh.unknowns)
+        rows, program = problem.transcription.rows(mesh), problem.program(mesh)
 
         def described(row: int, z: Vector) -> str:
             return describe_row(problem, mesh, rows, row, z)

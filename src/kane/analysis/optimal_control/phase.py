@@ -11,8 +11,8 @@ from typing import Any
 class Phase:
     """A part of a motion in one contact mode.
 
-    Inside a phase, active constraints hold; unilateral ones push, and sticking ones stay inside the static friction
-    cone. Gaps of open contacts are not negative. The mode of the next phase decides how the phase ends.
+    Active constraints hold during the phase. Contacts push, and sticking contacts stay inside the static friction cone.
+    Gaps of open contacts are not negative. The mode of the next phase determines the end of this one:
 
         contact closes    gap = 0 at its end, then M (u+ - u-) = A^T p with A u+ = 0 and p in the friction cone
         contact opens     its forces vanish at the end; if another contact closes then, it separates after the impact

@@ -3,9 +3,11 @@
     q+ = q- + sum of corrections,   M (u+ - u-) = A^T p,   t+ = t- + T-
 
 A contains the active rows of the second mode, and the normals of contacts that bounce. The second phase requires
-A u+ = 0 at its first node; a contact that bounces has v+ = -e v-. Rows that are active in both modes have p = 0 unless
-another constraint causes an impact. Corrections along the configuration constraints are zero up to rounding. They keep
-the equations independent, because the configuration is closed at both nodes.
+A u+ = 0 at its first node. A contact that bounces has v+ = -e v-. A row that is active in both modes has an impulse
+only if another constraint causes an impact.
+
+The configuration is closed at both nodes, so that q+ = q- alone would repeat equations. Corrections along the
+configuration constraints make the equations independent. They are zero up to rounding.
 
 Source: Gillespie 2003, section 4; Betts 2010, Practical methods for optimal control and estimation, section 3.7.
 """
@@ -69,7 +71,10 @@ class PhaseLink:
                 continue
             guard = next((guard for guard, after in guards_of(c, old) if new in after), None)
             if guard is None:
-                raise ModelError(f"{c.name!r} has no guard that leads from {self.before.who} to {self.after.who}")
+                raise ModelError(
+                    f"{c.name!r} has no guard that leads from {self.before.who} to {self.after.who}; change a "
+                    "mode, or declare its on= or off="
+                )
             found.append((c, guard))
         return found
 
@@ -79,7 +84,9 @@ class PhaseLink:
                 f"{c.name!r} bounces at the end of {self.before.who}, but is held in {self.after.who}; leave one out"
             )
         if c.tangents and c.constraint.friction is not None:
-            raise ModelError(f"{self.before.who}: {c.name!r} bounces with friction, which does not exist yet")
+            raise ModelError(
+                f"{self.before.who}: {c.name!r} bounces with friction, which does not exist yet; leave its friction out"
+            )
 
     def check(self) -> None:
         """Raise ModelError if nothing ends the first phase, or the impact law excludes the transition."""
@@ -172,7 +179,6 @@ class PhaseLink:
         old, new = self.ends
         e = self.second.equations.unconstrained
         for c, guard in self.changes:
-            who = f"the guard of {c.name!r}"
             if guard.kind == "opens" and self.impact:
                 assert c.normal is not None
                 (departure,) = new.at(INITIAL, e.baked_in([c.normal.motion]))
@@ -183,7 +189,8 @@ class PhaseLink:
                     yield LinkEquation(f"the force of {row.name!r}", force)
             else:
                 given = substitute_nodes([guard.expression], self.first.forces)
-                yield LinkEquation(who, old.at(FINAL, self.first.equations.unconstrained.baked_in(given))[0])
+                (value,) = old.at(FINAL, self.first.equations.unconstrained.baked_in(given))
+                yield LinkEquation(f"the guard of {c.name!r}", value)
             if c.name in self.before.bouncing and c.normal is not None:
                 motion, e_n = e.baked_in([c.normal.motion, c.numbers.restitution])
                 approach, departure = old.at(FINAL, [motion])[0], new.at(INITIAL, [motion])[0]

@@ -68,7 +68,9 @@ class PhaseMode:
             raise ModelError(f"{who}: {error}") from None
         for c, status in zip(e.intermittents, statuses, strict=True):
             if status == SLIDING:
-                raise ModelError(f"{who}: {c.name!r} slides; phases with sliding friction do not exist yet")
+                raise ModelError(
+                    f"{who}: {c.name!r} slides; phases with sliding friction do not exist yet: let it stick"
+                )
             if status not in statuses_allowed(c):
                 raise ModelError(f"{who}: {c.name!r} never opens; add '{c.name} held' to the mode {phase.mode!r}")
         opened = [c.name for c, status in zip(e.intermittents, statuses, strict=True) if status == OPEN and c.normal]

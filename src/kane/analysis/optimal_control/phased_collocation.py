@@ -30,7 +30,7 @@ from kane.engine.memory.loop_arguments import Vector
 from kane.errors import ModelError, shown
 from kane.progress import ProgressBar
 from kane.simulation.initial_value_problem import InitialValueProblem
-from kane.simulation.inputs.input_plan import Held, Interpolated
+from kane.simulation.inputs.input_plan import Interpolated
 from kane.simulation.results.record import Record
 from kane.simulation.results.run_model import names_of
 from kane.simulation.results.trajectory import Trajectory
@@ -167,9 +167,7 @@ class PhasedCollocation:
             if isinstance(samples[0], Interpolated):
                 for own in times[1:]:
                     own[0] += INPUT_JUMP * self.duration
-            kind = type(samples[0])
-            assert kind in (Held, Interpolated)
-            found[name] = kind(np.concatenate(times), np.concatenate([x.values for x in samples]))
+            found[name] = type(samples[0])(np.concatenate(times), np.concatenate([x.values for x in samples]))
         return found
 
     @cached_property
@@ -265,7 +263,9 @@ def _phase_guesses(places: SequenceMesh, guess: Any) -> list[Any]:
         found: Sequence[Any] = _pieces(guess, [mode.phase.mode for mode in modes])
     elif isinstance(guess, PhasedCollocation):
         if len(guess.phases) != len(modes):
-            raise ModelError(f"guess has {len(guess.phases)} phases, but phases has {len(modes)}")
+            raise ModelError(
+                f"guess has {len(guess.phases)} phases, but phases has {len(modes)}; give guess= of each Phase"
+            )
         found = guess.phases
     else:
         raise ModelError(
@@ -279,7 +279,8 @@ def _pieces(run: Trajectory, modes: Sequence[str]) -> list[dict[str, Any]]:
     met = visits(run)
     if [visit.mode for visit in met[: len(modes)]] != list(modes):
         raise ModelError(
-            f"guess is a run through the modes {', '.join(visit.mode for visit in met)}; phases has {', '.join(modes)}"
+            f"guess is a run through the modes {', '.join(visit.mode for visit in met)}; phases has {', '.join(modes)};"
+            " give guess= of each Phase"
         )
     edges = [*(visit.time for visit in met), float(run.time[-1])]
     log, found = run.contact_log, []

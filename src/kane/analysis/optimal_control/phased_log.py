@@ -14,7 +14,7 @@ from kane.dynamics.dynamics import Dynamics
 from kane.simulation.results.contact_log import ContactLog, TransitionRecord
 
 # Kinds of records by kinds of guards; an open contact whose gap closes is imposed, or bounces.
-_KINDS = {"impact": "imposed", "imposed": "imposed", "opens": "deleted", "deleted": "deleted", "slips": "slips"}
+_KINDS = {"impact": "imposed", "imposed": "imposed", "opens": "deleted", "deleted": "deleted"}
 
 
 def phased_log(

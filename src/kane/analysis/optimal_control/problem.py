@@ -11,6 +11,7 @@ import numpy as np
 
 from kane.analysis.optimal_control.collocation_mesh import CollocationMesh, Rows
 from kane.analysis.optimal_control.ipopt import Bounds
+from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.analysis.optimal_control.transcription import Transcription
 from kane.array_types import Array
 from kane.codegen.jit.function import ArrayFunction
@@ -88,6 +89,17 @@ class Problem:
         """Values of the parameters that are not free."""
         return np.delete(self.parameters, self.free[0])
 
+    @property
+    def input_places(self) -> list[int]:
+        """Index of each unknown input among all inputs."""
+        return [self.layout.inputs.index(name) for name in self.inputs]
+
+    def program(self, mesh: CollocationMesh) -> ElementProgram:
+        """Return the nonlinear program on a mesh."""
+        rows = self.transcription.rows(mesh)
+        elements = self.transcription.elements(mesh, rows, self.constants)
+        return ElementProgram(elements, rows.total, mesh.unknowns)
+
     def bounds(self, mesh: CollocationMesh, rows: Rows) -> Bounds:
         """Return the bounds of all unknowns and rows."""
         least, most = np.full(mesh.unknowns, -math.inf), np.full(mesh.unknowns, math.inf)
@@ -105,7 +117,7 @@ class Problem:
         for places, limits in ((rows.path, self.path_limits), (rows.conditions, self.condition_limits)):
             lower[places], upper[places] = limits[:, 0], limits[:, 1]
         for end, loose in zip((0, -1) if len(rows.path) else (), self.loose, strict=False):
-            if self.transcription.method.points[end] == -end:
+            if self.transcription.method.points[end] == -end:  # a collocation point is at this end, 0 or 1
                 lower[rows.path[end, list(loose)]] = -math.inf
                 upper[rows.path[end, list(loose)]] = math.inf
         return Bounds(least, most, lower, upper)

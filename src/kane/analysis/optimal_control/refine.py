@@ -20,10 +20,10 @@ def refine(
 ) -> Collocation | PhasedCollocation:
     """Solve again on finer meshes until the error of each interval is below a tolerance.
 
-    The error of an interval is the larger of two integrals over it: of |x' - f(x, inputs)| relative to the largest |x|
-    plus one, and of violations of bounds and path constraints relative to the limit plus one. So inputs that jump
-    between their limits exceed these for a short time only. Intervals with larger errors are divided; each phase
-    has its own mesh. Each solution is the guess of the next one.
+    The error is the larger of two integrals over the interval. One is the integral of |x' - f(x, inputs)|, relative to
+    the largest |x| plus one. The other one is the integral of violations of bounds and path constraints, relative to
+    the limit plus one. Inputs that jump may therefore exceed their limits for a short time. Intervals with larger
+    errors are divided. Each phase has its own mesh, and each solution is the guess of the next one.
 
     Args:
         collocation: result of ``collocate``.

@@ -1,14 +1,21 @@
 """Transcription of an optimal control problem into the elements of a nonlinear program.
 
-Unknowns: the states [q, u] at nodes and at further collocation points; udot, lambda and inputs at collocation points;
-the first time, the duration T and free parameters. Elements:
+The unknowns are
 
-- points: equations of motion, path constraints, integrands;
-- intervals: x(c_i) - x - h sum_j A_ij f_j = 0, and x(1) likewise with b_j, f = [qdot(q, u), udot];
-- nodes: configuration constraints, A u + b = 0, and unit quaternions. States at the ends of intervals may move along
-  A^T and along the quaternions, by further unknowns gamma and mu of the order of the error. So constraints hold at
-  nodes without more equations than unknowns;
+- states [q, u] at nodes and at further collocation points,
+- udot, lambda and inputs at collocation points,
+- corrections gamma and mu of each interval,
+- the first time, the duration T and free parameters.
+
+The elements are
+
+- points: equations of motion, path constraints, integrands,
+- intervals: x(c_i) - x - h sum_j A_ij f_j = 0 and x(1) - x - h sum_j b_j f_j = 0, f = [qdot(q, u), udot],
+- nodes: configuration constraints, A u + b = 0, and unit quaternions,
 - ends: boundary conditions, and the part of the objective at the ends.
+
+Corrections move the state at the end of an interval along A^T and along the quaternions. They are of the order of the
+error. With them constraints hold at all nodes, without more equations than unknowns.
 
 Source: Betts 2010, Practical methods for optimal control and estimation, chapter 4; Posa, Kuindersma & Tedrake 2016,
 Optimization and stabilization of trajectories for constrained dynamical systems, for gamma and mu.

@@ -167,16 +167,13 @@ def _nonlinear_program(collocation: Collocation | PhasedCollocation) -> tuple[El
     if isinstance(collocation, PhasedCollocation):
         return collocation.places.program(), collocation.places.bounds()
     problem, mesh = collocation.problem, collocation.mesh
-    rows = problem.transcription.rows(mesh)
-    elements = problem.transcription.elements(mesh, rows, problem.constants)
-    return ElementProgram(elements, rows.total, mesh.unknowns), problem.bounds(mesh, rows)
+    return problem.program(mesh), problem.bounds(mesh, problem.transcription.rows(mesh))
 
 
 def violations(collocation: Collocation, between: BetweenNodes) -> Array:
     """Return the largest relative violation of bounds and path constraints at the fractions, (intervals, fractions)."""
     problem = collocation.problem
-    unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
-    found = [(between.states, problem.states), (between.inputs[..., unknown], problem.input_limits)]
+    found = [(between.states, problem.states), (between.inputs[..., problem.input_places], problem.input_limits)]
     transcription = problem.transcription
     if transcription.path:
         found.append((_path_values(collocation, between), problem.path_limits))
@@ -194,14 +191,12 @@ def _path_values(collocation: Collocation, between: BetweenNodes) -> Array:
     functions, motion = problem.transcription.at_points, len(problem.transcription.symbols.motion)
     shape = between.times.shape
     fractions = (between.times - collocation.time[0]) / collocation.duration
-    unknown = [problem.layout.inputs.index(name) for name in problem.inputs]
     weights = mesh.method.interpolated(FRACTIONS)
     forces = np.einsum("sp,kpr->ksr", weights, collocation.multipliers[mesh.interval_points])
     others = np.concatenate([np.zeros((*shape, mesh.speeds)), forces], axis=-1)
-    shared = collocation.solution.z[np.append(mesh.clock, mesh.free_parameters)]
-    state = np.concatenate(
-        [between.states, others, between.inputs[..., unknown], np.broadcast_to(shared, (*shape, len(shared)))], axis=-1
-    )
+    inputs, shared = between.inputs[..., problem.input_places], np.append(mesh.clock, mesh.free_parameters)
+    shared = np.broadcast_to(collocation.solution.z[shared], (*shape, len(shared)))
+    state = np.concatenate([between.states, others, inputs, shared], axis=-1)
     data = np.stack([fractions, np.zeros(shape)], axis=-1)
     values = functions.values(state, data, functions.values.stage(problem.constants))
     return values[..., motion : motion + len(problem.path_limits)]

@@ -13,11 +13,11 @@ from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.array_types import Array
 from kane.compat.opty.free_vector import FreeLayout
 from kane.compat.opty.instance_constraints import instance_element
-from kane.compat.opty.node_equations import BACKWARD_EULER, MIDPOINT, NodeEquations, slope_key
-from kane.compat.opty.opty_symbols import OptySymbols, by_name, flat_expressions, is_fixed, plain, require_no_equations
+from kane.compat.opty.node_equations import BACKWARD_EULER, NodeEquations, checked_mesh, slope_key
+from kane.compat.opty.opty_symbols import OptySymbols, by_name, flat_expressions, plain, require_no_equation
 from kane.engine.memory.loop_arguments import Indices, Vector
 from kane.errors import ModelError, UnknownNameError, shown
-from kane.expression.number_arguments import number, numbers, positive, whole
+from kane.expression.number_arguments import number, numbers
 from kane.model.checks import require_known
 
 # Names of opty's collocator that this one lacks, because it holds no discretized SymPy expressions.
@@ -80,11 +80,10 @@ class ConstraintCollocator:
         Raises:
             ModelError: an argument is invalid; the message names it.
         """
-        require_known(integration_method, (BACKWARD_EULER, MIDPOINT), "integration_method")
+        self.num_collocation_nodes, node_time_interval = checked_mesh(
+            num_collocation_nodes, node_time_interval, integration_method
+        )
         self.integration_method = integration_method
-        self.num_collocation_nodes = whole(num_collocation_nodes, "num_collocation_nodes", 2)
-        if is_fixed(node_time_interval):
-            node_time_interval = positive(plain(node_time_interval), "node_time_interval")
         self.node_time_interval = self.time_interval_symbol = node_time_interval
         symbols = OptySymbols(state_symbols, time_symbol, node_time_interval)
         self.eom = equations_of_motion
@@ -115,7 +114,10 @@ class ConstraintCollocator:
     def _read(self, symbols: OptySymbols) -> list[Any]:
         """Return the equations of motion as expressions of the leaves of the symbols."""
         given = flat_expressions(self.eom, "equations_of_motion")
-        require_no_equations(given, "equation of motion")
+        if not given:
+            raise ModelError("equations_of_motion is empty; give expressions that vanish")
+        for k, x in enumerate(given):
+            require_no_equation(x, f"equation of motion {k}")
         self.time_symbol, self.state_symbols = symbols.time, symbols.states
         self.state_derivative_symbols = tuple(x.diff(symbols.time) for x in symbols.states)
         found = [symbols.read(x, f"equation of motion {k}") for k, x in enumerate(given)]
@@ -152,7 +154,7 @@ class ConstraintCollocator:
         elements = [ProgramElement(functions, variables, rows, self._data, np.array(known))]
         first = self.num_eom * intervals
         self.instance_constraints = instance_constraints
-        given = () if instance_constraints is None else instance_constraints
+        given = [] if instance_constraints is None else flat_expressions(instance_constraints, "instance_constraints")
         self.num_instance_constraints = len(given)
         if given:
             elements.append(instance_element(self.layout, symbols, given, (self.known_parameter_map, first)))

@@ -10,7 +10,7 @@ import numpy as np
 from kane.analysis.optimal_control.element import Functions, ProgramElement
 from kane.codegen.jit.compiler import compile_program
 from kane.compat.opty.free_vector import FreeLayout
-from kane.compat.opty.opty_symbols import OptySymbols, require_no_equations
+from kane.compat.opty.opty_symbols import OptySymbols, require_no_equation
 from kane.errors import ModelError
 from kane.expression.node import Expr
 from kane.expression.operations import INPUT, PARAMETER
@@ -31,7 +31,8 @@ def instance_element(
     Raises:
         ModelError: one is true or false, a time is outside of the nodes, or a symbol has no value.
     """
-    require_no_equations(given, "instance constraint")
+    for k, x in enumerate(given):
+        require_no_equation(x, f"instance constraint {k}")
     values, first = known
     arena, found = symbols.arena, dict[int, Expr]()
     parameters = {p: arena.leaf(PARAMETER, f"known {k}") for k, p in enumerate(values)}

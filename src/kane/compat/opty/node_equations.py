@@ -3,8 +3,9 @@
     backward euler   F((x_i - x_{i-1}) / h, x_i, inputs_i, p) = 0
     midpoint         F((x_{i+1} - x_i) / h, (x_i + x_{i+1}) / 2, (inputs_i + inputs_{i+1}) / 2, p) = 0
 
-The first node of an interval is i, the second one is i - 1 or i + 1, so that the unknowns have opty's order. A known
-function r(x) of a state has a given slope r': r = r_i + r'_i (x - x_i), with r_i, r'_i and x_i of the iterate.
+Node i is the first node of an interval in opty's order of unknowns. The second node is i - 1 for backward Euler and
+i + 1 for midpoint. A known function r(x) of a state is linear, r = r_i + r'_i (x - x_i), with the given slope r'. The
+values r_i, r'_i and x_i belong to the iterate.
 
 Source: Moore & van den Bogert 2018, opty: Software for trajectory optimization and parameter identification using
 direct collocation, Journal of Open Source Software 3(21).
@@ -24,13 +25,26 @@ from kane.analysis.optimal_control.element import Functions
 from kane.array_types import Array
 from kane.codegen.jit.compiler import compile_program
 from kane.codegen.jit.function import ArrayFunction
-from kane.compat.opty.opty_symbols import OptySymbols
+from kane.compat.opty.opty_symbols import OptySymbols, is_fixed, plain
 from kane.engine.memory.loop_arguments import Indices
 from kane.expression.node import Expr
+from kane.expression.number_arguments import positive, whole
 from kane.expression.operations import INPUT
 from kane.expression.traverse import substitute_nodes
+from kane.model.checks import require_known
 
 BACKWARD_EULER, MIDPOINT = "backward euler", "midpoint"
+
+
+def checked_mesh(nodes: Any, interval: Any, method: Any) -> tuple[int, Any]:
+    """Return the number of nodes and the time between them [s], a number or a symbol.
+
+    Raises:
+        ModelError: one of them or the integration method is invalid.
+    """
+    require_known(method, (BACKWARD_EULER, MIDPOINT), "integration_method")
+    count = whole(nodes, "num_collocation_nodes", 2)
+    return count, positive(plain(interval), "node_time_interval") if is_fixed(interval) else interval
 
 
 class DenseFunctions(Functions):

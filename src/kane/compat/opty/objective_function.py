@@ -3,8 +3,8 @@
     f = g(I, p, h),   I_k = sum_i h l_k(x_i, inputs_i, p)
 
 The sum is over the nodes i after the first one for backward Euler. For midpoint it is over the intervals, with the
-averages of the states and inputs of both nodes. Values are those of opty, the gradient is that of the value: opty 1.5
-returns the gradient of the trapezoidal rule for midpoint, which differs from that of its value.
+averages of the states and inputs of both nodes. The values agree with opty 1.5. For midpoint the gradients differ,
+because opty 1.5 returns the gradient of the trapezoidal rule.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ from kane.analysis.optimal_control.element import Functions, ProgramElement
 from kane.analysis.optimal_control.nonlinear_program import ElementProgram
 from kane.codegen.jit.compiler import compile_program
 from kane.compat.opty.free_vector import FreeLayout
-from kane.compat.opty.node_equations import BACKWARD_EULER, MIDPOINT
-from kane.compat.opty.opty_symbols import is_fixed, plain
+from kane.compat.opty.node_equations import BACKWARD_EULER, MIDPOINT, checked_mesh
+from kane.compat.opty.opty_symbols import checked_states, require_no_equation
 from kane.engine.memory.loop_arguments import Indices, Vector
 from kane.errors import ModelError
 from kane.expression.arena import Arena
 from kane.expression.node import Expr
-from kane.expression.number_arguments import positive, whole
 from kane.expression.operations import INPUT, PARAMETER
 from kane.expression.traverse import substitute_nodes
-from kane.model.checks import require_known
 from kane.model.symbols.sympy_reader import SymPyReader
 
 NO_NUMBERS = np.zeros(0)
@@ -61,11 +59,9 @@ def create_objective_function(
     Raises:
         ModelError: an argument is invalid, or a state or input is outside of integrals.
     """
-    require_known(integration_method, (BACKWARD_EULER, MIDPOINT), "integration_method")
-    h, nodes = node_time_interval, whole(num_collocation_nodes, "num_collocation_nodes", 2)
-    if is_fixed(h):
-        h = positive(plain(h), "node_time_interval")
-    states = tuple(state_symbols)
+    nodes, h = checked_mesh(num_collocation_nodes, node_time_interval, integration_method)
+    states = checked_states(state_symbols)
+    require_no_equation(objective, "the objective", "write an expression, and equations as instance_constraints")
     time = states[0].args[0] if time_symbol is None else time_symbol
     layout = FreeLayout(nodes, states, tuple(unknown_input_trajectories), tuple(unknown_parameters), h)
     found = ObjectiveFunction(layout, integration_method, _Reading(layout, time)(objective))

@@ -9,6 +9,7 @@ import numpy as np
 from kane.array_types import Array
 from kane.compat.opty.constraint_collocator import ConstraintCollocator
 from kane.compat.opty.free_vector import FreeLayout
+from kane.compat.opty.linear_guess import LARGE
 from kane.engine.memory.loop_arguments import Vector
 
 
@@ -45,7 +46,7 @@ class OptyPlots:
             ax.set_ylabel(str(x))
             if show_bounds and places is not None:
                 for bound in (self.lower_bound[places], self.upper_bound[places]):
-                    if (np.abs(bound) < 1e19).all():
+                    if (np.abs(bound) < LARGE).all():
                         ax.plot(times, bound, "k--", linewidth=0.8)
         axes[-1].set_xlabel("time [s]")
         return axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from kane.errors import ModelError, list_names, shown
@@ -32,7 +32,7 @@ class OptySymbols:
         Raises:
             ModelError: a state is no function of time, or is given twice.
         """
-        self.states: tuple[Any, ...] = _checked_states(states)
+        self.states: tuple[Any, ...] = checked_states(states)
         self.time = self.states[0].args[0] if time is None else time
         for state in self.states:
             if state.args != (self.time,):
@@ -64,9 +64,11 @@ class OptySymbols:
         elif node.__class__.__name__ == "Integral":
             raise ModelError(f"{place} contains {node}; make it a state")
         else:
-            (argument, *others) = node.args
-            if others or (argument != self.time and argument not in self.states):
-                raise ModelError(f"{place} contains {node}, which is no function of {self.time} or of one state")
+            if len(node.args) != 1 or node.args[0] not in (self.time, *self.states):
+                raise ModelError(
+                    f"{place} contains {node}, which is no function of {self.time} or of one state; replace it by a "
+                    f"known trajectory f({self.time})"
+                )
             same = [x for x in (*self.states, *self.inputs) if x.func.__name__ == node.func.__name__]
             if same:
                 raise ModelError(f"{place} contains {same[0]} and {node}, which have one name; rename one of them")
@@ -86,7 +88,12 @@ class OptySymbols:
         return self.arena.leaf(op, f"{count} {node}")
 
 
-def _checked_states(states: Any) -> tuple[Any, ...]:
+def checked_states(states: Any) -> tuple[Any, ...]:
+    """Return the states as a tuple.
+
+    Raises:
+        ModelError: one is no function of time, or is given twice, or the list is empty.
+    """
     try:
         found = tuple(states)
     except TypeError:
@@ -113,22 +120,21 @@ def plain(x: Any) -> Any:
 
 
 def flat_expressions(given: Any, who: str) -> list[Any]:
-    """Return the expressions of a SymPy matrix or a sequence.
+    """Return the expressions of a SymPy matrix or of an iterable.
 
     Raises:
-        ModelError: it is neither, or is empty.
+        ModelError: it is neither.
     """
     rows = given.tolist() if hasattr(given, "tolist") else given
-    if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
+    if not isinstance(rows, Iterable) or isinstance(rows, str):
         raise ModelError(f"{who} is {shown(given)}; give a SymPy matrix of one column, or a list of expressions")
     return [x for row in rows for x in (row if isinstance(row, list | tuple) else (row,))]
 
 
-def require_no_equations(given: Sequence[Any], who: str) -> None:
-    """Raise ModelError if one of the expressions is true or false, such as sympy.Eq(a, b)."""
-    for k, x in enumerate(given):
-        if isinstance(x, bool) or getattr(x, "is_Boolean", False) or getattr(x, "is_Relational", False):
-            raise ModelError(f"{who} {k} is {shown(x)}, which is true or false; write a - b for the equation a = b")
+def require_no_equation(x: Any, who: str, cure: str = "write a - b for the equation a = b") -> None:
+    """Raise ModelError if an expression is true or false, such as sympy.Eq(a, b)."""
+    if isinstance(x, bool) or getattr(x, "is_Boolean", False) or getattr(x, "is_Relational", False):
+        raise ModelError(f"{who} is {shown(x)}, which is true or false; {cure}")
 
 
 def by_name(symbols: Any) -> tuple[Any, ...]:
